@@ -1,0 +1,32 @@
+"""Settings of the documentation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+from sfumato.version import __version__
+
+project = "sfumato"
+author = "The sfumato developers"
+copyright = "2026, the sfumato developers"
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "plugin_tables",
+    "executed_examples",
+]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+exclude_patterns = ["_build", "_ext"]
+html_theme = "furo"
+html_title = "sfumato"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+nitpicky = False

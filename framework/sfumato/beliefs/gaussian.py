@@ -1,0 +1,175 @@
+"""A belief that the trace is Gaussian."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.content import ByContent
+from sfumato.errors import ParameterError
+from sfumato.matrices.matrix import (
+    ROUNDOFF,
+    Array,
+    Indices,
+    Matrix,
+    as_permutation,
+    finite_array,
+    is_matrix,
+)
+from sfumato.randomness import generator_or_secure
+
+
+def _dimensions(_: object, __: object, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ParameterError(
+            f"gaussian.dimensions must be an integer of at least 1; got {value!r}."
+        )
+
+
+def _rounding(_: object, __: object, value: float) -> None:
+    if not 0 <= value <= 1e-3:
+        raise ParameterError(f"gaussian.rounding must lie in [0, 1e-3]; got {value}.")
+
+
+def _mean(value: ArrayLike | None) -> Array | None:
+    if value is None:
+        return None
+    array = np.asarray(value)
+    return finite_array(array.reshape(-1) if array.ndim == 2 else array, "gaussian.mean", 1)
+
+
+@attrs.frozen(eq=False)
+class Gaussian(ByContent):
+    """X ~ N(mean, covariance), with N times of d coordinates: entry = time · d + coordinate.
+
+    Parameters
+    ----------
+    covariance : Matrix
+        Covariance Σ of the n = N · d entries.
+    dimensions : int
+        Coordinates d per time.
+    mean : array of n entries, optional
+        Read by posteriors and samplers; no loss depends on it. Missing means zero.
+    definite : bool
+        Whether Σ is strictly positive definite as mathematics, however singular in float64.
+    rounding : float
+        Bound ε of the rounding of the stored entries: |stored − true| ≤ ε √(Σ_ii Σ_jj).
+        Zero says that the stored numbers are the belief itself.
+    exact : callable, optional
+        Given a precision in bits, the true covariance as a flint `arb_mat`.
+
+    Examples
+    --------
+    >>> from sfumato.matrices import Dense
+    >>> belief = Gaussian(Dense([[1.0, 0.5], [0.5, 1.0]]))
+    >>> belief.entries, belief.shape
+    (2, (2,))
+    """
+
+    covariance: Matrix = attrs.field(validator=is_matrix)
+    dimensions: int = attrs.field(default=1, validator=_dimensions, kw_only=True)
+    mean: Array | None = attrs.field(default=None, converter=_mean, kw_only=True)
+    definite: bool = attrs.field(
+        default=False, validator=attrs.validators.instance_of(bool), kw_only=True
+    )
+    rounding: float = attrs.field(
+        default=16 * ROUNDOFF, converter=float, validator=_rounding, kw_only=True
+    )
+    exact: Callable[[int], Any] | None = attrs.field(
+        default=None, eq=False, repr=False, kw_only=True
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self.entries % self.dimensions:
+            raise ParameterError(
+                f"gaussian.covariance must have a multiple of {self.dimensions} rows, one per "
+                f"coordinate; got {self.entries}."
+            )
+        if self.mean is not None and self.mean.size != self.entries:
+            raise ParameterError(
+                f"gaussian.mean must have {self.entries} entries; got {self.mean.size}."
+            )
+
+    @property
+    def entries(self) -> int:
+        """Number n of real-valued entries."""
+        return self.covariance.size
+
+    @property
+    def times(self) -> int:
+        """Number N of times."""
+        return self.entries // self.dimensions
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a trace: (N,) for one coordinate, else (N, d)."""
+        return (self.times,) if self.dimensions == 1 else (self.times, self.dimensions)
+
+    def entries_at(self, time: int) -> tuple[int, ...]:
+        """Return the entries that belong to the time with index `time`."""
+        if isinstance(time, bool) or not 0 <= time < self.times:
+            raise ParameterError(f"time must lie in 0..{self.times - 1}; got {time!r}.")
+        return tuple(range(int(time) * self.dimensions, (int(time) + 1) * self.dimensions))
+
+    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
+        """Draw a trace, or `size` traces along a leading axis."""
+        draws = self.covariance.sample(generator_or_secure(rng), size)
+        if self.mean is not None:
+            draws = draws + self.mean
+        return draws.reshape(self.shape if size is None else (size, *self.shape))
+
+    def permuted(self, order: Indices) -> Gaussian:
+        """Return the belief about the trace whose time i is this trace's time order[i]."""
+        by_time = np.arange(self.entries).reshape(self.times, self.dimensions)
+        entries = by_time[as_permutation(order, self.times)].reshape(-1)
+        return attrs.evolve(
+            self,
+            covariance=self.covariance.permuted(entries),
+            mean=None if self.mean is None else self.mean[entries],
+            exact=_permuted(self.exact, entries),
+        )
+
+    def scaled(self, factor: float) -> Gaussian:
+        """Return the belief about √factor · X: covariance and mean in other units."""
+        if not (math.isfinite(factor) and factor > 0):
+            raise ParameterError(f"factor must be finite and positive; got {factor}.")
+        return attrs.evolve(
+            self,
+            covariance=self.covariance.scaled(factor),
+            mean=None if self.mean is None else math.sqrt(factor) * self.mean,
+            rounding=0.0 if self.rounding == 0 else self.rounding + 2 * ROUNDOFF,
+            exact=_scaled(self.exact, factor),
+        )
+
+
+def _permuted(
+    exact: Callable[[int], Any] | None, entries: NDArray[np.intp]
+) -> Callable[[int], Any] | None:
+    if exact is None:
+        return None
+
+    def permuted(bits: int) -> Any:
+        from flint import arb_mat
+
+        balls = exact(bits)
+        order = entries.tolist()
+        return arb_mat([[balls[i, j] for j in order] for i in order])
+
+    return permuted
+
+
+def _scaled(exact: Callable[[int], Any] | None, factor: float) -> Callable[[int], Any] | None:
+    if exact is None:
+        return None
+
+    def scaled(bits: int) -> Any:
+        from flint import arb
+
+        return exact(bits) * arb(factor)
+
+    return scaled

@@ -1,0 +1,160 @@
+"""Noise added to a real-valued trace."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.channels.channel import Channel
+from sfumato.content import ByContent
+from sfumato.errors import ParameterError
+from sfumato.matrices.diagonal import Diagonal
+from sfumato.matrices.matrix import ROUNDOFF, Array, Indices, Matrix, as_permutation, is_matrix
+from sfumato.randomness import generator_or_secure
+
+
+def _dimensions(_: object, __: object, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ParameterError(
+            f"additive_gaussian.dimensions must be an integer of at least 1; got {value!r}."
+        )
+
+
+@attrs.frozen(eq=False, slots=False)
+class AdditiveGaussian(ByContent, Channel):
+    """Z = X + G with G ~ N(0, noise), entries ordered as in the belief (time · d + coordinate).
+
+    Released values are rounded to `grid`, a power of two about 2⁻³⁰ times the root mean noise
+    variance. Rounding is post-processing, so no loss grows by it, and it hides the pattern of
+    float64 spacings that a floating-point sum leaves.
+
+    >>> from sfumato.matrices import Diagonal
+    >>> channel = AdditiveGaussian(Diagonal([0.25, 0.25]))
+    >>> channel.covariance()
+    array([[0.25, 0.  ],
+           [0.  , 0.25]])
+    >>> channel.grid == 2.0**-31
+    True
+    """
+
+    noise: Matrix = attrs.field(validator=is_matrix)
+    dimensions: int = attrs.field(default=1, validator=_dimensions, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if self.noise.size % self.dimensions:
+            raise ParameterError(
+                f"additive_gaussian.noise must have a multiple of {self.dimensions} rows, one per "
+                f"coordinate; got {self.noise.size}."
+            )
+
+    @property
+    def entries(self) -> int:
+        """Number n of real-valued entries."""
+        return self.noise.size
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a trace and of its release: (N,) for one coordinate, else (N, d)."""
+        times = self.entries // self.dimensions
+        return (times,) if self.dimensions == 1 else (times, self.dimensions)
+
+    @functools.cached_property
+    def grid(self) -> float:
+        """Spacing of the released values; 0.0 (no rounding) where there is no noise at all."""
+        spread = math.sqrt(self.noise.trace() / self.entries)
+        if spread == 0:
+            return 0.0
+        return math.ldexp(1.0, math.floor(math.log2(spread)) - 30)
+
+    def covariance(self) -> Array:
+        """Return the noise covariance as an n x n array."""
+        return self.noise.dense()
+
+    def sample(self, trace: ArrayLike, rng: np.random.Generator | None = None) -> Array:
+        """Release a trace, or every trace along leading axes: noise is added, then rounded."""
+        array = _trace(trace, self.shape, "trace")
+        leading = array.shape[: array.ndim - len(self.shape)]
+        count = math.prod(leading) if leading else None
+        noise = self.noise.sample(generator_or_secure(rng), count).reshape(array.shape)
+        return _on_grid(array + noise, self.grid)
+
+    def log_likelihood(self, observed: ArrayLike, trace: ArrayLike) -> float:
+        """Return the log density of `observed` given `trace`.
+
+        Degenerate noise has no density on the whole space: the density is then with respect to
+        Lebesgue measure on the range of the noise, and −inf off it. "Off" means further from the
+        range than rounding to the grid can explain.
+        """
+        residual = _one(observed, self.shape, "observed") - _one(trace, self.shape, "trace")
+        values, coordinates = self._in_range(residual)
+        if self._distance_from_range(residual, coordinates) > self._slack(residual):
+            return -math.inf
+        squares = float(np.sum(coordinates**2 / values))
+        return -0.5 * (
+            squares + float(np.sum(np.log(values))) + values.size * math.log(2 * math.pi)
+        )
+
+    def permuted(self, order: Indices) -> AdditiveGaussian:
+        """Return the channel for the trace whose time i is this trace's time order[i]."""
+        by_time = np.arange(self.entries).reshape(-1, self.dimensions)
+        entries = by_time[as_permutation(order, by_time.shape[0])].reshape(-1)
+        return attrs.evolve(self, noise=self.noise.permuted(entries))
+
+    def scaled(self, factor: float) -> AdditiveGaussian:
+        """Return the channel with noise covariance factor · Γ: a trace in other units."""
+        return attrs.evolve(self, noise=self.noise.scaled(factor))
+
+    @functools.cached_property
+    def _range(self) -> tuple[Array, Array | NDArray[np.intp]]:
+        """Nonzero eigenvalues of the noise, and their eigenvectors (or entries, if diagonal)."""
+        if isinstance(self.noise, Diagonal):
+            entries = np.flatnonzero(self.noise.variances)
+            return self.noise.variances[entries], entries
+        values, vectors = np.linalg.eigh(self.noise.dense())
+        positive = values > 8 * self.entries * ROUNDOFF * self.noise.norm_bound()
+        return values[positive], vectors[:, positive]
+
+    def _in_range(self, residual: Array) -> tuple[Array, Array]:
+        values, where = self._range
+        return values, (residual[where] if where.ndim == 1 else where.T @ residual)
+
+    def _distance_from_range(self, residual: Array, coordinates: Array) -> float:
+        _, where = self._range
+        inside = np.zeros_like(residual)
+        if where.ndim == 1:
+            inside[where] = coordinates
+        else:
+            inside = where @ coordinates
+        return float(np.linalg.norm(residual - inside))
+
+    def _slack(self, residual: Array) -> float:
+        rounding = 8 * self.entries * ROUNDOFF * float(np.linalg.norm(residual))
+        return self.grid * math.sqrt(self.entries) + rounding
+
+
+def _trace(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape[max(0, array.ndim - len(shape)) :] != shape:
+        raise ParameterError(f"{name} must have shape {shape}; got {array.shape}.")
+    if not np.all(np.isfinite(array)):
+        raise ParameterError(f"{name} must be finite; got nan or inf.")
+    return array
+
+
+def _one(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    array = _trace(value, shape, name)
+    if array.shape != shape:
+        raise ParameterError(f"{name} must be one trace of shape {shape}; got {array.shape}.")
+    return array.reshape(-1)
+
+
+def _on_grid(values: Array, grid: float) -> Array:
+    if grid == 0:
+        return values
+    # Beyond 2^52 grid steps float64 is no finer than the grid: such values lie on it already.
+    fine = np.abs(values) < 2.0**52 * grid
+    return np.where(fine, np.round(np.where(fine, values, 0.0) / grid) * grid, values)

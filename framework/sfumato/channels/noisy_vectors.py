@@ -1,0 +1,135 @@
+"""Real outputs: a vector that depends on the present state, plus Gaussian noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.channels.emission import Emission
+from sfumato.content import ByContent, read_only
+from sfumato.errors import OutsideHypotheses, ParameterError, Undecidable
+from sfumato.labels import Labels, checked_labels
+from sfumato.probabilities import FloatArray
+from sfumato.randomness import generator_or_secure
+
+
+def _checked_means(means: ArrayLike) -> FloatArray:
+    array = read_only(means)
+    if array.ndim != 3 or 0 in array.shape or not np.isfinite(array).all():
+        raise ParameterError(
+            f"means must be a finite (T, M, k) array; got shape {array.shape} with "
+            f"{np.count_nonzero(~np.isfinite(array))} entries that are not finite."
+        )
+    return array
+
+
+def _checked_scale(scale: object) -> float:
+    if isinstance(scale, bool) or not isinstance(scale, (int, float, np.integer, np.floating)):
+        raise ParameterError(f"scale must be a positive number; got {scale!r}.")
+    if not 0.0 < scale < math.inf:
+        raise ParameterError(f"scale must be positive and finite; got {scale!r}.")
+    return float(scale)
+
+
+@attrs.frozen(eq=False, repr=False)
+class NoisyVectors(ByContent, Emission):
+    """o_t = means[t, X_t] + N(0, scale² I_k), independently over time.
+
+    What is released is rounded to `grid`, far below the noise and far above the spacing of
+    floating-point numbers, so that the noise's own grid does not show; rounding is
+    post-processing and can only hide more. `evidence` is the density before rounding.
+
+    Parameters
+    ----------
+    states
+        The labels of the M states.
+    means
+        A (T, M, k) array.
+    scale
+        The noise's standard deviation in each of the k coordinates.
+
+    Examples
+    --------
+    >>> counts = NoisyVectors(("away", "here"), [[[0.0], [1.0]]], scale=2.0)
+    >>> (counts.evidence([1.0])[0] - counts.evidence([1.0])[0, 1]).tolist()
+    [-0.125, 0.0]
+    """
+
+    states: Labels
+    means: FloatArray = attrs.field(converter=_checked_means)
+    scale: float = attrs.field(converter=_checked_scale)
+
+    def __attrs_post_init__(self) -> None:
+        labels = checked_labels(self.states, self.means.shape[1], "states")
+        object.__setattr__(self, "states", labels)
+        largest = float(np.abs(self.means).max())
+        if np.spacing(largest) > self.scale * 2.0**-10:
+            raise ParameterError(
+                f"scale must stand out from float64's spacing at the largest mean, {largest:.3g}; "
+                f"got {self.scale}."
+            )
+
+    def __repr__(self) -> str:
+        return f"NoisyVectors({len(self.states)} states, {self.steps} steps, scale {self.scale})"
+
+    @property
+    def steps(self) -> int:
+        """The length of a trace, T."""
+        return int(self.means.shape[0])
+
+    @property
+    def grid(self) -> float:
+        """The spacing of released values: a power of two about 2⁻³⁰ of the noise."""
+        return 2.0 ** (math.frexp(self.scale)[1] - 30)
+
+    def outputs(self) -> tuple[tuple[Any, ...], ...]:
+        """Refuse: real outputs cannot be listed."""
+        raise OutsideHypotheses("the outputs of noisy_vectors are real vectors: not a finite list.")
+
+    def evidence(self, observed: Sequence[Any]) -> FloatArray:
+        """Return log-densities, (k, M)."""
+        return self.evidence_batch([observed])[0]
+
+    def evidence_batch(self, observed: Sequence[Sequence[Any]]) -> FloatArray:
+        """Return the log-densities of B outputs of one length, (B, k, M)."""
+        vectors = self._vectors(observed)
+        length = self._checked_length(vectors.shape[1])
+        width = self.means.shape[2]
+        with np.errstate(over="ignore"):
+            gaps = (vectors[:, :, None, :] - self.means[:length]) / self.scale
+            squares = np.square(gaps).sum(axis=-1)
+        if not np.isfinite(squares).all():
+            raise Undecidable("observed lies so far from every mean that its density overflows.")
+        return np.asarray(-0.5 * squares - width * math.log(self.scale * math.sqrt(2.0 * math.pi)))
+
+    def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
+        """Remember nothing."""
+        del time, symbol
+        return memory
+
+    def sample_many(self, traces: NDArray[np.intp], rng: np.random.Generator | None) -> FloatArray:
+        """Draw one output per trace of positions: (B, T, k), or (B, T) where k = 1."""
+        traces = np.asarray(traces, dtype=np.intp)
+        centres = self.means[np.arange(self.steps), traces]
+        noise = self.scale * generator_or_secure(rng).standard_normal(centres.shape)
+        released = np.rint((centres + noise) / self.grid) * self.grid
+        return released[..., 0] if self.means.shape[2] == 1 else released
+
+    def _vectors(self, observed: Iterable[Any]) -> FloatArray:
+        """Return the observed outputs as (B, length, k)."""
+        vectors = np.asarray(observed, dtype=np.float64)
+        width = self.means.shape[2]
+        if vectors.ndim == 2 and width == 1:
+            vectors = vectors[..., None]
+        if vectors.ndim != 3 or vectors.shape[2] != width:
+            raise ParameterError(
+                f"observed must hold vectors of {width} numbers; got shape {vectors.shape[1:]}."
+            )
+        if not np.isfinite(vectors).all():
+            raise ParameterError("observed must be finite; got NaN or an infinity.")
+        return vectors

@@ -1,0 +1,158 @@
+"""Release the state, or withhold it with a probability that may depend on the last release."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.channels.emission import Emission
+from sfumato.content import ByContent, read_only
+from sfumato.errors import ParameterError
+from sfumato.labels import Labels, checked_labels, position_in, positions_of
+from sfumato.probabilities import FloatArray, checked_probabilities
+from sfumato.randomness import generator_or_secure
+from sfumato.suppressed import SUPPRESSED
+
+LastRelease = tuple[int, int] | None
+"""Time and position of the state that was released last; None before any release."""
+
+
+def _optional(after: ArrayLike | None) -> FloatArray | None:
+    return None if after is None else checked_probabilities(after, "after")
+
+
+@attrs.frozen(eq=False, repr=False)
+class Suppression(ByContent, Emission):
+    """The output at time t is the state X_t, or `SUPPRESSED` with a probability.
+
+    Parameters
+    ----------
+    states
+        The labels of the M states.
+    start
+        Probability to suppress state j at time t before any release, (T, M).
+    after
+        after[u, i, t, j] is the probability to suppress state j at time t when state i at time
+        u < t was the last release, (T, M, T, M); entries with t ≤ u mean nothing and are kept
+        as 1. None: memoryless, `start` holds at all times.
+
+    Examples
+    --------
+    >>> channel = Suppression.memoryless(("s", "x"), [[1.0, 0.25]])
+    >>> np.exp(channel.evidence([SUPPRESSED])).tolist()
+    [[1.0, 0.25]]
+    >>> np.exp(channel.evidence(["x"])).tolist()
+    [[0.0, 0.75]]
+    """
+
+    states: Labels
+    start: FloatArray = attrs.field(converter=lambda p: checked_probabilities(p, "start"))
+    after: FloatArray | None = attrs.field(default=None, converter=_optional)
+
+    def __attrs_post_init__(self) -> None:
+        if self.start.ndim != 2 or 0 in self.start.shape:
+            raise ParameterError(f"start must be a (T, M) table; got shape {self.start.shape}.")
+        labels = checked_labels(self.states, self.start.shape[1], "states")
+        object.__setattr__(self, "states", labels)
+        if self.after is not None:
+            object.__setattr__(self, "after", _checked_after(self.after, self.start.shape))
+
+    @classmethod
+    def memoryless(cls, states: Iterable[Hashable], probabilities: ArrayLike) -> Suppression:
+        """Suppress state j at time t with probability `probabilities[t, j]`, whatever was seen."""
+        return cls(tuple(states), probabilities)
+
+    def __repr__(self) -> str:
+        kind = "memoryless" if self.after is None else "by last release"
+        return f"Suppression({len(self.states)} states, {self.steps} steps, {kind})"
+
+    @property
+    def steps(self) -> int:
+        """The length of a trace, T."""
+        return int(self.start.shape[0])
+
+    def table(self, last: LastRelease) -> FloatArray:
+        """Return the suppression probabilities in force after `last`, (T, M)."""
+        if last is None or self.after is None:
+            return self.start
+        return self.after[last]
+
+    def lookup(self, last: LastRelease, time: int) -> FloatArray:
+        """Return the suppression probability of every state at `time`, (M,)."""
+        return self.table(last)[time]
+
+    def outputs(self) -> tuple[tuple[Any, ...], ...]:
+        """Return the alphabet of every step: all states, then `SUPPRESSED`."""
+        return ((*self.states, SUPPRESSED),) * self.steps
+
+    def evidence(self, observed: Sequence[Any]) -> FloatArray:
+        """Return log-likelihoods, (k, M); a release leaves one state possible."""
+        positions = positions_of(self.states)
+        rows = np.full((self._checked_length(len(observed)), len(self.states)), -np.inf)
+        last: LastRelease = None
+        with np.errstate(divide="ignore"):
+            for time, symbol in enumerate(observed):
+                if symbol is SUPPRESSED:
+                    rows[time] = np.log(self.lookup(last, time))
+                    continue
+                state = position_in(positions, symbol, "states")
+                rows[time, state] = np.log1p(-self.lookup(last, time)[state])
+                last = (time, state)
+        return rows
+
+    def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
+        """Remember the last release; nothing at all where there is no dependence on it."""
+        if self.after is None or symbol is SUPPRESSED:
+            return memory
+        return (time, position_in(positions_of(self.states), symbol, "states"))
+
+    def next_evidence(self, memory: Hashable, time: int) -> FloatArray:
+        """Return log-likelihoods of every release and of suppression, (M + 1, M)."""
+        row = self.lookup(memory or None, time)  # type: ignore[arg-type]  # as `remember` says
+        rows = np.full((len(row) + 1, len(row)), -np.inf)
+        with np.errstate(divide="ignore"):
+            np.fill_diagonal(rows, np.log1p(-row))
+            rows[-1] = np.log(row)
+        return rows
+
+    def sample_many(
+        self, traces: NDArray[np.intp], rng: np.random.Generator | None
+    ) -> NDArray[np.object_]:
+        """Draw one output per trace of positions, (B, T), as an array of labels."""
+        traces = np.asarray(traces, dtype=np.intp)
+        suppressed = np.empty(traces.shape, dtype=bool)
+        uniforms = generator_or_secure(rng).random(traces.shape)
+        batch = np.arange(len(traces))
+        last_time = np.full(len(traces), -1)
+        last_state = np.zeros(len(traces), dtype=np.intp)
+        for time in range(self.steps):
+            state = traces[:, time]
+            chance = self.start[time, state]
+            if self.after is not None:
+                later = self.after[last_time, last_state, time, state]
+                chance = np.where(last_time >= 0, later, chance)
+            # uniforms lie in [0, 1): probability 0 never suppresses, probability 1 always does.
+            suppressed[:, time] = uniforms[:, time] < chance
+            released = batch[~suppressed[:, time]]
+            last_time[released] = time
+            last_state[released] = state[released]
+        return _labels_of(self.states, np.where(suppressed, len(self.states), traces))
+
+
+def _labels_of(states: Labels, codes: NDArray[np.intp]) -> NDArray[np.object_]:
+    alphabet = np.empty(len(states) + 1, dtype=object)
+    for code, label in enumerate((*states, SUPPRESSED)):
+        alphabet[code] = label  # one by one: a tuple label must not become a row
+    return np.asarray(alphabet[codes], dtype=object)
+
+
+def _checked_after(after: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    if after.shape != (*shape, *shape):
+        raise ParameterError(f"after must have shape {(*shape, *shape)}; got {after.shape}.")
+    times = np.arange(shape[0])
+    meaningless = times[None, :] <= times[:, None]
+    return read_only(np.where(meaningless[:, None, :, None], 1.0, after))

@@ -1,0 +1,45 @@
+"""The command line: one file for each subcommand, found by its name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import click
+
+from sfumato.errors import PluginError
+from sfumato.version import __version__
+
+
+class Commands(click.Group):
+    """A group whose subcommands are the modules of this package that are not private."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the modules."""
+        del ctx
+        names = (module.name for module in pkgutil.iter_modules(__path__))
+        return sorted(name.removesuffix("_command") for name in names if name[0] != "_")
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of that name and return its command."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"{__name__}.{cmd_name}_command")
+        command: click.Command = module.command
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="sfumato")
+def cli() -> None:
+    """Inferential privacy of correlated data: state the question, see every definition's answer."""
+
+
+def main() -> None:
+    """Run the command line; a problem the user can mend is one sentence and exit status 2."""
+    try:
+        cli()
+    except (PluginError, LookupError, ValueError, TypeError, OSError) as error:
+        click.echo(f"sfumato: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,93 @@
+"""Which nouns fit which: refusals generated from declared types, without constructing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.errors import Incompatible
+
+
+def _fits(given: type, wanted: type) -> bool:
+    """Whether something declared to be `given` can be a `wanted`."""
+    return issubclass(given, wanted) or issubclass(wanted, given)
+
+
+def _names(types: set[type]) -> str:
+    return " or ".join(sorted(kind.__name__ for kind in types))
+
+
+def question_type(secret: Any, belief: type) -> type | None:
+    """Return the type of question the secret becomes for that type of belief."""
+    yields: Mapping[type, type] = secret.yields
+    for known, question in yields.items():
+        if issubclass(belief, known):
+            return question
+    return None
+
+
+def why_not(reader: Any, verb: str, slots: tuple[tuple[str, type, str], ...], rows: Any) -> str:
+    """Return why none of `rows` (tuples of types) takes the slots, or "" if one does.
+
+    A slot is (what it is called, the type it has, who gives it).
+    """
+    left = [tuple(row) for row in rows]
+    for position, (noun, given, giver) in enumerate(slots):
+        taken = [row for row in left if _fits(given, row[position])]
+        if not taken:
+            wanted = _names({row[position] for row in left})
+            return f"{reader.name} {verb} {wanted} {noun}; {giver} yields {given.__name__}."
+        left = taken
+    return ""
+
+
+def why_no_question(secret: Any, prior: Any) -> str:
+    """Return why the secret makes no sense for the prior, or ""."""
+    if question_type(secret, prior.yields) is not None:
+        return ""
+    wanted = _names(set(secret.yields))
+    return f"{secret.name} asks of {wanted} beliefs; '{prior.name}' yields {prior.yields.__name__}."
+
+
+def why_no_release(mechanism: Any, prior: Any, secret: Any) -> str:
+    """Return why the mechanism cannot protect the secret under the prior, or ""."""
+    problem = why_no_question(secret, prior)
+    if problem:
+        return problem
+    question = question_type(secret, prior.yields)
+    if question is None:  # why_no_question has answered
+        return problem
+    slots = (
+        ("beliefs", prior.yields, f"'{prior.name}'"),
+        ("questions", question, f"'{secret.name}'"),
+    )
+    return why_not(mechanism, "asks for", slots, mechanism.asks)
+
+
+def why_no_loss(measure: Any, prior: Any, secret: Any, channel: type, giver: str) -> str:
+    """Return why the measure cannot read the scenario, or ""."""
+    problem = why_no_question(secret, prior)
+    question = question_type(secret, prior.yields)
+    if problem or question is None:
+        return problem
+    slots = (
+        ("beliefs", prior.yields, f"'{prior.name}'"),
+        ("questions", question, f"'{secret.name}'"),
+        ("channels", channel, f"'{giver}'"),
+    )
+    return why_not(measure, "reads", slots, measure.reads)
+
+
+def require_mechanism(mechanism: Any, prior: Any, secret: Any) -> None:
+    """Raise `Incompatible` unless the mechanism can protect the secret under the prior."""
+    problem = why_no_release(mechanism, prior, secret)
+    if problem:
+        raise Incompatible(problem)
+
+
+def require_measure(measure: Any, prior: Any, secret: Any, release: Any) -> None:
+    """Raise `Incompatible` unless the measure can read the scenario."""
+    channel = type(release.channel)
+    problem = why_no_loss(measure, prior, secret, channel, release.mechanism.name)
+    if problem:
+        raise Incompatible(problem)

@@ -1,0 +1,233 @@
+"""Arrays: vectors, tables, probability vectors, stochastic matrices and covariances."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.content import read_only
+from sfumato.domains.domain import Domain, Rejected
+from sfumato.domains.sizes import Sizes, evaluate_size, split_size
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+# Rows of published transition matrices are rounded to about ten digits.
+ROW_SUM_TOLERANCE = 1e-9
+
+
+def _numbers(value: Any, words: str) -> NDArray[np.float64]:
+    """Return a float array, rejecting text, booleans, complex numbers, NaN and infinities."""
+    try:
+        raw = np.asarray(value)
+    except ValueError:  # ragged nested lists
+        raise Rejected(f"{words} with rows of equal length") from None
+    if raw.dtype.kind not in "iuf":
+        raise Rejected(f"{words} of real numbers")
+    array = raw.astype(np.float64)
+    if array.size == 0:
+        raise Rejected(f"{words} that is not empty")
+    if not np.isfinite(array).all():
+        raise Rejected(f"{words} of finite numbers")
+    return array
+
+
+@attrs.frozen
+class Array(Domain):
+    """A real array whose axes have named sizes."""
+
+    words: str
+    dims: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Return the words and the shape."""
+        return f"{self.words} of shape ({', '.join(self.dims)})"
+
+    def size_names(self) -> frozenset[str]:
+        """Return the names of the axes' sizes."""
+        return frozenset(split_size(dim)[0] for dim in self.dims)
+
+    def convert(self, value: Any, sizes: Sizes) -> NDArray[np.float64]:
+        """Return a read-only float copy of the right shape and contents."""
+        array = _numbers(value, self.words)
+        wanted = ", ".join(sizes.wanted(dim) for dim in self.dims)
+        if array.ndim != len(self.dims) or not all(
+            sizes.agree(dim, length) for dim, length in zip(self.dims, array.shape, strict=True)
+        ):
+            raise Rejected(f"{self.words} of shape ({wanted}), not {array.shape}")
+        self.check(array)
+        array.setflags(write=False)
+        return array
+
+    def check(self, array: NDArray[np.float64]) -> None:
+        """Reject contents outside the domain; any real numbers will do here."""
+
+    def plain(self, value: Any) -> Any:
+        """Write the array as nested lists."""
+        return np.asarray(value).tolist()
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the shape for the given sizes."""
+        return tuple(evaluate_size(dim, sizes) for dim in self.dims)
+
+    def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
+        """Draw small real entries."""
+        return self._entries(sizes, -4.0, 4.0)
+
+    def _entries(self, sizes: Mapping[str, int], low: float, high: float) -> SearchStrategy[Any]:
+        from hypothesis import strategies as st
+
+        shape = self.shape(sizes)
+        count = int(np.prod(shape))
+        floats = st.floats(low, high, allow_nan=False, allow_subnormal=False)
+        return st.lists(floats, min_size=count, max_size=count).map(
+            lambda entries: np.reshape(np.array(entries, dtype=float), shape)
+        )
+
+
+@attrs.frozen
+class Table(Array):
+    """Entries between 0 and 1."""
+
+    def check(self, array: NDArray[np.float64]) -> None:
+        """Reject entries outside [0, 1]."""
+        if (array < 0).any() or (array > 1).any():
+            raise Rejected(f"{self.words}, each between 0 and 1")
+
+    def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
+        """Draw entries, 0 and 1 often."""
+        return self._entries(sizes, -0.25, 1.25).map(lambda array: np.clip(array, 0.0, 1.0))
+
+
+@attrs.frozen
+class Stochastic(Array):
+    """Rows along the last axis are probability vectors."""
+
+    def check(self, array: NDArray[np.float64]) -> None:
+        """Reject negative entries and rows that do not sum to one."""
+        if (array < 0).any():
+            raise Rejected(f"{self.words} without negative entries")
+        sums = array.sum(axis=-1)
+        worst = sums.flat[int(np.argmax(np.abs(sums - 1)))]
+        if abs(worst - 1) > ROW_SUM_TOLERANCE:
+            raise Rejected(f"{self.words} (each row sums to one; one sums to {worst:.10g})")
+
+    def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
+        """Draw rows with exact zeros now and then."""
+
+        def normalise(array: NDArray[np.float64]) -> NDArray[np.float64]:
+            weights = np.maximum(array, 0.0)
+            weights[..., 0] += np.where(weights.sum(axis=-1) == 0, 1.0, 0.0)
+            result: NDArray[np.float64] = weights / weights.sum(axis=-1, keepdims=True)
+            return result
+
+        return self._entries(sizes, -0.5, 1.0).map(normalise)
+
+
+@attrs.frozen
+class Covariance(Array):
+    """A symmetric positive semidefinite matrix."""
+
+    def check(self, array: NDArray[np.float64]) -> None:
+        """Reject matrices that are not symmetric, or indefinite beyond rounding."""
+        scale = float(np.abs(array).max())
+        if not np.allclose(array, array.T, rtol=0.0, atol=1e-12 * scale):
+            raise Rejected(f"{self.words} (this one is not symmetric)")
+        smallest = float(np.linalg.eigvalsh(array)[0])
+        if smallest < -1e-12 * len(array) * scale:
+            raise Rejected(f"{self.words} (this one has the eigenvalue {smallest:.3g})")
+
+    def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
+        """Draw F Fᵀ plus a little of the identity."""
+        return self._entries(sizes, -1.0, 1.0).map(
+            lambda factor: factor @ factor.T + 0.1 * np.eye(len(factor))
+        )
+
+
+def VECTOR(size: str) -> Array:  # noqa: N802 - domains are written in capitals
+    """Return the domain of real vectors of length `size`."""
+    return Array("a vector", (size,))
+
+
+def TABLE(*dims: str) -> Table:  # noqa: N802 - domains are written in capitals
+    """Return the domain of arrays with entries between 0 and 1."""
+    return Table("probabilities", dims)
+
+
+def SIMPLEX(size: str) -> Stochastic:  # noqa: N802 - domains are written in capitals
+    """Return the domain of probability vectors of length `size`."""
+    return Stochastic("a probability vector", (size,))
+
+
+def STOCHASTIC(*dims: str) -> Stochastic:  # noqa: N802 - domains are written in capitals
+    """Return the domain of stochastic matrices, or stacks of them."""
+    return Stochastic("stochastic matrices" if len(dims) > 2 else "a stochastic matrix", dims)
+
+
+def COVARIANCE(size: str) -> Covariance:  # noqa: N802 - domains are written in capitals
+    """Return the domain of covariance matrices of `size` rows."""
+    return Covariance("a positive semidefinite matrix", (size, size))
+
+
+@attrs.frozen
+class Times(Domain):
+    """Time stamps: a number n meaning 0, 1, ..., n-1, or strictly increasing stamps."""
+
+    size: str
+
+    @property
+    def sentence(self) -> str:
+        """Return the two forms."""
+        return "a number of points, or increasing time stamps"
+
+    def size_names(self) -> frozenset[str]:
+        """Return the size the number of points sets."""
+        return frozenset({split_size(self.size)[0]})
+
+    def convert(self, value: Any, sizes: Sizes) -> int | NDArray[np.float64]:
+        """Return the number of points, or the stamps as a read-only array."""
+        if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+            count = int(value)
+            stamps: int | NDArray[np.float64] = count
+            if count < 1:
+                raise Rejected("at least one point")
+        else:
+            array = _numbers(value, self.sentence)
+            if array.ndim != 1 or (np.diff(array) <= 0).any():
+                raise Rejected(self.sentence)
+            count, stamps = len(array), read_only(array)
+        if not sizes.agree(self.size, count):
+            raise Rejected(f"{sizes.wanted(self.size)} points, as the other parameters have it")
+        return stamps
+
+    def plain(self, value: Any) -> Any:
+        """Write the number, or the stamps as a list."""
+        return value if isinstance(value, int) else np.asarray(value).tolist()
+
+    def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
+        """Draw the regular grid, or irregular stamps."""
+        from hypothesis import strategies as st
+
+        count = evaluate_size(self.size, sizes)
+        gaps = st.lists(st.floats(0.25, 3.0), min_size=count, max_size=count)
+        return st.just(count) | gaps.map(lambda steps: np.cumsum(np.array(steps)))
+
+
+def TIMES(size: str) -> Times:  # noqa: N802 - domains are written in capitals
+    """Return the domain of time stamps, `size` of them."""
+    return Times(size)
+
+
+def stamps(times: int | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the time stamps that a `Times` value stands for.
+
+    >>> stamps(3)
+    array([0., 1., 2.])
+    """
+    return np.arange(times, dtype=np.float64) if isinstance(times, int) else times

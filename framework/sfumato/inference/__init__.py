@@ -1,0 +1,1 @@
+"""Computations that mechanisms and measures share, each written once."""

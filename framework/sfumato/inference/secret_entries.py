@@ -1,0 +1,107 @@
+"""Which secret entries are free, which are copies of others, and which are known already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.beliefs.gaussian import Gaussian
+from sfumato.errors import ParameterError, Undecidable
+from sfumato.matrices.matrix import Array, as_indices
+
+
+@attrs.frozen(eq=False)
+class SecretEntries:
+    """The secret entries of a belief, sorted out.
+
+    Attributes
+    ----------
+    entries : array (k,)
+        The secret entries.
+    representatives : array (r,)
+        Those of them that are neither constants nor copies of an earlier one.
+    copies : array (n, r)
+        1.0 where an entry of the trace equals the representative with probability one.
+    others : array
+        Entries of the trace that are neither constants nor copies of a representative.
+    """
+
+    entries: NDArray[np.intp]
+    representatives: NDArray[np.intp]
+    copies: Array
+    others: NDArray[np.intp]
+
+    @property
+    def spread(self) -> Array:
+        """The (k, r) matrix T with X_S = T X_representatives, up to constants."""
+        return self.copies[self.entries]
+
+
+def secret_entries(belief: Gaussian, entries: Sequence[int]) -> SecretEntries:
+    """Sort out the secret entries of a belief.
+
+    >>> from sfumato.matrices import LowRank
+    >>> secret_entries(Gaussian(LowRank([1.0, 1.0, 2.0])), [0, 1]).representatives
+    array([0])
+    """
+    chosen = as_indices(entries, belief.entries)
+    if chosen.size == 0 or np.unique(chosen).size < chosen.size:
+        raise ParameterError(
+            f"entries must be one or more distinct indices; got {list(entries)!r}."
+        )
+    variances = belief.covariance.diagonal()
+    if belief.definite:
+        if not np.all(variances > 0):
+            raise Undecidable(
+                "a definite covariance must have positive variances; got 0.0, so the variance "
+                "underflowed: use larger units."
+            )
+        copies = np.zeros((belief.entries, chosen.size))
+        copies[chosen, np.arange(chosen.size)] = 1.0
+        others = np.setdiff1d(np.arange(belief.entries), chosen)
+        return SecretEntries(chosen, chosen, copies, others)
+    return _without_copies(belief, chosen, variances)
+
+
+def _without_copies(belief: Gaussian, chosen: NDArray[np.intp], variances: Array) -> SecretEntries:
+    live = chosen[variances[chosen] > 0]
+    columns = belief.covariance.columns(live)
+    representatives: list[int] = []
+    copies: list[Array] = []
+    for position, entry in enumerate(live.tolist()):
+        if any(copy[entry] for copy in copies):
+            continue
+        close = np.isclose(columns[:, position], variances[entry], rtol=1e-12, atol=0.0)
+        close &= np.isclose(variances, variances[entry], rtol=1e-12, atol=0.0)
+        copy = np.zeros(belief.entries)
+        copy[[j for j in np.flatnonzero(close).tolist() if _is_copy(belief, entry, j)]] = 1.0
+        representatives.append(entry)
+        copies.append(copy)
+    stacked = np.stack(copies, axis=1) if copies else np.zeros((belief.entries, 0))
+    others = np.flatnonzero((variances > 0) & ~np.any(stacked, axis=1))
+    return SecretEntries(chosen, np.array(representatives, dtype=np.intp), stacked, others)
+
+
+def _is_copy(belief: Gaussian, one: int, other: int) -> bool:
+    """Whether Var(X_one − X_other) = Σ_oo + Σ_pp − 2 Σ_op is exactly zero."""
+    if one == other:
+        return True
+    block = belief.covariance.rational([one, other])
+    if block[0][0] + block[1][1] != 2 * block[0][1]:
+        return False
+    return not _proved_distinct(belief, one, other)
+
+
+def _proved_distinct(belief: Gaussian, one: int, other: int) -> bool:
+    """Whether balls show that two entries differ which float64 cannot tell apart."""
+    from sfumato.inference.ball_arithmetic import flint_installed, precision
+
+    if belief.exact is None or not flint_installed():
+        return False
+    with precision(256):
+        balls = belief.exact(256)
+        difference = balls[one, one] + balls[other, other] - 2 * balls[one, other]
+        return bool(difference > 0)

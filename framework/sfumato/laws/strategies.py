@@ -1,0 +1,216 @@
+"""Hypothesis strategies made from declarations: objects, scenarios, classes of priors."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sfumato.domains.alternatives import Collection, Either, Plugin
+from sfumato.domains.domain import Domain
+from sfumato.errors import ParameterError, PluginError
+from sfumato.laws.declared_values import Draw, Surroundings, drawn_parameters
+from sfumato.laws.fitting import fitting, reads_pair
+from sfumato.parameters import Declared
+from sfumato.plugin_registry import Registry, default_registry
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+ENOUGH_TRIES = 60
+"""After so many draws, almost nothing accepted means that the declarations are wrong."""
+
+
+@attrs.define
+class _Tally:
+    """How often a class took what its own domains drew."""
+
+    tried: int = 0
+    taken: int = 0
+
+    def refuse_if_hopeless(self, cls: type[Declared], reason: object) -> None:
+        if self.tried >= ENOUGH_TRIES and self.taken * 20 < self.tried:
+            raise PluginError(
+                f"{cls.name} must take what its declared domains draw; it took {self.taken} of "
+                f"{self.tried} draws (last: {reason}) - narrow the domains or register a strategy"
+            )
+
+
+def instances(
+    cls: type[Declared],
+    sizes: Mapping[str, int] | None = None,
+    *,
+    around: Surroundings | None = None,
+) -> SearchStrategy[Any]:
+    """Draw objects of a declared class: its sizes once, then every parameter from its domain.
+
+    Parameters
+    ----------
+    cls
+        A class made with `declare`.
+    sizes
+        Sizes that are settled already, such as ``{"n": 4}``; the others are drawn, small.
+    around
+        What else the object must agree with.
+
+    Values that the class itself rejects are drawn again; a class that rejects almost everything
+    its own domains draw is an error.
+    """
+    from hypothesis import reject
+    from hypothesis import strategies as st
+
+    surroundings = around or Surroundings(sizes or {})
+    override = _registered_strategy(cls)
+    if override is not None:
+        return override(dict(surroundings.sizes)).filter(lambda made: isinstance(made, cls))
+    tally = _Tally()
+
+    @st.composite
+    def drawn(draw: Draw) -> Any:
+        values, _ = drawn_parameters(draw, cls, surroundings)
+        tally.tried += 1
+        try:
+            made = cls(**values)
+        except ParameterError as reason:
+            tally.refuse_if_hopeless(cls, reason)
+            reject()
+        tally.taken += 1
+        return made
+
+    return drawn()
+
+
+def _registered_strategy(cls: type[Declared]) -> Any:
+    for entry in default_registry().find(cls.name):
+        if entry.kind == "strategy":
+            return entry.value
+    return None
+
+
+def any_of(
+    classes: Iterable[type[Declared]], sizes: Mapping[str, int] | None = None
+) -> SearchStrategy[Any]:
+    """Draw objects of any of the classes."""
+    from hypothesis import strategies as st
+
+    return st.one_of([instances(cls, sizes) for cls in classes])
+
+
+def plugins_of_kind(kind: str, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
+    """Draw any registered plugin of a noun that does not itself need another plugin."""
+    registry = default_registry()
+    classes = [registry.get(kind, name) for name in registry.names(kind)]
+    return any_of([cls for cls in classes if not needs_plugins(cls)], sizes)
+
+
+def needs_plugins(cls: type[Declared]) -> bool:
+    """Whether a parameter without a default holds another plugin."""
+    return any(item.required and _holds_plugin(item.domain) for item in cls.parameters())
+
+
+def _holds_plugin(domain: Domain) -> bool:
+    if isinstance(domain, Either):
+        return all(_holds_plugin(option) for option in domain.options)
+    return isinstance(domain, Plugin) or (
+        isinstance(domain, Collection) and _holds_plugin(domain.element)
+    )
+
+
+def scenarios(
+    registry: Registry, kinds: Sequence[str] = ("prior", "secret", "mechanism"), **fixed: Any
+) -> SearchStrategy[dict[str, Any]]:
+    """Draw nouns that fit together, as a table by noun.
+
+    Parameters
+    ----------
+    registry
+        Where classes come from.
+    kinds
+        The nouns to draw. ``"prior_class"`` in place of ``"prior"`` draws a class of priors;
+        ``"measures"`` draws one object of every measure that fits.
+    fixed
+        Classes that must be used, such as ``prior=RBF``.
+
+    The prior comes first and hands on its sizes and labels.
+
+    >>> import sfumato as sf
+    >>> strategy = scenarios(sf.registry, mechanism=sf.registry.get("mechanism", "gaussian_uniform"))
+    """
+    from hypothesis import strategies as st
+
+    from sfumato.laws.prior_class_strategies import prior_classes
+
+    singular = {"prior_class": "prior", "measures": "measure"}
+    wanted = tuple(dict.fromkeys(singular.get(kind, kind) for kind in kinds))
+    if "measures" in kinds and "measure" not in fixed:
+        wanted = tuple(kind for kind in wanted if kind != "measure")
+    rows = list(fitting(registry, wanted, fixed))
+    if not rows:
+        return st.nothing()
+
+    @st.composite
+    def drawn(draw: Draw) -> dict[str, Any]:
+        classes = draw(st.sampled_from(rows))
+        around = Surroundings(plugins=_fitting_plugins(registry, classes))
+        found: dict[str, Any] = {}
+        if "prior_class" in kinds:
+            found["prior_class"] = draw(prior_classes(registry, classes["prior"]))
+            around = _beside(around, next(found["prior_class"].members()))
+        elif "prior" in kinds:
+            found["prior"] = draw(instances(classes["prior"], around=around))
+            around = _beside(around, found["prior"])
+        for kind in ("secret", "mechanism", "measure", "adversary"):
+            if kind in kinds:
+                found[kind] = draw(instances(classes[kind], around=around))
+        if "measures" in kinds:
+            found["measures"] = draw(_panel(registry, classes, around))
+        return found
+
+    return drawn()
+
+
+def _beside(around: Surroundings, prior: Any) -> Surroundings:
+    """Return the surroundings that a prior creates for secrets and mechanisms."""
+    try:
+        labels: Sequence[Hashable] | None = getattr(prior.belief(), "states", None)
+    except Exception:  # noqa: BLE001 - a law that asks for the belief will report it with a script
+        labels = None
+    return attrs.evolve(around, sizes=prior.sizes, labels=labels)
+
+
+def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the adversaries that can reason about the scenario, for measures that take one."""
+    if "prior" not in classes or "mechanism" not in classes:
+        return {}
+    adversaries = [registry.get("adversary", name) for name in registry.names("adversary")]
+    fits = [
+        adversary
+        for adversary in adversaries
+        if reads_pair(adversary, classes["prior"], classes["mechanism"])
+        and not needs_plugins(adversary)
+    ]
+    return {"adversary": fits} if fits else {}
+
+
+def _panel(
+    registry: Registry, classes: Mapping[str, Any], around: Surroundings
+) -> SearchStrategy[list[Any]]:
+    """Draw one object of every measure that fits; equal parameters get equal values."""
+    from hypothesis import strategies as st
+
+    fixed = {kind: cls for kind, cls in classes.items() if kind != "measure"}
+    measures = [row["measure"] for row in fitting(registry, ("measure",), fixed)]
+
+    @st.composite
+    def drawn(draw: Draw) -> list[Any]:
+        shared: dict[str, tuple[Domain, Any]] = {}
+        found = []
+        for cls in measures:
+            made = draw(instances(cls, around=attrs.evolve(around, shared=shared)))
+            for item in cls.parameters():
+                shared.setdefault(item.name, (item.domain, getattr(made, item.name)))
+            found.append(made)
+        return found
+
+    return drawn()

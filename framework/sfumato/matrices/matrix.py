@@ -1,0 +1,217 @@
+"""What every covariance matrix can do, whatever its structure."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.content import ByContent, read_only
+from sfumato.errors import OutsideHypotheses, ParameterError
+
+Array: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = Sequence[int] | NDArray[np.intp]
+
+MAX_DENSE = 20_000
+"""Largest number of rows for which an n x n array is formed (3.2 GB)."""
+
+ROUNDOFF = 2.0**-53
+"""Relative error of one float64 operation, rounded to nearest."""
+
+
+class Matrix(ByContent, abc.ABC):
+    """A symmetric positive semidefinite matrix A; equal to another of its class by content."""
+
+    __slots__ = ()
+
+    @property
+    @abc.abstractmethod
+    def size(self) -> int:
+        """Number of rows."""
+
+    @abc.abstractmethod
+    def diagonal(self) -> Array:
+        """Return the diagonal."""
+
+    @abc.abstractmethod
+    def apply(self, x: ArrayLike) -> Array:
+        """Return A x for x of shape (n,) or (n, k)."""
+
+    @abc.abstractmethod
+    def block(self, rows: Indices, columns: Indices) -> Array:
+        """Return the entries A[rows][:, columns]."""
+
+    @abc.abstractmethod
+    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
+        """Draw from N(0, A): shape (n,), or (size, n); no generator means the secure source."""
+
+    @abc.abstractmethod
+    def in_balls(self, *, sampled: bool = False) -> Any:
+        """Return A as a flint `arb_mat` at flint's precision, the stored numbers being exact.
+
+        With `sampled`, the covariance of what `sample` draws: the product of its float64 factors.
+        """
+
+    @abc.abstractmethod
+    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
+        """Return the block A[entries][:, entries] in rational numbers, exact like `in_balls`."""
+
+    def dense(self) -> Array:
+        """Return the n x n array, where that is reasonable."""
+        if self.size > MAX_DENSE:
+            raise OutsideHypotheses(
+                f"a dense matrix may have at most {MAX_DENSE} rows; got {self.size}: "
+                f"use apply(), block() or columns() instead."
+            )
+        every = np.arange(self.size)
+        return self.block(every, every)
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the columns at `indices`, shape (n, k)."""
+        return self.block(np.arange(self.size), indices)
+
+    def trace(self) -> float:
+        """Return the sum of the diagonal."""
+        return float(np.sum(self.diagonal()))
+
+    def smallest_eigenvalue(self) -> float:
+        """Return a certified lower bound of the smallest eigenvalue; 0.0 if none is known."""
+        return 0.0
+
+    def norm_bound(self) -> float:
+        """Return an upper bound of the 2-norm, which never exceeds the trace."""
+        return rounded_up(self.trace(), self.size)
+
+    def rank_bound(self, entries: Indices | None = None) -> int:
+        """Bound the rank of A, or of its block at `entries`, from the structure alone."""
+        every = np.arange(self.size) if entries is None else as_indices(entries, self.size)
+        return int(np.count_nonzero(self.diagonal()[every]))
+
+    @abc.abstractmethod
+    def error_bound(self) -> float:
+        """Bound the 2-norm of (covariance of what `sample` draws) − (entries of `dense`)."""
+
+    @property
+    def is_zero_exactly(self) -> bool:
+        """Whether every entry is 0.0 (a zero diagonal decides, as A is positive semidefinite)."""
+        return not np.any(self.diagonal())
+
+    def scaled(self, factor: float) -> Matrix:
+        """Return factor · A."""
+        from sfumato.matrices.scaled import Scaled
+
+        return Scaled(self, factor)
+
+    def permuted(self, order: Indices) -> Matrix:
+        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
+        from sfumato.matrices.dense import Dense
+
+        order = as_permutation(order, self.size)
+        return Dense(self.block(order, order))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} matrix, {self.size} x {self.size}>"
+
+
+def is_matrix(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    """Refuse, as an attrs validator, anything that is not a Matrix."""
+    if not isinstance(value, Matrix):
+        raise ParameterError(
+            f"{attribute.name} must be a Matrix, such as Dense or Diagonal; got "
+            f"{type(value).__name__}."
+        )
+
+
+def rounded_up(total: float, terms: int) -> float:
+    """Return an upper bound of a sum of `terms` non-negative numbers that rounded to `total`."""
+    return total * (1.0 + 2.0 * terms * ROUNDOFF)
+
+
+def finite_array(value: ArrayLike, name: str, ndim: int) -> Array:
+    """Return a read-only float64 array; refuse what is empty, misshapen, complex or not finite.
+
+    >>> finite_array([1, 2], "diagonal.variances", 1)
+    array([1., 2.])
+    """
+    given = np.asarray(value)
+    if given.dtype.kind not in "iuf":
+        raise ParameterError(f"{name} must hold real numbers; got dtype {given.dtype}.")
+    if given.ndim != ndim or given.size == 0:
+        raise ParameterError(
+            f"{name} must be a non-empty array of {ndim} dimension(s); got shape {given.shape}."
+        )
+    array = read_only(value)
+    if not np.all(np.isfinite(array)):
+        position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ParameterError(f"{name} must be finite; got {array[position]} at {position}.")
+    return array
+
+
+def operand(x: ArrayLike, size: int) -> Array:
+    """Return x as float64 after checking that A x makes sense."""
+    array = np.asarray(x, dtype=np.float64)
+    if array.ndim not in (1, 2) or array.shape[0] != size:
+        raise ParameterError(
+            f"apply() must get an array of shape ({size},) or ({size}, k); got {array.shape}."
+        )
+    return array
+
+
+def as_indices(indices: Indices, size: int) -> NDArray[np.intp]:
+    """Return `indices` as an index array after checking that each lies in 0..size − 1.
+
+    >>> as_indices([0, 2], 3)
+    array([0, 2])
+    """
+    array = np.asarray(indices)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ParameterError(
+            f"indices must be a list of integers; got {array.dtype} of shape {array.shape}."
+        )
+    if array.min() < 0 or array.max() >= size:
+        raise ParameterError(
+            f"indices must lie in 0..{size - 1}; got {array.min()} to {array.max()}."
+        )
+    return array.astype(np.intp)
+
+
+def in_fractions(block: Array) -> list[list[Fraction]]:
+    """Return a float64 array in rational numbers, each the very number stored.
+
+    >>> in_fractions(np.array([[0.5]]))
+    [[Fraction(1, 2)]]
+    """
+    return [[Fraction(value) for value in row] for row in block.tolist()]
+
+
+def gram(factor: Array) -> list[list[Fraction]]:
+    """Return Q Qᵀ in rational numbers.
+
+    >>> gram(np.array([[1.0], [2.0]]))
+    [[Fraction(1, 1), Fraction(2, 1)], [Fraction(2, 1), Fraction(4, 1)]]
+    """
+    rows = in_fractions(factor)
+    return [
+        [sum((x * y for x, y in zip(a, b, strict=True)), Fraction()) for b in rows] for a in rows
+    ]
+
+
+def as_permutation(order: Indices, size: int) -> NDArray[np.intp]:
+    """Return `order` as an index array after checking that it is a permutation.
+
+    >>> as_permutation([1, 0], 2)
+    array([1, 0])
+    """
+    array = np.asarray(order)
+    if array.dtype.kind not in "iu" or not np.array_equal(np.sort(array), np.arange(size)):
+        raise ParameterError(
+            f"order must list each of 0..{size - 1} once; got an array of shape {array.shape}."
+        )
+    return array.astype(np.intp)

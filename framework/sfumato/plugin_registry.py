@@ -1,0 +1,325 @@
+"""The registry: every plugin by noun and name, as an immutable value."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import inspect
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+import attrs
+import pluggy
+
+from sfumato import hookspecs
+from sfumato.errors import BrokenPluginWarning, DuplicateName, ParameterError, PluginError
+from sfumato.parameters import Declared
+from sfumato.prior_classes import AnyOf, Family, Interval
+from sfumato.protocols.adversary import DeclaredAdversary
+from sfumato.protocols.loss_measure import DeclaredMeasure
+from sfumato.protocols.mechanism import DeclaredMechanism
+from sfumato.protocols.prior import Prior
+from sfumato.protocols.secret import DeclaredSecret
+
+GROUP = "sfumato"
+ENVIRONMENT = "SFUMATO_PLUGINS"
+
+NOUNS: Mapping[str, tuple[str, type[Declared]]] = MappingProxyType(
+    {
+        "prior": ("sfumato_priors", Prior),
+        "secret": ("sfumato_secrets", DeclaredSecret),
+        "mechanism": ("sfumato_mechanisms", DeclaredMechanism),
+        "adversary": ("sfumato_adversaries", DeclaredAdversary),
+        "measure": ("sfumato_measures", DeclaredMeasure),
+    }
+)
+
+
+@attrs.frozen
+class Entry:
+    """One registered thing and the plugin it came from."""
+
+    kind: str
+    name: str
+    value: Any
+    origin: str
+
+
+@attrs.frozen
+class Problem:
+    """A plugin that was skipped, and why."""
+
+    origin: str
+    reason: str
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return " did you mean 'rbf'?" for a near miss, else the list of names."""
+    known = sorted(names)
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    return f"there are {', '.join(known)}." if known else "there are none."
+
+
+@attrs.frozen
+class Registry:
+    """Everything registered, in a fixed order; a value that never changes once loaded.
+
+    >>> import sfumato as sf
+    >>> "rbf" in sf.registry.names("prior")
+    True
+    """
+
+    entries: tuple[Entry, ...]
+    problems: tuple[Problem, ...] = ()
+    paths: tuple[str, ...] = ()
+
+    @classmethod
+    def load(
+        cls,
+        paths: Iterable[str | Path] = (),
+        *,
+        installed: bool = True,
+        strict: bool = False,
+    ) -> Registry:
+        """Load installed plugins and one-file plugins.
+
+        Parameters
+        ----------
+        paths
+            Python files with hooks in them.
+        installed
+            Whether to load the plugins registered by entry points.
+        strict
+            Raise for a broken plugin instead of reporting and skipping it.
+        """
+        files = tuple(str(Path(path).resolve()) for path in paths)
+        found: list[Entry] = []
+        problems: list[Problem] = []
+        for origin, load in _sources(files, installed=installed):
+            try:
+                found.extend(_entries(origin, load()))
+            except (Exception, SystemExit) as error:
+                if strict:
+                    raise PluginError(f"plugin {origin} is broken: {error}") from error
+                problems.append(Problem(origin, _one_line(error)))
+        _refuse_duplicates(found)
+        for problem in problems:
+            warnings.warn(
+                f"plugin {problem.origin} was skipped: {problem.reason}",
+                BrokenPluginWarning,
+                stacklevel=2,
+            )
+        ordered = sorted(found, key=lambda entry: (entry.kind, entry.name))
+        return cls(tuple(ordered), tuple(problems), files)
+
+    def names(self, kind: str) -> list[str]:
+        """Return the registered names of a noun, in alphabetical order."""
+        self._require_kind(kind)
+        return [entry.name for entry in self.entries if entry.kind == kind]
+
+    def entry(self, kind: str, name: str) -> Entry:
+        """Return the entry, or say what was meant."""
+        self._require_kind(kind)
+        for entry in self.entries:
+            if entry.kind == kind and entry.name == name:
+                return entry
+        raise LookupError(
+            f"there is no {kind} named '{name}'; {did_you_mean(name, self.names(kind))}"
+        )
+
+    def get(self, kind: str, name: str) -> Any:
+        """Return the registered class (or study file, or strategy)."""
+        return self.entry(kind, name).value
+
+    def find(self, name: str) -> list[Entry]:
+        """Return every entry of that name, whatever its noun."""
+        return [entry for entry in self.entries if entry.name == name]
+
+    def _require_kind(self, kind: str) -> None:
+        known = (*NOUNS, "study", "strategy")
+        if kind not in known:
+            raise LookupError(f"there is no noun '{kind}'; {did_you_mean(kind, known)}")
+
+    def make(self, kind: str, name: str, *args: Any, **parameters: Any) -> Any:
+        """Construct a plugin's object; intervals and choices make a prior a family."""
+        cls = self.get(kind, name)
+        given = _named(cls, args, parameters)
+        varying = {
+            key: value for key, value in given.items() if isinstance(value, (Interval, AnyOf))
+        }
+        if not varying:
+            return cls(**given)
+        if kind != "prior":
+            key, value = next(iter(varying.items()))
+            raise ParameterError(
+                f"{name}.{key} must be one value (only priors take classes); got {value!r}."
+            )
+        fixed = {key: value for key, value in given.items() if key not in varying}
+        return Family(cls, fixed, varying)
+
+    def build(self, kind: str, specification: Mapping[str, Any]) -> Any:
+        """Rebuild an object from its plain table.
+
+        >>> import sfumato as sf
+        >>> sf.registry.build("prior", {"name": "rbf", "length_scale": 6.0, "times": 50})
+        sf.priors.rbf(length_scale=6.0, times=50)
+        """
+        if kind == "prior" and set(specification) == {"any_of"}:
+            return AnyOf(*(self.build("prior", option) for option in specification["any_of"]))
+        plain = dict(specification)
+        if not isinstance(plain.get("name"), str):
+            raise ParameterError(f"a {kind} must have a name; got {specification!r}.")
+        name = plain.pop("name")
+        cls = self.get(kind, name)
+        domains = {declared.name: declared.domain for declared in cls.parameters()}
+        values = {
+            key: _class_of_values(value)
+            if key not in domains
+            else _class_of_values(domains[key].build(value, self.build))
+            for key, value in plain.items()
+        }
+        return self.make(kind, name, **values)
+
+
+def _class_of_values(plain: Any) -> Any:
+    """Read the two plain forms of a class of values."""
+    if isinstance(plain, Mapping) and set(plain) == {"interval"}:
+        return Interval(*plain["interval"])
+    if isinstance(plain, Mapping) and set(plain) == {"any_of"}:
+        return AnyOf(*plain["any_of"])
+    return plain
+
+
+def _named(cls: type[Declared], args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments by name, rejecting unknown and missing ones in one sentence."""
+    declared = cls.parameters()
+    names = [item.name for item in declared]
+    if len(args) > len(names):
+        raise TypeError(f"{cls.name} takes at most {len(names)} arguments; got {len(args)}.")
+    named = dict(zip(names, args, strict=False))
+    for key, value in given.items():
+        if key not in names:
+            raise TypeError(f"{cls.name} has no parameter '{key}'; {did_you_mean(key, names)}")
+        if key in named:
+            raise TypeError(f"{cls.name}.{key} must be given once; got it twice.")
+        named[key] = value
+    missing = [item.name for item in declared if item.required and item.name not in named]
+    if missing:
+        raise TypeError(f"{cls.name} must have the parameter '{missing[0]}'; got none.")
+    return named
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _sources(
+    files: tuple[str, ...], *, installed: bool
+) -> Iterator[tuple[str, Callable[[], ModuleType]]]:
+    """Yield plugins in an order that does not depend on installation: by name, then files."""
+    if installed:
+        points = sorted(set(entry_points(group=GROUP)), key=lambda point: (point.name, point.value))
+        for point in points:
+            yield f"'{point.name}' ({point.value})", _loader(point)
+    for file in files:
+        yield f"'{file}'", lambda file=file: _load_file(file)  # type: ignore[misc]  # bound now
+
+
+def _loader(point: EntryPoint) -> Callable[[], ModuleType]:
+    return point.load
+
+
+def _load_file(file: str) -> ModuleType:
+    """Import a single file under a name of its own."""
+    path = Path(file)
+    if not path.is_file():
+        raise PluginError(f"there is no file {path.name}")
+    name = f"sfumato_file_plugin_{path.stem}_{abs(hash(file)):x}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise PluginError(f"{path.name} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _entries(origin: str, module: ModuleType) -> list[Entry]:
+    """Call a plugin's hooks through a manager of its own, so that blame falls on the right one."""
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    manager.register(module, name=origin)
+    manager.check_pending()  # a misspelt hook must not be silent
+    found: list[Entry] = []
+    for kind, (hook, base) in NOUNS.items():
+        for result in getattr(manager.hook, hook)():
+            found.extend(_checked(kind, cls, base, origin) for cls in result)
+    for kind, hook in (("study", "sfumato_studies"), ("strategy", "sfumato_strategies")):
+        for result in getattr(manager.hook, hook)():
+            found.extend(Entry(kind, name, value, origin) for name, value in result.items())
+    if not found:
+        raise PluginError("it registers nothing; mark its hooks with @sf.hookimpl")
+    return found
+
+
+def _checked(kind: str, cls: Any, base: type[Declared], origin: str) -> Entry:
+    """Return the entry for a class that keeps its noun's contract."""
+    if not (isinstance(cls, type) and issubclass(cls, base)):
+        raise PluginError(f"a {kind} must be a subclass of {base.__name__}; got {cls!r}")
+    if not attrs.has(cls):
+        raise PluginError(f"{cls.__name__} must be decorated with @declare")
+    if inspect.isabstract(cls):
+        missing = ", ".join(sorted(cls.__abstractmethods__))
+        raise PluginError(f"{cls.__name__} must define {missing}")
+    needed = {"prior": ("yields",), "secret": ("yields",), "mechanism": ("asks", "yields")}
+    for attribute in ("name", *needed.get(kind, ("reads",))):
+        if not hasattr(cls, attribute):
+            raise PluginError(f"{cls.__name__} must have the class attribute '{attribute}'")
+    name: str = cls.name  # type: ignore[attr-defined]  # just looked
+    if not name.isidentifier():
+        raise PluginError(f"{cls.__name__}.name must be an identifier; got {name!r}")
+    return Entry(kind, name, cls, origin)
+
+
+def _refuse_duplicates(entries: list[Entry]) -> None:
+    seen: dict[tuple[str, str], Entry] = {}
+    for entry in entries:
+        first = seen.setdefault((entry.kind, entry.name), entry)
+        if first is not entry:
+            raise DuplicateName(
+                f"the {entry.kind} '{entry.name}' is registered twice: by plugin {first.origin} "
+                f"and by plugin {entry.origin}; uninstall or rename one of them."
+            )
+
+
+_lock = threading.Lock()
+_default: list[Registry] = []
+
+
+def default_registry() -> Registry:
+    """Return the registry of installed plugins and those named by the environment variable."""
+    with _lock:
+        if not _default:
+            named = os.environ.get(ENVIRONMENT, "")
+            _default.append(Registry.load(path for path in named.split(os.pathsep) if path))
+        return _default[0]
+
+
+def use_registry(registry: Registry) -> None:
+    """Make `registry` the default one."""
+    with _lock:
+        _default[:] = [registry]

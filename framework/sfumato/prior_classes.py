@@ -1,0 +1,244 @@
+"""Classes of priors: intervals and choices of any parameter, and choices of whole priors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from sfumato.content import ByContent
+from sfumato.errors import ParameterError
+from sfumato.protocols.prior import Prior
+from sfumato.protocols.prior_class import PriorClass, Supremum
+from sfumato.supremum_search import search_box
+
+# How many values of an interval `members` shows; a supremum looks at many more.
+SPREAD = 5
+
+
+def _as_number(value: object, words: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ParameterError(f"Interval.{words} must be a finite number; got {value!r}.")
+    return float(value)
+
+
+def _low(value: object) -> float:
+    return _as_number(value, "low")
+
+
+def _high(value: object) -> float:
+    return _as_number(value, "high")
+
+
+@attrs.frozen
+class Interval:
+    """Every value between `low` and `high`, both included, of a real parameter of a prior.
+
+    >>> import sfumato as sf
+    >>> sf.priors.rbf(length_scale=sf.Interval(3, 12), times=50).finite
+    False
+    """
+
+    low: float = attrs.field(converter=_low)
+    high: float = attrs.field(converter=_high)
+
+    def __attrs_post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ParameterError(
+                f"Interval must have low below high; got {self.low} and {self.high}."
+            )
+
+    def spread(self) -> tuple[float, ...]:
+        """Return a few values: the ends and some between."""
+        width = self.high - self.low
+        inner = (self.low + width * step / (SPREAD - 1) for step in range(1, SPREAD - 1))
+        return (self.low, *inner, self.high)
+
+    def __repr__(self) -> str:
+        return f"sf.Interval({self.low}, {self.high})"
+
+
+@attrs.frozen(init=False, eq=False, repr=False)
+class AnyOf(ByContent, PriorClass):
+    """Any of the listed values of a parameter, or any of the listed priors.
+
+    Given to a prior's parameter it makes a family of priors; of whole priors it is a class.
+
+    >>> import sfumato as sf
+    >>> smooth, rough = (sf.priors.rbf(length_scale=l, times=9) for l in (6.0, 1.0))
+    >>> len(list(sf.AnyOf(smooth, rough).members()))
+    2
+    """
+
+    options: tuple[Any, ...]
+
+    def __init__(self, *options: Any) -> None:
+        if not options:
+            raise ParameterError("AnyOf must have at least one option; got none.")
+        priors = [isinstance(option, PriorClass) for option in options]
+        if any(priors) and not all(priors):
+            raise ParameterError("AnyOf must have priors only or values only; got both.")
+        self.__attrs_init__(options)
+        if all(priors):
+            _require_one_trace(self.members(), "AnyOf")
+
+    def _priors(self) -> tuple[PriorClass, ...]:
+        if not isinstance(self.options[0], PriorClass):
+            raise TypeError(
+                f"{self!r} is a choice of values, not a class of priors; give it to a parameter "
+                f"of a prior."
+            )
+        return self.options
+
+    @property
+    def yields(self) -> type:
+        """The type of belief all options share."""
+        kinds = {option.yields for option in self._priors()}
+        if len(kinds) > 1:
+            raise ParameterError(
+                "AnyOf must have priors of one type of belief; got "
+                + " and ".join(sorted(kind.__name__ for kind in kinds))
+                + "."
+            )
+        return kinds.pop()
+
+    @property
+    def name(self) -> str:
+        """The names of the options."""
+        return " or ".join(dict.fromkeys(option.name for option in self._priors()))
+
+    @property
+    def finite(self) -> bool:
+        """Whether every option is a finite class."""
+        return all(option.finite for option in self._priors())
+
+    def members(self) -> Iterator[Prior]:
+        """Yield the members of every option."""
+        for option in self._priors():
+            yield from option.members()
+
+    def supremum(self, function: Callable[[Prior], float]) -> Supremum:
+        """Return the largest of the options' suprema."""
+        return largest([option.supremum(function) for option in self._priors()])
+
+    def specification(self) -> dict[str, Any]:
+        """Return the plain table that rebuilds this class."""
+        return {"any_of": [option.specification() for option in self._priors()]}
+
+    def __repr__(self) -> str:
+        return f"sf.AnyOf({', '.join(map(repr, self.options))})"
+
+
+def largest(suprema: Iterable[Supremum]) -> Supremum:
+    """Return the largest supremum; it is only as certain as the least certain of them."""
+    found = list(suprema)
+    best = max(found, key=lambda supremum: supremum.value)
+    if best.value == math.inf:
+        return attrs.evolve(best, how="proved")  # nothing is larger
+    hows = {supremum.how for supremum in found}
+    for how in ("searched", "proved"):
+        if how in hows:
+            return attrs.evolve(best, how=how)
+    return attrs.evolve(best, how="finite" if len(found) > 1 else best.how)
+
+
+def _require_one_trace(members: Iterable[Prior], who: str) -> None:
+    signatures = dict.fromkeys(member.trace_signature() for member in members)
+    if len(signatures) > 1:
+        shown = " and ".join(str(signature) for signature in list(signatures)[:2])
+        raise ParameterError(f"{who} must have members of one trace length; got {shown}.")
+
+
+@attrs.frozen(eq=False, repr=False)
+class Family(ByContent, PriorClass):
+    """The priors of one kind whose parameters lie in given intervals or choices.
+
+    The namespaces make it: ``sf.priors.rbf(length_scale=sf.Interval(3, 12), times=50)``.
+    """
+
+    prior: type[Prior]
+    fixed: Mapping[str, Any]
+    varying: Mapping[str, Interval | AnyOf]
+
+    def __attrs_post_init__(self) -> None:
+        _require_one_trace(self.members(), self.name)  # also checks every end point
+
+    @property
+    def name(self) -> str:
+        """The registered name of the prior."""
+        return self.prior.name
+
+    @property
+    def yields(self) -> type:
+        """The type of belief of the members."""
+        return self.prior.yields
+
+    @property
+    def finite(self) -> bool:
+        """Whether no parameter varies over an interval."""
+        return all(isinstance(domain, AnyOf) for domain in self.varying.values())
+
+    def _member(self, values: Mapping[str, Any]) -> Prior:
+        return self.prior(**self.fixed, **values)
+
+    def _choices(self) -> Iterator[dict[str, Any]]:
+        """Yield every combination of the choices (not of the intervals)."""
+        lists = {k: v.options for k, v in self.varying.items() if isinstance(v, AnyOf)}
+        for values in itertools.product(*lists.values()):
+            yield dict(zip(lists, values, strict=True))
+
+    def _intervals(self) -> dict[str, Interval]:
+        return {k: v for k, v in self.varying.items() if isinstance(v, Interval)}
+
+    def members(self) -> Iterator[Prior]:
+        """Yield every member of a finite family; of intervals, the ends and a few between."""
+        intervals = self._intervals()
+        for chosen in self._choices():
+            spreads = (interval.spread() for interval in intervals.values())
+            for point in itertools.product(*spreads):
+                yield self._member({**chosen, **dict(zip(intervals, point, strict=True))})
+
+    def supremum(self, function: Callable[[Prior], float]) -> Supremum:
+        """Return the largest value: over all members, or searched where an interval varies."""
+        intervals = self._intervals()
+        if not intervals:
+            found = [Supremum(function(member), member, "finite") for member in self.members()]
+            return largest(found)
+        return largest(self._search(function, chosen, intervals) for chosen in self._choices())
+
+    def _search(
+        self,
+        function: Callable[[Prior], float],
+        chosen: Mapping[str, Any],
+        intervals: Mapping[str, Interval],
+    ) -> Supremum:
+        tried: dict[tuple[float, ...], tuple[float, Prior]] = {}
+
+        def value_at(point: tuple[float, ...]) -> float:
+            if point not in tried:
+                member = self._member({**chosen, **dict(zip(intervals, point, strict=True))})
+                tried[point] = (function(member), member)
+            return tried[point][0]
+
+        box = tuple((interval.low, interval.high) for interval in intervals.values())
+        best = search_box(value_at, box)
+        value, member = tried[best]
+        return Supremum(value, member, "searched")
+
+    def specification(self) -> dict[str, Any]:
+        """Return the plain table that rebuilds this family."""
+        plain = next(self.members()).specification()
+        for name, domain in self.varying.items():
+            if isinstance(domain, Interval):
+                plain[name] = {"interval": [domain.low, domain.high]}
+            else:
+                plain[name] = {"any_of": list(domain.options)}
+        return plain
+
+    def __repr__(self) -> str:
+        shown = {**self.fixed, **self.varying}
+        inside = ", ".join(f"{name}={value!r}" for name, value in shown.items())
+        return f"sf.priors.{self.name}({inside})"

@@ -1,0 +1,74 @@
+"""A number for what the adversary gained."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import attrs
+
+from sfumato.compatibility import require_measure
+from sfumato.parameters import Declared
+from sfumato.protocols.loss import Loss, Reading
+from sfumato.protocols.prior import Prior
+from sfumato.protocols.prior_class import PriorClass
+from sfumato.protocols.quantity import Quantity
+from sfumato.protocols.release import Release
+from sfumato.protocols.scenario import Scenario
+from sfumato.protocols.secret import Secret
+from sfumato.worst_case import over_class
+
+
+@runtime_checkable
+class LossMeasure(Protocol):
+    """A quantity of what a release gives away, over a whole prior class.
+
+    Attributes
+    ----------
+    reads
+        The (belief, question, channel) types it can evaluate; ``object`` stands for any.
+    """
+
+    kind: ClassVar[str] = "measure"
+    reads: ClassVar[tuple[tuple[type, type, type], ...]]
+
+    @abstractmethod
+    def loss(self, prior: PriorClass, secret: Secret, release: Release) -> Loss:
+        """Return the worst loss over the class."""
+        ...
+
+
+class DeclaredMeasure(Declared, LossMeasure):
+    """A measure with declared parameters: what a plugin author subclasses.
+
+    The author writes `quantity` and `evaluate`, for one belief;
+    `loss` refuses what the measure does not read and takes the worst over the class, in the
+    direction in which the quantity is worse.
+    """
+
+    kind: ClassVar[str] = "measure"
+
+    @property
+    @abstractmethod
+    def quantity(self) -> Quantity:
+        """What the measure's numbers are numbers of."""
+
+    @abstractmethod
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return the reading for one belief; the types are known to fit."""
+
+    def loss(self, prior: PriorClass, secret: Secret, release: Release) -> Loss:
+        """Return the worst loss over the class."""
+        require_measure(self, prior, secret, release)
+
+        def reading(member: Prior) -> Reading:
+            belief = member.belief()
+            return self.evaluate(belief, secret.question(belief), release.channel)
+
+        found, worst = over_class(prior, reading, self.quantity)
+        return Loss(
+            **attrs.asdict(found, recurse=False),
+            quantity=self.quantity,
+            scenario=Scenario(prior, secret, release.channel),
+            worst=worst,
+        )

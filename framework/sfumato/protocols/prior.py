@@ -1,0 +1,49 @@
+"""One belief, by name and parameters: what a plugin author writes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, ClassVar
+
+from sfumato.parameters import Declared
+from sfumato.protocols.prior_class import PriorClass, Supremum
+
+
+class Prior(Declared, PriorClass):
+    """A single prior: the class of one member.
+
+    An author declares parameters and writes `belief`, which sees only numbers:
+    ``Interval`` and ``AnyOf`` are turned into a `Family` before they reach it.
+
+    Attributes
+    ----------
+    name
+        The registered name.
+    yields
+        The type of belief that `belief` returns.
+    """
+
+    kind: ClassVar[str] = "prior"
+    yields: ClassVar[type]
+
+    @abstractmethod
+    def belief(self) -> Any:
+        """Return the belief in its mathematical form."""
+
+    def members(self) -> Iterator[Prior]:
+        """Yield the prior itself."""
+        yield self
+
+    @property
+    def finite(self) -> bool:
+        """A single prior is a finite class."""
+        return True
+
+    def supremum(self, function: Callable[[Prior], float]) -> Supremum:
+        """Return the function's value at the prior itself."""
+        return Supremum(function(self), self, "single")
+
+    def trace_signature(self) -> Hashable:
+        """Return what all members of a class must share: by default the declared sizes."""
+        return tuple(sorted(self.sizes.items()))

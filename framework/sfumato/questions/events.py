@@ -1,0 +1,46 @@
+"""Events about single times of a state trace."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.content import ByContent, read_only
+
+
+def _masks(value: ArrayLike) -> NDArray[np.bool_]:
+    return read_only(value, np.bool_)
+
+
+@attrs.frozen(eq=False)
+class Events(ByContent):
+    """Masks over time and state: event e says that the state at its time is in its mask.
+
+    Attributes
+    ----------
+    masks
+        Booleans of shape (events, times, states); each event is non-zero at exactly one time.
+    names
+        What each event is called in a witness, such as ``("hospital", 3)``.
+    """
+
+    masks: NDArray[np.bool_] = attrs.field(converter=_masks)
+    names: tuple[Hashable, ...]
+
+    def __attrs_post_init__(self) -> None:
+        if self.masks.ndim != 3 or len(self.names) != len(self.masks) or not len(self.masks):
+            raise ValueError(
+                f"events.masks must have shape (events, times, states), one name each; "
+                f"got {self.masks.shape} and {len(self.names)} names."
+            )
+        if (self.masks.any(axis=2).sum(axis=1) != 1).any():
+            raise ValueError("each event must be about exactly one time; one is not.")
+
+    @property
+    def times(self) -> NDArray[np.intp]:
+        """The time of each event."""
+        times: NDArray[np.intp] = np.argmax(self.masks.any(axis=2), axis=1)
+        return times

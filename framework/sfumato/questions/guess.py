@@ -1,0 +1,16 @@
+"""Guessing a whole trajectory."""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen
+class Guess:
+    """The adversary succeeds with a guess that differs in at most `mistakes` positions."""
+
+    mistakes: int
+
+    def __attrs_post_init__(self) -> None:
+        if self.mistakes < 0:
+            raise ValueError(f"guess.mistakes must be 0 or more; got {self.mistakes}.")

@@ -1,0 +1,65 @@
+"""The rule that makes every pair of measures testable: no floor above a ceiling."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+
+import attrs
+
+from sfumato.protocols.loss import Loss
+
+# Two exact computations of one number may differ by rounding; nothing else may.
+ROUNDING = 1e-9
+
+
+@attrs.frozen
+class Contradiction:
+    """Two losses of one quantity in one scenario that cannot both be right."""
+
+    floor: Loss
+    ceiling: Loss
+
+    def __str__(self) -> str:
+        return (
+            f"{self.floor.quantity}: one loss says at least {self.floor.floor:.6g} "
+            f"({self.floor.how or self.floor.bound}), another at most "
+            f"{self.ceiling.ceiling:.6g} ({self.ceiling.how or self.ceiling.bound})."
+        )
+
+
+def _clearly_above(low: float, high: float, tolerance: float) -> bool:
+    if math.isinf(low) or math.isinf(high):
+        return low > high
+    return low - high > tolerance * max(abs(low), abs(high))
+
+
+def contradictions(
+    losses: Iterable[Loss], *, tolerance: float = ROUNDING
+) -> tuple[Contradiction, ...]:
+    """Return the contradictions among losses.
+
+    For one quantity and one scenario, the largest floor must not exceed the smallest ceiling.
+
+    Parameters
+    ----------
+    losses
+        Losses of any quantities and scenarios; only comparable ones are compared.
+    tolerance
+        Relative room for rounding, beyond what the losses themselves declare.
+
+    >>> contradictions([])
+    ()
+    """
+    groups: dict[object, list[Loss]] = defaultdict(list)
+    for loss in losses:
+        groups[loss.quantity, loss.scenario].append(loss)
+    found = []
+    for group in groups.values():
+        floor = max(group, key=lambda loss: loss.floor)
+        ceiling = min(group, key=lambda loss: loss.ceiling)
+        room = tolerance + floor.relative_error + ceiling.relative_error
+        if _clearly_above(floor.floor, ceiling.ceiling, room):
+            found.append(Contradiction(floor, ceiling))
+    return tuple(found)

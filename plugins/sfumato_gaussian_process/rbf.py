@@ -1,0 +1,54 @@
+"""The squared-exponential (radial basis function) prior."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.beliefs import Gaussian
+from sfumato.parameters import POSITIVE, TIMES, declare, parameter
+from sfumato.protocols import Prior
+from sfumato_gaussian_process.stationary_kernel import stationary_belief
+
+
+@declare
+class RBF(Prior):
+    """Smooth traces: covariance σ² exp(−(s − t)² / (2 l²)).
+
+    Strictly positive definite at distinct times, yet numerically singular: on 50 points its
+    condition number is 2.5e17 at l = 3.
+
+    Reference: Meehan and Chaudhuri (2021), section 5, k_RBF.
+
+    >>> RBF(length_scale=2.0, times=3).belief().covariance.dense().round(4)[0]
+    array([1.    , 0.8825, 0.6065])
+    """
+
+    name = "rbf"
+    yields = Gaussian
+
+    length_scale: float = parameter(POSITIVE, doc="distance in time over which entries look alike")
+    times: int | NDArray[np.float64] = parameter(
+        TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
+    )
+    variance: float = parameter(POSITIVE, default=1.0, doc="prior variance of each entry")
+
+    def belief(self) -> Gaussian:
+        """Return the Gaussian belief."""
+        return stationary_belief(self, self.times, definite=True)
+
+    def covariance_at(self, lag: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return σ² exp(−lag² / (2 l²))."""
+        covariance: NDArray[np.float64] = self.variance * np.exp(
+            -0.5 * np.square(lag / self.length_scale)
+        )
+        return covariance
+
+    def ball_at(self, lag: Any) -> Any:
+        """Return the same for a ball."""
+        from flint import arb
+
+        scaled = lag / arb(self.length_scale)
+        return arb(self.variance) * (-(scaled * scaled) / 2).exp()

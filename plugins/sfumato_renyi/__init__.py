@@ -1,0 +1,24 @@
+"""Measures of Gaussian releases, and the adversary that realises them."""
+
+from __future__ import annotations
+
+from sfumato.hookspecs import hookimpl
+from sfumato.protocols import DeclaredAdversary, DeclaredMeasure
+
+
+@hookimpl
+def sfumato_measures() -> list[type[DeclaredMeasure]]:
+    """Register the measures."""
+    from sfumato_renyi.mean_squared_error import MeanSquaredError
+    from sfumato_renyi.posterior_interval import PosteriorInterval
+    from sfumato_renyi.renyi import Renyi
+
+    return [MeanSquaredError, PosteriorInterval, Renyi]
+
+
+@hookimpl
+def sfumato_adversaries() -> list[type[DeclaredAdversary]]:
+    """Register the adversary."""
+    from sfumato_renyi.gaussian_posterior import GaussianPosterior
+
+    return [GaussianPosterior]
