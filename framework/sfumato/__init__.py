@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from sfumato.protocols.scenario import Scenario
     from sfumato.protocols.secret import DeclaredSecret, Secret
     from sfumato.quantities import EXPECTED_RELEASES, MEAN_SQUARED_ERROR, NOISE_VARIANCE
+    from sfumato.secret_unions import SecretUnion
     from sfumato.soundness import Contradiction, contradictions
     from sfumato.suppressed import SUPPRESSED
 
@@ -89,6 +90,7 @@ _HOMES = {
         "Supremum",
     ),
     "quantities": ("EXPECTED_RELEASES", "MEAN_SQUARED_ERROR", "NOISE_VARIANCE"),
+    "secret_unions": ("SecretUnion",),
     "soundness": ("Contradiction", "contradictions"),
     "suppressed": ("SUPPRESSED",),
 }

@@ -75,7 +75,7 @@ def sfumato_secrets() -> Iterable[type[DeclaredSecret]]:
     ...     yields = {Gaussian: Displacements}
     ...     radius: float = parameter(POSITIVE, default=1.0, doc="radius of the pairs")
     ...     def question(self, belief):
-    ...         return Displacements(groups=((belief.entries_at(0),),), radius=self.radius)
+    ...         return Displacements(groups=((belief.entries_at(0),),), radii=self.radius)
     >>> @sf.hookimpl
     ... def sfumato_secrets():
     ...     return [Beginning]

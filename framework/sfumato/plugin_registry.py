@@ -27,6 +27,7 @@ from sfumato.protocols.loss_measure import DeclaredMeasure
 from sfumato.protocols.mechanism import DeclaredMechanism
 from sfumato.protocols.prior import Prior
 from sfumato.protocols.secret import DeclaredSecret
+from sfumato.secret_unions import SecretUnion
 
 GROUP = "sfumato"
 ENVIRONMENT = "SFUMATO_PLUGINS"
@@ -175,6 +176,8 @@ class Registry:
         """
         if kind == "prior" and set(specification) == {"any_of"}:
             return AnyOf(*(self.build("prior", option) for option in specification["any_of"]))
+        if kind == "secret" and set(specification) == {"union"}:
+            return SecretUnion(tuple(self.build(kind, part) for part in specification["union"]))
         plain = dict(specification)
         if not isinstance(plain.get("name"), str):
             raise ParameterError(f"a {kind} must have a name; got {specification!r}.")

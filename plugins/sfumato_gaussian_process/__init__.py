@@ -19,5 +19,7 @@ def sfumato_priors() -> list[type[Prior]]:
 def sfumato_secrets() -> list[type[DeclaredSecret]]:
     """Register the secrets."""
     from sfumato_gaussian_process.basic import Basic
+    from sfumato_gaussian_process.compound import Compound
+    from sfumato_gaussian_process.every_point import EveryPoint
 
-    return [Basic]
+    return [Basic, Compound, EveryPoint]

@@ -28,4 +28,4 @@ class Basic(DeclaredSecret):
         """Return the displacements of that time's coordinates."""
         if self.index >= belief.times:
             raise self.reject("index", f"below the trace length {belief.times}", self.index)
-        return Displacements(groups=((belief.entries_at(self.index),),), radius=self.radius)
+        return Displacements(groups=((belief.entries_at(self.index),),), radii=self.radius)

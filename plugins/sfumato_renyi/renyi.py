@@ -60,8 +60,8 @@ class Renyi(DeclaredMeasure):
         if len(question.groups) > 1 and all(_is_scalar(group) for group in question.groups):
             return self._every_scalar(belief, question, channel, scale)
         readings = [
-            _group_reading(belief, group, question.radius, channel, scale)
-            for group in question.groups
+            _group_reading(belief, group, radius, channel, scale)
+            for group, radius in zip(question.groups, question.radii, strict=True)
         ]
         worst = max(readings, key=lambda reading: reading.value)
         exact = all(r.bound == "exact" or r.value < worst.value for r in readings)
@@ -72,13 +72,14 @@ class Renyi(DeclaredMeasure):
     ) -> Reading:
         """Return the worst of many one-entry secrets, from one factorisation."""
         entries = np.array([group[0][0] for group in question.groups])
-        values, error = scalar_informations(belief, channel)
-        worst = int(np.argmax(values[entries]))
+        informations, error = scalar_informations(belief, channel)
+        values = scale * np.square(question.radii) * informations[entries]
+        worst = int(np.argmax(values))
         return Reading(
-            value=scale * question.radius**2 * values[entries[worst]],
+            value=values[worst],
             bound="exact" if error <= EXACT else "upper",
             relative_error=error if error <= EXACT else 0.0,
-            witness={"entries": (int(entries[worst]),), "displacement": (question.radius,)},
+            witness={"entries": (int(entries[worst]),), "displacement": (question.radii[worst],)},
             how="one factorisation for all entries",
         )
 

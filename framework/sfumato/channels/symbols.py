@@ -49,7 +49,9 @@ class Symbols(ByContent, Emission):
         object.__setattr__(self, "alphabet", checked_labels(self.alphabet, shape[2], "alphabet"))
 
     def __repr__(self) -> str:
-        return f"Symbols({len(self.states)} states, {self.steps} steps, {len(self.alphabet)} symbols)"
+        return (
+            f"Symbols({len(self.states)} states, {self.steps} steps, {len(self.alphabet)} symbols)"
+        )
 
     @property
     def steps(self) -> int:

@@ -65,9 +65,7 @@ def bayes_success(
     return min(total, 1.0)
 
 
-def _best_chances(
-    belief: Markov, evidence: FloatArray, mistakes: int, limit: int
-) -> FloatArray:
+def _best_chances(belief: Markov, evidence: FloatArray, mistakes: int, limit: int) -> FloatArray:
     """Return max_g Pr[Hamming(X, g) ≤ mistakes | o] for each of B outputs."""
     marginals = forward_backward(belief, evidence).marginals
     moves = _posterior_moves(pair_marginals(belief, evidence), marginals)

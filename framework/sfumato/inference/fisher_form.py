@@ -54,10 +54,10 @@ def fisher_form(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> tuple
 def _regression(belief: Gaussian, secret: SecretEntries) -> _Regression | None:
     """Return Ã and C; None where float64 cannot tell Σ_SS from a singular matrix.
 
-    Entries obey |E_ij| ≤ ε σ_i σ_j, with ε the belief's rounding and that of the elimination. With
-    τ_i = σ_i + Σ_s |Ã_is| σ_s: D (Σ_SS + E_SS) = E_US − Ã E_SS gives |D_is| ≤ ε τ_i √k / (σ_s μ) with
-    μ the smallest eigenvalue of the correlations of S, and T E Tᵀ with T = [−Ã, I], before and after
-    the perturbation, bounds C_true − C from above and below: ‖C_true − C‖ ≤ ε Σ τ_i².
+    Entries obey |E_ij| ≤ ε σ_i σ_j, with ε the belief's rounding and that of the elimination. Let
+    τ_i = σ_i + Σ_s |Ã_is| σ_s. From D (Σ_SS + E_SS) = E_US − Ã E_SS follows |D_is| ≤ ε τ_i √k/(σ_s μ),
+    μ being the smallest eigenvalue of the correlations of S; and T E Tᵀ with T = [−Ã, I], before and
+    after the perturbation, bounds C_true − C from above and below: ‖C_true − C‖ ≤ ε Σ τ_i².
     """
     weights = secret.copies.copy()
     if secret.others.size == 0:
@@ -126,7 +126,7 @@ def _smallest(total: Array, error: float) -> float:
     """Return a lower bound of the smallest eigenvalue of every matrix within `error` of `total`."""
     # LAPACK's symmetric solvers are backward stable: a small multiple of n u ‖A‖.
     solver = 8 * total.shape[0] * ROUNDOFF * float(np.trace(total))
-    return float(np.linalg.eigvalsh(total)[0]) - solver - error
+    return float(np.linalg.eigvalsh(total)[0]) - (solver + error)
 
 
 def _norms(columns: Array) -> Array:

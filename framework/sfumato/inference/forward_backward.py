@@ -105,11 +105,7 @@ def pair_marginals(belief: Markov, log_evidence: FloatArray) -> FloatArray:
 def checked_evidence(belief: Markov, log_evidence: FloatArray) -> FloatArray:
     """Return the evidence as (B, k, M), with nothing that is not a log-likelihood."""
     shape = np.shape(log_evidence)
-    if (
-        len(shape) < 2
-        or shape[-1] != belief.state_count
-        or not 1 <= shape[-2] <= belief.steps
-    ):
+    if len(shape) < 2 or shape[-1] != belief.state_count or not 1 <= shape[-2] <= belief.steps:
         raise ParameterError(
             f"log_evidence must have shape (..., k, {belief.state_count}) with "
             f"1 <= k <= {belief.steps}; got {shape}."

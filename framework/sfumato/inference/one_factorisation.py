@@ -4,12 +4,35 @@ from __future__ import annotations
 
 import math
 
+import attrs
 import numpy as np
 
 from sfumato.beliefs.gaussian import Gaussian
 from sfumato.inference.information import EXACT
 from sfumato.matrices.diagonal import Diagonal
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
+
+CHUNK = 128
+"""Secrets looked at together: few enough for their columns to stay in the processor's cache."""
+
+
+@attrs.frozen(eq=False)
+class _Problem:
+    """What every secret shares."""
+
+    prior: Array
+    noise: Matrix
+    inverse: Array  # of K = Σ + Γ
+    mixed: Array  # Γ K⁻¹
+    sigma: Array  # standard deviations of the prior
+    gamma: Array  # standard deviations of the noise
+    rounding: float  # relative rounding of the prior's entries
+    noise_error: float  # bound of ‖Γ_sampled − Γ‖
+
+    @property
+    def product_error(self) -> float:
+        """Relative rounding of an inner product of n terms."""
+        return (self.inverse.shape[0] + 4) * ROUNDOFF
 
 
 def one_factorisation(belief: Gaussian, noise: Matrix) -> tuple[Array, Array]:
@@ -21,70 +44,126 @@ def one_factorisation(belief: Gaussian, noise: Matrix) -> tuple[Array, Array]:
 
     no term cancels for w near K⁻¹Σ_s, and 0 ≤ rᵀK⁻¹r ≤ ‖r‖²/g with g below the spectrum of K.
     """
-    prior, size = belief.covariance.dense(), belief.entries
-    unknown = np.full(size, np.nan), np.full(size, math.inf)
-    total = prior + noise.dense()
-    inverse = _inverse(total)
-    if inverse is None:
-        return unknown
-    own, noisy = belief.covariance.diagonal(), noise.diagonal()
-    left, weights = _weights(inverse, prior, noise, noisy <= own)
-    spread, jitter = prior @ left, noise.apply(weights)
-    variance = np.einsum("is,is->s", left, spread) + np.einsum("is,is->s", weights, jitter)
-    residual = spread - jitter
-    # |Σ_ij| ≤ σ_i σ_j and |Γ_ij| ≤ γ_i γ_j bound every product by these sums.
-    sigma, gamma = np.sqrt(own), np.sqrt(noisy)
-    a, b, c = sigma @ np.abs(left), gamma @ np.abs(weights), sigma @ np.abs(weights)
-    u, rounding, noise_error = (size + 4) * ROUNDOFF, belief.rounding, noise.error_bound()
-    squares = np.einsum("is,is->s", weights, weights)
-    off = np.linalg.norm(residual, axis=0) + noise_error * np.sqrt(squares)
-    off += (u + rounding) * np.linalg.norm(sigma) * a + u * np.linalg.norm(gamma) * b
-    common = noise_error * squares
-    floor = 0.99 * noise.smallest_eigenvalue()
-    if not float(np.max(off)) ** 2 <= EXACT**2 * floor * float(np.min(variance)):
-        backward = 8 * size * ROUNDOFF * float(np.trace(total))
-        perturbed = rounding * float(np.sum(own)) + noise_error
-        floor = max(floor, float(np.linalg.eigvalsh(total)[0]) - backward - perturbed)
-    common = common + off**2 / floor if floor > 0 else np.full(size, math.inf)
-    variance_error = rounding * a**2 + u * (a**2 + b**2) + 8 * ROUNDOFF * variance + common
-    # q from the subtraction where that loses at most one bit, else from its own formula.
-    gained = np.einsum("is,is->s", weights, prior) + np.einsum("is,is->s", weights, residual)
-    gained_error = (rounding + u) * (2 * sigma * c + c**2) + common
-    gained_error += u * np.einsum("is,is->s", np.abs(weights), np.abs(residual))
+    size, own = belief.entries, belief.covariance.diagonal()
+    problem = _problem(belief, noise)
+    if problem is None:
+        return np.full(size, np.nan), np.full(size, math.inf)
+    chunks = [np.arange(i, min(i + CHUNK, size)) for i in range(0, size, CHUNK)]
+    found = [_look(problem, chunk) for chunk in chunks]
+    variance, variance_error, gained, gained_error, off = np.concatenate(found, axis=1)
+    floor = _floor(belief, noise, float(np.max(off)), float(np.min(variance)))
+    left_out = off**2 / floor if floor > 0 else np.full(size, math.inf)
+    variance_error += left_out
+    # q by subtraction where that loses at most one bit, else by its own formula.
     direct = variance <= own / 2
+    by_subtraction = variance_error + (belief.rounding + 2 * ROUNDOFF) * own
     gained = np.where(direct, own - variance, gained)
-    gained_error = np.where(direct, variance_error + (rounding + 2 * ROUNDOFF) * own, gained_error)
-    relative = variance_error / variance + gained_error / gained + rounding + 8 * ROUNDOFF
+    gained_error = np.where(direct, by_subtraction, gained_error + left_out)
+    relative = variance_error / variance + gained_error / gained
+    relative += belief.rounding + 8 * ROUNDOFF
     sound = (variance > 0) & (gained > 0) & (relative < 0.25)
     return gained / (variance * own), np.where(sound, relative / (1 - 2 * relative), math.inf)
 
 
+def _look(problem: _Problem, chunk: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Array:
+    """Return V, its error, q, its error and a bound of ‖r‖ for a few secrets, as rows.
+
+    |Σ_ij| ≤ σ_i σ_j and |Γ_ij| ≤ γ_i γ_j bound the terms of every product. The smaller of y and w is
+    solved for, the other is its difference from e_s, and bounded by |y| ≤ |w| + e_s or the converse.
+    """
+    sigma, gamma, rows = problem.sigma[chunk], problem.gamma[chunk], np.arange(chunk.size)
+    loud = gamma > sigma
+    solved = np.where(loud[:, None], 0.0, problem.mixed[chunk])
+    if np.any(loud):
+        solved[loud] = problem.prior[chunk[loud]] @ problem.inverse
+    other = -solved
+    other[rows, chunk] += 1.0
+    left, weights = solved, other
+    if np.any(loud):
+        left, weights = (
+            np.where(loud[:, None], other, solved),
+            np.where(loud[:, None], solved, other),
+        )
+    spread = left @ problem.prior
+    jitter = problem.noise.apply(weights.T).T
+    residual = spread - jitter
+    variance = _dot(left, spread) + _dot(weights, jitter)
+    gained = _dot(weights, problem.prior[chunk]) + _dot(weights, residual)
+    lengths = np.abs(solved)
+    a, b = lengths @ problem.sigma, lengths @ problem.gamma
+    c = np.where(loud, a, a + sigma)
+    a, b = np.where(loud, a + sigma, a), np.where(loud, b, b + gamma)
+    weight = np.sqrt(_dot(solved, solved)) + np.where(loud, 0.0, 1.0)
+    u, rounding = problem.product_error, problem.rounding
+    off = np.sqrt(_dot(residual, residual)) + problem.noise_error * weight
+    off += (u + rounding) * np.linalg.norm(problem.sigma) * a
+    off += u * np.linalg.norm(problem.gamma) * b
+    blurred = problem.noise_error * weight**2
+    variance_error = rounding * a**2 + u * (a**2 + b**2) + 8 * ROUNDOFF * variance + blurred
+    gained_error = (rounding + u) * (2 * sigma * c + c**2) + u * weight * off + blurred
+    return np.stack([variance, variance_error, gained, gained_error, off])
+
+
+def _floor(belief: Gaussian, noise: Matrix, off: float, variance: float) -> float:
+    """Return g: the noise's own smallest eigenvalue if that suffices, else that of K."""
+    floor = 0.99 * noise.smallest_eigenvalue()
+    if off**2 <= 0.01 * EXACT * floor * variance:
+        return floor
+    total = belief.covariance.dense() + noise.dense()
+    # LAPACK's symmetric solvers are backward stable: a small multiple of n u ‖A‖.
+    backward = 8 * belief.entries * ROUNDOFF * float(np.trace(total))
+    perturbed = belief.rounding * belief.covariance.trace() + noise.error_bound()
+    return max(floor, float(np.linalg.eigvalsh(total)[0]) - backward - perturbed)
+
+
+def _problem(belief: Gaussian, noise: Matrix) -> _Problem | None:
+    """Factorise K; None where float64 finds it singular."""
+    prior = belief.covariance.dense()
+    total = np.array(prior)
+    if isinstance(noise, Diagonal):
+        np.einsum("ii->i", total)[:] += noise.variances
+    else:
+        total += noise.dense()
+    inverse = _inverse(total)
+    if inverse is None:
+        return None
+    if isinstance(noise, Diagonal):
+        mixed = noise.variances[:, None] * inverse
+    else:
+        mixed = noise.apply(inverse)
+    return _Problem(
+        prior=prior,
+        noise=noise,
+        inverse=inverse,
+        mixed=mixed,
+        sigma=np.sqrt(belief.covariance.diagonal()),
+        gamma=np.sqrt(noise.diagonal()),
+        rounding=belief.rounding,
+        noise_error=noise.error_bound(),
+    )
+
+
 def _inverse(total: Array) -> Array | None:
-    """Return the inverse by Cholesky factorisation, or None where float64 finds none."""
+    """Return the inverse by Cholesky factorisation, in the memory of `total`; None if singular."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
-    if not np.all(np.isfinite(total)):
+    if not np.all(np.isfinite(np.diagonal(total))):
         return None
-    factor, failed = dpotrf(total, lower=1)
+    factor, failed = dpotrf(total.T, lower=1, overwrite_a=1, clean=0)
     if failed:
         return None
-    lower, _ = dpotri(factor, lower=1, overwrite_c=1)
-    return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
-
-
-def _weights(
-    inverse: Array, prior: Array, noise: Matrix, quiet: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> tuple[Array, Array]:
-    """Return y and w = e_s − y for every s, as columns; the smaller of the two is solved for."""
+    inverse, failed = dpotri(factor, lower=1, overwrite_c=1)
+    if failed:
+        return None
+    # Only the lower triangle is filled; the other half is copied block by block.
     size = inverse.shape[0]
-    if isinstance(noise, Diagonal):
-        left = inverse * noise.variances
-    else:
-        left = np.empty_like(inverse)
-        left[:, quiet] = inverse @ noise.columns(np.flatnonzero(quiet))
-    weights = np.eye(size) - left
-    loud = ~quiet
-    if np.any(loud):
-        weights[:, loud] = inverse @ prior[:, loud]
-        left[:, loud] = np.eye(size)[:, loud] - weights[:, loud]
-    return left, weights
+    for i in range(0, size, CHUNK):
+        j = min(i + CHUNK, size)
+        corner = np.tril(inverse[i:j, i:j])
+        inverse[i:j, i:j] = corner + np.tril(corner, -1).T
+        inverse[i:j, j:] = inverse[j:, i:j].T
+    return np.asarray(inverse.T)
+
+
+def _dot(left: Array, right: Array) -> Array:
+    return np.asarray(np.einsum("si,si->s", left, right))

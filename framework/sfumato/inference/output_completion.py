@@ -12,9 +12,7 @@ from sfumato.beliefs.markov import Markov
 from sfumato.channels.emission import Emission
 
 
-def possible_states(
-    belief: Markov, channel: Emission, prefix: Sequence[Any]
-) -> NDArray[np.bool_]:
+def possible_states(belief: Markov, channel: Emission, prefix: Sequence[Any]) -> NDArray[np.bool_]:
     """Return which states are possible at the step after `prefix`, (M,).
 
     Examples

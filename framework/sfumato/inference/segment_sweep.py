@@ -134,7 +134,9 @@ class SegmentSweep:
         reached = front.reached(may_release)
         states = np.flatnonzero(reached.any(axis=0))
         codes = time * self._belief.state_count + states
-        for code, predecessor in zip(codes, front.starts[reached[:, states].argmax(axis=0)], strict=True):
+        for code, predecessor in zip(
+            codes, front.starts[reached[:, states].argmax(axis=0)], strict=True
+        ):
             self._predecessor.setdefault(int(code), int(predecessor))
         for event in np.flatnonzero(self._events.times == time):
             revealing = codes[self._events.members[event, states]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.domains.alternatives import Either
 from sfumato.domains.domain import Domain
 from sfumato.domains.scalars import Real
-from sfumato.errors import ParameterError
+from sfumato.errors import REFUSALS, ParameterError
 from sfumato.laws.declared_values import Draw, Surroundings, drawn_parameters
 from sfumato.laws.strategies import instances
 from sfumato.plugin_registry import Registry
@@ -52,7 +52,7 @@ def _choices_of_priors(cls: type[Prior]) -> SearchStrategy[PriorClass]:
         ]
         try:
             return AnyOf(first, *others)
-        except ParameterError:  # other labels
+        except (ParameterError, *REFUSALS):  # such as other labels
             reject()
 
     return drawn()
@@ -78,7 +78,7 @@ def _varied(
         }
         try:
             return registry.make("prior", cls.name, **plain, **{name: varying})  # type: ignore[no-any-return]  # a class of priors
-        except ParameterError:
+        except (ParameterError, *REFUSALS):
             reject()
 
     return drawn()

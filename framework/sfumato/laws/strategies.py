@@ -9,7 +9,7 @@ import attrs
 
 from sfumato.domains.alternatives import Collection, Either, Plugin
 from sfumato.domains.domain import Domain
-from sfumato.errors import ParameterError, PluginError
+from sfumato.errors import REFUSALS, ParameterError, PluginError
 from sfumato.laws.declared_values import Draw, Surroundings, drawn_parameters
 from sfumato.laws.fitting import fitting, reads_pair
 from sfumato.parameters import Declared
@@ -72,7 +72,7 @@ def instances(
         tally.tried += 1
         try:
             made = cls(**values)
-        except ParameterError as reason:
+        except (ParameterError, *REFUSALS) as reason:
             tally.refuse_if_hopeless(cls, reason)
             reject()
         tally.taken += 1

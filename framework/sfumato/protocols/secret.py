@@ -35,3 +35,9 @@ class DeclaredSecret(Declared, Secret):
     """
 
     kind: ClassVar[str] = "secret"
+
+    def __or__(self, other: Secret) -> Secret:
+        """Return the union: neither secret may be learnt."""
+        from sfumato.secret_unions import SecretUnion
+
+        return SecretUnion((self, other))

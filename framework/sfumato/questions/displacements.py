@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -12,36 +13,64 @@ Ball = tuple[int, ...]
 Group = tuple[Ball, ...]
 
 
+def _radii(value: float | Sequence[float]) -> tuple[float, ...]:
+    radii = (value,) if isinstance(value, (int, float)) else tuple(value)
+    for radius in radii:
+        if not (math.isfinite(radius) and radius > 0):
+            raise ValueError(f"displacements.radii must be positive; got {radius}.")
+    return tuple(float(radius) for radius in radii)
+
+
 @attrs.frozen(eq=False)
 class Displacements(ByContent):
     """A union of groups, each a product of balls on trace entries.
 
-    A ball is a tuple of entries that move together by at most `radius` in Euclidean norm (the d
+    A ball is a tuple of entries that move together by at most a radius in Euclidean norm (the d
     coordinates of one time).
     A group is a tuple of balls that may move at once: one for a basic secret, several for a
     compound one.
     The loss of the question is the worst over its groups.
 
-    >>> Displacements(groups=(((24,),),), radius=1.0).entries
-    (24,)
+    Attributes
+    ----------
+    groups
+        The groups of balls.
+    radii
+        The radius of each group's balls; one number stands for all.
+
+    >>> question = Displacements(groups=(((24,),), ((3,), (4,))), radii=1.0)
+    >>> question.entries, question.radii
+    ((3, 4, 24), (1.0, 1.0))
     """
 
     groups: tuple[Group, ...]
-    radius: float
+    radii: tuple[float, ...] = attrs.field(converter=_radii)
 
     def __attrs_post_init__(self) -> None:
-        if not (math.isfinite(self.radius) and self.radius > 0):
-            raise ValueError(f"displacements.radius must be positive; got {self.radius}.")
+        if not self.groups:
+            raise ValueError("displacements.groups must have at least one group; got none.")
         for group in self.groups:
             entries = [entry for ball in group for entry in ball]
             if not entries or len(set(entries)) != len(entries):
                 raise ValueError(
                     f"a group must have balls on distinct entries, at least one; got {group}."
                 )
-        if not self.groups:
-            raise ValueError("displacements.groups must have at least one group; got none.")
+        if len(self.radii) == 1:
+            object.__setattr__(self, "radii", self.radii * len(self.groups))
+        if len(self.radii) != len(self.groups):
+            raise ValueError(
+                f"displacements.radii must be one for each of {len(self.groups)} groups; "
+                f"got {len(self.radii)}."
+            )
 
     @property
     def entries(self) -> tuple[int, ...]:
         """Every entry of the trace that some group moves, in order."""
         return tuple(sorted({e for group in self.groups for ball in group for e in ball}))
+
+    @classmethod
+    def union(cls, questions: Iterable[Displacements]) -> Displacements:
+        """Return the question whose pairs are those of any of the questions."""
+        parts = list(questions)
+        groups = tuple(group for part in parts for group in part.groups)
+        return cls(groups, tuple(radius for part in parts for radius in part.radii))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 import attrs
 import numpy as np
@@ -38,6 +38,13 @@ class Events(ByContent):
             )
         if (self.masks.any(axis=2).sum(axis=1) != 1).any():
             raise ValueError("each event must be about exactly one time; one is not.")
+
+    @classmethod
+    def union(cls, questions: Iterable[Events]) -> Events:
+        """Return the question that has the events of all."""
+        parts = list(questions)
+        masks = np.concatenate([part.masks for part in parts])
+        return cls(masks, tuple(name for part in parts for name in part.names))
 
     @property
     def times(self) -> NDArray[np.intp]:

@@ -1,0 +1,30 @@
+"""The conformance kit: laws that every plugin keeps, and what tries to break them.
+
+The strategies need the extra ``sfumato[laws]``, which brings Hypothesis.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato.laws.strategies import instances, scenarios
+    from sfumato.laws.trial import check
+    from sfumato.laws.violation import Violation
+
+_HOMES = {
+    "Violation": "violation",
+    "check": "trial",
+    "instances": "strategies",
+    "scenarios": "strategies",
+}
+
+__all__ = ["Violation", "check", "instances", "scenarios"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sfumato.laws' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"sfumato.laws.{_HOMES[name]}"), name)

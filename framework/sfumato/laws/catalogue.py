@@ -1,0 +1,48 @@
+"""All laws and all mutants, found by listing their packages."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+
+from sfumato.laws import mutants as mutant_package
+from sfumato.laws import statements
+from sfumato.laws.law import Law
+from sfumato.laws.mutant import Mutant
+from sfumato.plugin_registry import did_you_mean
+
+
+def _objects(package: ModuleType) -> Iterator[object]:
+    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda info: info.name):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        yield from vars(module).values()
+
+
+@functools.cache
+def all_laws() -> tuple[Law, ...]:
+    """Return every law, by name.
+
+    >>> "soundness.floor_ceiling" in [law.name for law in all_laws()]
+    True
+    """
+    found = {item.name: item for item in _objects(statements) if isinstance(item, Law)}
+    return tuple(found[name] for name in sorted(found))
+
+
+@functools.cache
+def all_mutants() -> tuple[Mutant, ...]:
+    """Return every mutant, by law and name."""
+    found = {item.name: item for item in _objects(mutant_package) if isinstance(item, Mutant)}
+    return tuple(sorted(found.values(), key=lambda mutant: (mutant.law, mutant.name)))
+
+
+def law_named(name: str) -> Law:
+    """Return one law, or say which was meant."""
+    for known in all_laws():
+        if known.name == name:
+            return known
+    names = [known.name for known in all_laws()]
+    raise LookupError(f"there is no law named '{name}'; {did_you_mean(name, names)}")

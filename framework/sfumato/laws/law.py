@@ -1,0 +1,85 @@
+"""What a law is: a plain function over nouns, with a name and declared applicability."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from sfumato.domains.domain import Domain
+
+NOUNS = ("prior", "prior_class", "secret", "mechanism", "measure", "measures", "adversary")
+Applies = Callable[[Mapping[str, Any]], bool]
+
+
+def _everywhere(_classes: Mapping[str, Any]) -> bool:
+    return True
+
+
+@attrs.frozen
+class Law:
+    """A statement about every combination of the nouns its function takes.
+
+    Attributes
+    ----------
+    name
+        A stable dotted name, such as ``"soundness.floor_ceiling"``.
+    check
+        The function: it takes nouns and extras by keyword and raises `Violation`.
+    over
+        The nouns of which every fitting combination is a case of its own; the other nouns are
+        drawn among those that fit.
+    extras
+        Domains of the function's other parameters.
+    applies
+        Whether the law speaks about the given classes, by what they declare.
+    cost
+        How many times fewer examples than usual it gets.
+    """
+
+    name: str
+    check: Callable[..., None]
+    over: tuple[str, ...]
+    extras: Mapping[str, Domain] = attrs.field(factory=dict)
+    applies: Applies = _everywhere
+    cost: int = 1
+
+    @property
+    def nouns(self) -> tuple[str, ...]:
+        """The nouns that the function takes."""
+        return tuple(name for name in inspect.signature(self.check).parameters if name in NOUNS)
+
+    @property
+    def takes_draws(self) -> bool:
+        """Whether the function takes a number of draws, which the profile sets."""
+        return "draws" in inspect.signature(self.check).parameters
+
+    @property
+    def sentence(self) -> str:
+        """The law in one sentence."""
+        return " ".join((inspect.getdoc(self.check) or "").split("\n\n")[0].split())
+
+
+def law(
+    name: str,
+    *,
+    over: tuple[str, ...],
+    applies: Applies = _everywhere,
+    cost: int = 1,
+    **extras: Domain,
+) -> Callable[[Callable[..., None]], Law]:
+    """Make a function a law; see `Law` for the arguments.
+
+    >>> @law("example.names", over=("prior",))
+    ... def has_a_name(prior):
+    ...     "A prior has a name."
+    >>> has_a_name.name, has_a_name.nouns, has_a_name.sentence
+    ('example.names', ('prior',), 'A prior has a name.')
+    """
+
+    def make(function: Callable[..., None]) -> Law:
+        return Law(name, function, over, extras, applies, cost)
+
+    return make

@@ -1,0 +1,1 @@
+"""Wrong plugins, one mistake to a file."""

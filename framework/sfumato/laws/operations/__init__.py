@@ -1,0 +1,1 @@
+"""What laws do to beliefs, channels and classes."""

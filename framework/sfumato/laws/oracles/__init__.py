@@ -1,0 +1,1 @@
+"""Exact values by brute force, independent of the code they check."""

@@ -1,0 +1,1 @@
+"""The laws, one family to a file."""

@@ -1,0 +1,117 @@
+"""Trying one law on one case: draw, check, shrink, report."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+
+from sfumato.errors import REFUSALS, SolverFailed
+from sfumato.laws.case import Case
+from sfumato.laws.profiles import Profile
+from sfumato.laws.script import script_of
+from sfumato.laws.verdict import Verdict
+from sfumato.laws.violation import NotHere
+from sfumato.plugin_registry import Registry, default_registry, use_registry
+
+NOTHING_TO_SAY = (*REFUSALS, SolverFailed, NotHere)
+"""What lets a law pass over an example: a refusal, or a solver that says it failed."""
+
+
+@attrs.define
+class _Record:
+    """What happened in the examples so far."""
+
+    tried: int = 0
+    reasons: Counter[str] = attrs.field(factory=Counter)
+    broken: tuple[dict[str, Any], BaseException] | None = None
+
+
+@contextmanager
+def using(registry: Registry) -> Iterator[None]:
+    """Make `registry` the default one for a while: drawn objects may name other plugins."""
+    before = default_registry()
+    use_registry(registry)
+    try:
+        yield
+    finally:
+        use_registry(before)
+
+
+def try_case(case: Case, registry: Registry, profile: Profile) -> Verdict:
+    """Try the law on drawn examples of the case and return what came of it."""
+    began = time.perf_counter()
+    record = _Record()
+    with using(registry):
+        try:
+            _run(case, registry, profile, record)
+        except Exception as error:  # noqa: BLE001 - a class that cannot even be drawn is at fault
+            message = f"nothing can be drawn: {type(error).__name__}: {error}"
+            return Verdict(case, "violated", record.tried, message)
+    seconds = time.perf_counter() - began
+    if record.broken is not None:
+        arguments, error = record.broken
+        text = script_of(case.law, arguments, registry)
+        message = f"{type(error).__name__}: {error}"
+        return Verdict(case, "violated", record.tried, message, arguments, text, seconds)
+    if not record.tried:
+        reason = next(iter(record.reasons.most_common(1)), ("nothing fits", 0))[0]
+        return Verdict(case, "refused", 0, reason, seconds=seconds)
+    return Verdict(case, "holds", record.tried, seconds=seconds)
+
+
+def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> None:
+    from hypothesis import HealthCheck, Phase, given, reject, settings
+    from hypothesis.errors import Unsatisfiable
+
+    @settings(
+        max_examples=max(2, profile.examples // case.law.cost),
+        derandomize=True,  # the same examples on every machine
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+        report_multiple_bugs=False,
+    )
+    @given(case.strategy(registry, profile))
+    def example(arguments: dict[str, Any]) -> None:
+        try:
+            case.law.check(**arguments)
+        except NOTHING_TO_SAY as refusal:
+            record.reasons[str(refusal)] += 1
+            reject()
+        except Exception as error:
+            record.broken = (arguments, error)
+            raise
+        record.tried += 1
+
+    try:
+        example()
+    except Unsatisfiable:
+        return
+    except Exception:
+        if record.broken is None:  # not the law's doing
+            raise
+
+
+def check(law_name: str, **arguments: Any) -> None:
+    """Try a law on given arguments, as a counterexample's script does."""
+    from sfumato.laws.catalogue import law_named
+
+    law_named(law_name).check(**arguments)
+
+
+def replay(case: Case, arguments: Mapping[str, Any]) -> BaseException | None:
+    """Return what the law says about the arguments: an error, or None."""
+    try:
+        case.law.check(**arguments)
+    except NOTHING_TO_SAY:
+        return None
+    except Exception as error:  # noqa: BLE001 - any failure is a counterexample
+        return error
+    return None

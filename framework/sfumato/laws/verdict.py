@@ -1,0 +1,51 @@
+"""What came of trying a law on a case."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import attrs
+
+from sfumato.laws.case import Case
+
+Outcome = Literal["holds", "violated", "refused"]
+
+
+@attrs.frozen
+class Verdict:
+    """The outcome of one case.
+
+    Attributes
+    ----------
+    outcome
+        ``"holds"``; ``"violated"``, with a counterexample; ``"refused"`` where no example could
+        be tried.
+    examples
+        How many examples the law was tried on.
+    message
+        What went wrong, or why nothing could be tried.
+    counterexample
+        The smallest arguments found that break the law.
+    script
+        The counterexample as a program.
+    """
+
+    case: Case
+    outcome: Outcome
+    examples: int = 0
+    message: str = ""
+    counterexample: dict[str, Any] | None = None
+    script: str = ""
+    seconds: float = 0.0
+
+    def row(self) -> dict[str, Any]:
+        """Return the verdict as plain values."""
+        return {
+            "law": self.case.law.name,
+            "case": self.case.label,
+            "outcome": self.outcome,
+            "examples": self.examples,
+            "message": self.message,
+            "script": self.script,
+            "seconds": round(self.seconds, 3),
+        }

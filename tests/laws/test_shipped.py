@@ -1,0 +1,22 @@
+"""Every law on everything that ships, each law and combination under its own test id."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfumato.laws.case import cases_of
+from sfumato.laws.catalogue import all_laws
+from sfumato.laws.profiles import PROFILES
+from sfumato.laws.trial import try_case
+from sfumato.plugin_registry import Registry
+
+SHIPPED = Registry.load(strict=True)
+CASES = [case for law in all_laws() for case in cases_of(law, SHIPPED)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_law_holds(case):
+    verdict = try_case(case, SHIPPED, PROFILES["quick"])
+    if verdict.outcome == "refused":
+        pytest.skip(f"refused: {verdict.message}")
+    assert verdict.outcome == "holds", f"{verdict.message}\n\n{verdict.script}"
