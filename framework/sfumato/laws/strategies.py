@@ -63,7 +63,8 @@ def instances(
     surroundings = around or Surroundings(sizes or {})
     override = _registered_strategy(cls)
     if override is not None:
-        return override(dict(surroundings.sizes)).filter(lambda made: isinstance(made, cls))
+        drawn_by_author: SearchStrategy[Any] = override(dict(surroundings.sizes))
+        return drawn_by_author.filter(lambda made: isinstance(made, cls))
     tally = _Tally()
 
     @st.composite
@@ -141,7 +142,8 @@ def scenarios(
     The prior comes first and hands on its sizes and labels.
 
     >>> import sfumato as sf
-    >>> strategy = scenarios(sf.registry, mechanism=sf.registry.get("mechanism", "gaussian_uniform"))
+    >>> uniform = sf.registry.get("mechanism", "gaussian_uniform")
+    >>> strategy = scenarios(sf.registry, mechanism=uniform)
     """
     from hypothesis import strategies as st
 
