@@ -19,6 +19,7 @@ import attrs
 import pluggy
 
 from sfumato import hookspecs
+from sfumato.combined_classes import combine
 from sfumato.errors import BrokenPluginWarning, DuplicateName, ParameterError, PluginError
 from sfumato.parameters import Declared
 from sfumato.prior_classes import AnyOf, Family, Interval
@@ -176,6 +177,10 @@ class Registry:
         """
         if kind == "prior" and set(specification) == {"any_of"}:
             return AnyOf(*(self.build("prior", option) for option in specification["any_of"]))
+        for operation in ("sum", "product"):
+            if kind == "prior" and set(specification) == {operation}:
+                parts = [self.build("prior", part) for part in specification[operation]]
+                return combine(operation, parts)
         if kind == "secret" and set(specification) == {"union"}:
             return SecretUnion(tuple(self.build(kind, part) for part in specification["union"]))
         plain = dict(specification)

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.beliefs import Gaussian
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import POSITIVE, TIMES, declare, parameter
-from sfumato.protocols import Prior
-from sfumato_gaussian_process.stationary_kernel import stationary_belief
+from sfumato_gaussian_process.coordinates import across_parameter, dimensions_parameter
+from sfumato_gaussian_process.stationary_prior import StationaryPrior
 
 
 @declare
-class Periodic(Prior):
+class Periodic(StationaryPrior):
     """Repeating traces: covariance σ² exp(−2 sin²(π (s − t) / p) / l²).
 
     Entries a whole number of periods apart are the same number, so the covariance is singular
@@ -27,7 +27,7 @@ class Periodic(Prior):
     """
 
     name = "periodic"
-    yields = Gaussian
+    definite = False
 
     length_scale: float = parameter(POSITIVE, doc="smoothness within one period")
     period: float = parameter(POSITIVE, doc="time after which the trace repeats")
@@ -35,10 +35,8 @@ class Periodic(Prior):
         TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
     )
     variance: float = parameter(POSITIVE, default=1.0, doc="prior variance of each entry")
-
-    def belief(self) -> Gaussian:
-        """Return the Gaussian belief."""
-        return stationary_belief(self, self.times, definite=False)
+    dimensions: int | None = dimensions_parameter()
+    across: NDArray[np.float64] | None = across_parameter()
 
     def covariance_at(self, lag: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return σ² exp(−2 sin²(π lag / p) / l²).
@@ -48,10 +46,20 @@ class Periodic(Prior):
         """
         folded = np.remainder(np.abs(lag), self.period)
         folded = np.minimum(folded, self.period - folded)
-        covariance: NDArray[np.float64] = self.variance * np.exp(
-            -2.0 * np.square(np.sin(np.pi * folded / self.period) / self.length_scale)
-        )
+        # Beyond 50 the exponential underflows anyway; the square must not overflow.
+        sine = np.minimum(np.sin(np.pi * (folded / self.period)) / self.length_scale, 50.0)
+        covariance: NDArray[np.float64] = self.variance * np.exp(-2.0 * np.square(sine))
         return covariance
+
+    def rounding(self) -> float:
+        """Bound the rounding: a lag of irregular stamps is rounded before it is folded.
+
+        The covariance changes by at most σ² 2π / (p l √e) per unit of lag.
+        """
+        if isinstance(self.times, int):
+            return super().rounding()
+        span = float(self.times[-1] - self.times[0])
+        return super().rounding() + 4 * ROUNDOFF * span / (self.period * self.length_scale)
 
     def ball_at(self, lag: Any) -> Any:
         """Return the same for a ball."""
