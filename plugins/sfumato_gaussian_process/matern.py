@@ -26,6 +26,7 @@ class Matern(StationaryPrior):
     """
 
     name = "matern"
+    shape_parameters = ("length_scale", "nu")
     definite = True  # its spectral density is positive everywhere
 
     length_scale: float = parameter(POSITIVE, doc="distance in time over which entries look alike")
@@ -37,21 +38,24 @@ class Matern(StationaryPrior):
     dimensions: int | None = dimensions_parameter()
     across: NDArray[np.float64] | None = across_parameter()
 
-    def covariance_at(self, lag: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the covariance at each lag."""
+    @staticmethod
+    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+        """Return the correlation at each lag."""
+        length_scale, nu = shape
         # Beyond u = 800 the exponential underflows anyway; the square must not overflow.
-        u = np.minimum(math.sqrt(2 * self.nu) * (np.abs(lag) / self.length_scale), 800.0)
-        covariance: NDArray[np.float64] = self.variance * self._polynomial(u) * np.exp(-u)
-        return covariance
+        u = np.minimum(math.sqrt(2 * nu) * (np.abs(lag) / length_scale), 800.0)
+        correlation: NDArray[np.float64] = _polynomial(nu, u) * np.exp(-u)
+        return correlation
 
     def ball_at(self, lag: Any) -> Any:
         """Return the same for a ball."""
         from flint import arb
 
         u = arb(2 * self.nu).sqrt() * lag / arb(self.length_scale)
-        return arb(self.variance) * self._polynomial(u) * (-u).exp()
+        return arb(self.variance) * _polynomial(self.nu, u) * (-u).exp()
 
-    def _polynomial(self, u: Any) -> Any:
-        if self.nu == 0.5:
-            return 1
-        return 1 + u if self.nu == 1.5 else 1 + u + u * u / 3
+
+def _polynomial(nu: float, u: Any) -> Any:
+    if nu == 0.5:
+        return 1
+    return 1 + u if nu == 1.5 else 1 + u + u * u / 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ class Periodic(StationaryPrior):
 
     name = "periodic"
     definite = False
+    shape_parameters = ("length_scale", "period")
+    in_time_units = ("period",)
+    fit_ranges = MappingProxyType({"length_scale": (0.05, 50.0), "period": (4.0, 100.0)})
 
     length_scale: float = parameter(POSITIVE, doc="smoothness within one period")
     period: float = parameter(POSITIVE, doc="time after which the trace repeats")
@@ -38,18 +42,20 @@ class Periodic(StationaryPrior):
     dimensions: int | None = dimensions_parameter()
     across: NDArray[np.float64] | None = across_parameter()
 
-    def covariance_at(self, lag: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return σ² exp(−2 sin²(π lag / p) / l²).
+    @staticmethod
+    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+        """Return exp(−2 sin²(π lag / p) / l²).
 
         The lag is folded into half a period first, exactly: points a whole number of periods
         apart then have bit-for-bit equal rows, and singular blocks are recognised as such.
         """
-        folded = np.remainder(np.abs(lag), self.period)
-        folded = np.minimum(folded, self.period - folded)
+        length_scale, period = shape
+        folded = np.remainder(np.abs(lag), period)
+        folded = np.minimum(folded, period - folded)
         # Beyond 50 the exponential underflows anyway; the square must not overflow.
-        sine = np.minimum(np.sin(np.pi * (folded / self.period)) / self.length_scale, 50.0)
-        covariance: NDArray[np.float64] = self.variance * np.exp(-2.0 * np.square(sine))
-        return covariance
+        sine = np.minimum(np.sin(np.pi * (folded / period)) / length_scale, 50.0)
+        correlation: NDArray[np.float64] = np.exp(-2.0 * np.square(sine))
+        return correlation
 
     def rounding(self) -> float:
         """Bound the rounding: a lag of irregular stamps is rounded before it is folded.

@@ -36,12 +36,14 @@ class RBF(StationaryPrior):
     dimensions: int | None = dimensions_parameter()
     across: NDArray[np.float64] | None = across_parameter()
 
-    def covariance_at(self, lag: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return σ² exp(−lag² / (2 l²))."""
+    @staticmethod
+    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+        """Return exp(−lag² / (2 l²))."""
+        (length_scale,) = shape
         # Beyond 100 length scales the exponential underflows anyway; the square must not overflow.
-        scaled = np.minimum(np.abs(lag) / self.length_scale, 100.0)
-        covariance: NDArray[np.float64] = self.variance * np.exp(-0.5 * np.square(scaled))
-        return covariance
+        scaled = np.minimum(np.abs(lag) / length_scale, 100.0)
+        correlation: NDArray[np.float64] = np.exp(-0.5 * np.square(scaled))
+        return correlation
 
     def ball_at(self, lag: Any) -> Any:
         """Return the same for a ball."""
