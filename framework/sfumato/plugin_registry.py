@@ -21,6 +21,7 @@ import pluggy
 from sfumato import hookspecs
 from sfumato.combined_classes import combine
 from sfumato.errors import BrokenPluginWarning, DuplicateName, ParameterError, PluginError
+from sfumato.joint_traces import joint_traces
 from sfumato.parameters import Declared
 from sfumato.prior_classes import AnyOf, Family, Interval
 from sfumato.protocols.adversary import DeclaredAdversary
@@ -181,6 +182,9 @@ class Registry:
             if kind == "prior" and set(specification) == {operation}:
                 parts = [self.build("prior", part) for part in specification[operation]]
                 return combine(operation, parts)
+        if kind == "prior" and set(specification) == {"joint", "positions"}:
+            base = self.build("prior", specification["joint"])
+            return joint_traces(base, tuple(specification["positions"]))
         if kind == "secret" and set(specification) == {"union"}:
             return SecretUnion(tuple(self.build(kind, part) for part in specification["union"]))
         plain = dict(specification)
