@@ -181,10 +181,14 @@ def scenarios(
 def _beside(around: Surroundings, prior: Any) -> Surroundings:
     """Return the surroundings that a prior creates for secrets and mechanisms."""
     try:
-        labels: Sequence[Hashable] | None = getattr(prior.belief(), "states", None)
+        belief = prior.belief()
     except Exception:  # noqa: BLE001 - a law that asks for the belief will report it with a script
-        labels = None
-    return attrs.evolve(around, sizes=prior.sizes, labels=labels)
+        belief = None
+    labels: Sequence[Hashable] | None = getattr(belief, "states", None)
+    sizes = dict(prior.sizes)
+    if hasattr(belief, "entries"):  # several coordinates a time: more entries than times
+        sizes["entries"] = belief.entries
+    return attrs.evolve(around, sizes=sizes, labels=labels)
 
 
 def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str, list[Any]]:
