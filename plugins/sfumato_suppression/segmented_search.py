@@ -32,7 +32,7 @@ ROUNDS = 2
 
 
 def segmented_channel(chains: Sequence[ProtectedChain], memoryless: FloatArray) -> Suppression:
-    """Return tables by last release, seeded with a memoryless table (T, M)."""
+    """Return tables by last release, seeded with memoryless tables (S, T, M)."""
     belief = chains[0].belief
     tables = SegmentTables(chains)
     to_go = np.zeros((len(chains), belief.steps, belief.state_count))
@@ -50,8 +50,9 @@ def _best_tables(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the best table after each start, (states, T, M), and its values, (B, states)."""
     count = len(starts.states)
-    hidden = np.ones((count, *memoryless.shape))
-    seeds = [simulatable_tables(chains, starts), np.broadcast_to(memoryless, hidden.shape)]
+    hidden = np.ones((count, *memoryless.shape[1:]))
+    seeds = [np.broadcast_to(table, hidden.shape) for table in memoryless]
+    seeds.append(simulatable_tables(chains, starts))
     best, values = _better(chains, starts, [hidden, *seeds], to_go)
     waiting = np.zeros((len(chains), *best.shape))
     for _ in range(ROUNDS):

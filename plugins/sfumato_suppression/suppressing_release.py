@@ -8,7 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from sfumato.channels import Suppression
+from sfumato.channels import RelabelledSuppression, Suppression
+from sfumato.errors import ParameterError
 from sfumato.inference.expected_releases import expected_releases
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES
@@ -46,20 +47,24 @@ class SuppressingRelease(Release):
         self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
     ) -> tuple[Any, ...]:
         """Release a whole trace: what the stream answers, state by state."""
-        self.channel.encode(trace)  # refuses a trace of the wrong length before anything is drawn
+        if len(trace) != self.channel.steps:
+            raise ParameterError(
+                f"trace must have {self.channel.steps} states; got {len(trace)}."
+            )
         stream = self.stream(rng)
-        return tuple(stream.send(state) for state in trace)
+        return tuple([stream.send(state) for state in trace])
 
 
 def suppressing_release(
     mechanism: Mechanism,
     prior: PriorClass,
     secret: Secret,
-    channel: Suppression,
+    channel: Suppression | RelabelledSuppression,
     claims: Mapping[str, Any] | None = None,
 ) -> SuppressingRelease:
     """Return the release; over a class its utility is that of the least favourable member."""
-    worst = prior.supremum(lambda member: -expected_releases(member.belief(), channel))
+    decides = channel.suppression if isinstance(channel, RelabelledSuppression) else channel
+    worst = prior.supremum(lambda member: -expected_releases(member.belief(), decides))
     return SuppressingRelease(
         mechanism=mechanism,
         prior=prior,
