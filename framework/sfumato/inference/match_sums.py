@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs.markov import Markov
+from sfumato.inference.max_products import max_products
 from sfumato.inference.segments import Segments, arrivals
 from sfumato.inference.sightings import IntArray, Sightings, Watch
 from sfumato.probabilities import FloatArray
@@ -62,7 +63,8 @@ def match_sums(sightings: Sightings, found: Segments, most: int) -> FloatArray:
     Examples
     --------
     >>> from sfumato.channels.symbols import Symbols
-    >>> from sfumato.inference.segments import segments
+    >>> from sfumato.inference.max_products import max_products
+from sfumato.inference.segments import segments
     >>> from sfumato.inference.sightings import sightings_of
     >>> chain = Markov([0.2, 0.3, 0.5], np.full((3, 3), 1 / 3), steps=2)
     >>> blind = sightings_of(chain, Symbols((0, 1, 2), (0,), np.ones((2, 3, 1))))
@@ -159,18 +161,4 @@ class _Sweep:
         moves = np.eye(belief.state_count)
         for later in range(time + 1, belief.steps):
             moves = (moves @ belief.matrix(later - 1)) * self.watch.unseen[later]
-            rows[later].add(largest_products(values, moves), starts, sizes)
-
-
-def largest_products(rows: FloatArray, matrix: FloatArray) -> FloatArray:
-    """Return max_k rows[b, k] · matrix[k, m] as (B, M), a block of rows at a time.
-
-    >>> largest_products(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [1.0, 1.0]])).tolist()
-    [[3.0, 2.0]]
-    """
-    best = np.empty((len(rows), matrix.shape[1]))
-    stride = max(1, _ENTRIES // matrix.size)
-    for begin in range(0, len(rows), stride):
-        part = slice(begin, begin + stride)
-        best[part] = (rows[part, :, None] * matrix).max(axis=1)
-    return best
+            rows[later].add(max_products(values, moves), starts, sizes)

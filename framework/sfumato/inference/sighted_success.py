@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.inference.log_products import log_of, log_sum
+from sfumato.inference.max_products import max_products
 from sfumato.inference.sightings import Sightings, Watch
 from sfumato.probabilities import FloatArray
-
-_ENTRIES = 2_000_000
-
 
 def sighted_log_success(sightings: Sightings) -> float:
     """Return log Σ_y max_x Pr[x, y], the Bayes-optimal success at guessing every state.
@@ -51,7 +49,7 @@ def _fill(sightings: Sightings, watch: Watch, best: FloatArray) -> None:
             score = score + log_unseen[time - 1]
         score = np.concatenate([score, _entering(sightings, watch, time - 1)])
         if time > 0:
-            score = _furthest(score, log_matrices[time - 1])
+            score = max_products(score, log_matrices[time - 1], "log")
         nodes = sightings.entering(time)
         places = sightings.states[nodes]
         best[watch.starts[: len(score)], nodes] = score[:, places] + log_seen[time, places]
@@ -66,13 +64,3 @@ def _entering(sightings: Sightings, watch: Watch, time: int) -> FloatArray:
     scores = np.full((len(nodes), sightings.belief.state_count), -np.inf)
     scores[np.arange(len(nodes)), sightings.states[nodes]] = 0.0
     return scores
-
-
-def _furthest(score: FloatArray, log_matrix: FloatArray) -> FloatArray:
-    """Return max_k score[b, k] + log_matrix[k, m], a block of rows at a time."""
-    best = np.empty_like(score)
-    stride = max(1, _ENTRIES // log_matrix.size)
-    for begin in range(0, len(score), stride):
-        part = slice(begin, begin + stride)
-        best[part] = (score[part, :, None] + log_matrix).max(axis=1)
-    return best
