@@ -24,7 +24,7 @@ def chain_entropy(belief: Markov) -> float:
     Examples
     --------
     >>> fair = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=10)
-    >>> round(chain_entropy(fair) / np.log(2), 12)
+    >>> float(round(chain_entropy(fair) / np.log(2), 12))
     10.0
     """
     total = float(entropies(belief.initial))

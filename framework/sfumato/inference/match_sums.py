@@ -63,8 +63,7 @@ def match_sums(sightings: Sightings, found: Segments, most: int) -> FloatArray:
     Examples
     --------
     >>> from sfumato.channels.symbols import Symbols
-    >>> from sfumato.inference.max_products import max_products
-from sfumato.inference.segments import segments
+    >>> from sfumato.inference.segments import segments
     >>> from sfumato.inference.sightings import sightings_of
     >>> chain = Markov([0.2, 0.3, 0.5], np.full((3, 3), 1 / 3), steps=2)
     >>> blind = sightings_of(chain, Symbols((0, 1, 2), (0,), np.ones((2, 3, 1))))

@@ -28,7 +28,7 @@ def enumerated_information(
     >>> from sfumato.channels.suppression import Suppression
     >>> chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2, states="ab")
     >>> shown = Suppression.memoryless("ab", np.full((2, 2), 0.5))
-    >>> round(enumerated_information(chain, shown) / np.log(2), 12)
+    >>> float(round(enumerated_information(chain, shown) / np.log(2), 12))
     1.0
     """
     outputs = enumerate_outputs(belief, channel, limit)

