@@ -14,7 +14,7 @@ from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
 
 
 @attrs.frozen(eq=False)
-class _Regression:
+class Regression:
     """Z given X_S = x has mean Ã x and covariance C + Γ; with bounds of their rounding."""
 
     weights: Array  # Ã, (n, k)
@@ -34,7 +34,7 @@ def fisher_form(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> tuple
     so the error is at most 2|D|ᵀ|Y| + ‖E‖‖Y‖² + ‖R'‖²/g with g a lower bound of the smallest
     eigenvalue of A + E: the residual counts only squared.
     """
-    regression = _regression(belief, secret)
+    regression = regress(belief, secret)
     if regression is None:
         return np.full((secret.representatives.size,) * 2, np.nan), math.inf
     total = noise.dense()
@@ -51,7 +51,7 @@ def fisher_form(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> tuple
         return matrix / unit, relative
 
 
-def _regression(belief: Gaussian, secret: SecretEntries) -> _Regression | None:
+def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
     """Return Ã and C; None where float64 cannot tell Σ_SS from a singular matrix.
 
     Entries obey |E_ij| ≤ ε σ_i σ_j, with ε the belief's rounding and that of the elimination. Let
@@ -61,7 +61,7 @@ def _regression(belief: Gaussian, secret: SecretEntries) -> _Regression | None:
     """
     weights = secret.copies.copy()
     if secret.others.size == 0:
-        return _Regression(weights, None, np.zeros_like(weights), 0.0)
+        return Regression(weights, None, np.zeros_like(weights), 0.0)
     chosen, others, k = secret.representatives, secret.others, secret.representatives.size
     deviations = np.sqrt(belief.covariance.diagonal())
     own, rest = deviations[chosen], deviations[others]
@@ -80,11 +80,11 @@ def _regression(belief: Gaussian, secret: SecretEntries) -> _Regression | None:
     conditional = np.zeros((belief.entries, belief.entries))
     left = belief.covariance.block(others, others) - scaled @ cross
     conditional[np.ix_(others, others)] = (left + left.T) / 2
-    return _Regression(weights, conditional, slack, 1.01 * rounding * float(np.sum(reach**2)))
+    return Regression(weights, conditional, slack, 1.01 * rounding * float(np.sum(reach**2)))
 
 
 def _solve(
-    regression: _Regression, total: Array, error: float, floor: float
+    regression: Regression, total: Array, error: float, floor: float
 ) -> tuple[Array, float]:
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
