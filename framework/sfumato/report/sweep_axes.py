@@ -64,15 +64,15 @@ def distinct(nouns: Iterable[Any]) -> list[Any]:
     return list(dict.fromkeys(nouns))
 
 
-def sweep_axes(cells: Sequence[Cell]) -> list[SweepAxis]:
-    """Return the swept parameters, the one with the most values first."""
+def sweep_axes(cells: Sequence[Cell], fewest: int = FEWEST) -> list[SweepAxis]:
+    """Return the parameters with at least `fewest` values, the one with the most first."""
     sizes: dict[SweepAxis, int] = {}
     for kind in KINDS:
         tables = [flat(noun) for noun in distinct(getattr(cell, kind) for cell in cells)]
         numeric = {key for table in tables for key, value in table.items() if _is_number(value)}
         for parameter in sorted(numeric):
             longest = _longest_run(tables, parameter)
-            if longest >= FEWEST:
+            if longest >= fewest:
                 sizes[SweepAxis(kind, parameter)] = longest
     return sorted(sizes, key=lambda axis: -sizes[axis])
 
@@ -88,5 +88,6 @@ def _longest_run(tables: list[dict[str, Any]], parameter: str) -> int:
 
 
 def swept_columns(cells: Sequence[Cell]) -> dict[str, list[float | None]]:
-    """Return, for each swept parameter, its value in every cell."""
-    return {axis.column: [axis.value(cell) for cell in cells] for axis in sweep_axes(cells)}
+    """Return, for each parameter that varies by itself, its value in every cell."""
+    axes = sweep_axes(cells, fewest=2)
+    return {axis.column: [axis.value(cell) for cell in cells] for axis in axes}
