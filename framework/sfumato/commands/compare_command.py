@@ -73,7 +73,9 @@ def command(  # noqa: PLR0913 - one for each option
     if parquet:
         result.to_pandas().to_parquet(parquet, index=False)
     if plot:
-        result.plot().savefig(plot)
+        from sfumato.report.figure_style import save_figure
+
+        save_figure(result.plot(), plot)
     if html:
         result.to_html(html)
     if any(comparison.failed for comparison in result.comparisons):

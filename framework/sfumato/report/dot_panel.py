@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.report.figure_style import draw_reading, mechanism_family, scenario_names
 from sfumato.report.loss_columns import number
-from sfumato.report.loss_figure import axis_label, finite_values, set_scale
+from sfumato.report.loss_figure import finite_values, use_logarithm
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ def draw_dots(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     names = scenario_names(panel.cells, ("prior", "secret", "mechanism"))
     rows = {name: place for place, name in enumerate(dict.fromkeys(names))}
     values = finite_values(panel.cells)
-    set_scale(axes.set_xscale, values)
+    use_logarithm(axes.xaxis, values)
     edge = max(values, default=1.0) * 1.6 if values else 1.0
     written: set[str] = set()
     for cell, name in zip(panel.cells, names, strict=True):
@@ -41,4 +41,3 @@ def draw_dots(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     axes.margins(x=0.14)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-    axes.set_xlabel(axis_label(panel.quantity))

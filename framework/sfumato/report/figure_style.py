@@ -10,6 +10,7 @@ from sfumato.report.noun_names import noun_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from sfumato.comparison import Cell, Comparison
     from sfumato.protocols.loss import Reading
@@ -20,8 +21,9 @@ INK = "#22272e"
 FAINT = "#d9dde3"
 WIDTH = 7.6
 
-# Pointing to where the truth lies: an upper bound points down.
+# Pointing to where the truth lies: an upper bound points down, or to the left.
 MARKERS = {"exact": "o", "upper": "v", "lower": "^", "estimate": "D"}
+MARKERS_ACROSS = {"exact": "o", "upper": "<", "lower": ">", "estimate": "D"}
 
 STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
@@ -86,6 +88,12 @@ def draw_reading(axes: Axes, x: float, y: float, reading: Reading, colour: str) 
     """Draw a value on a horizontal axis: filled where exact, open where it is not."""
     face = colour if reading.bound == "exact" else "white"
     axes.plot(
-        [x], [y], MARKERS[reading.bound], color=colour, markerfacecolor=face, markersize=6,
+        [x], [y], MARKERS_ACROSS[reading.bound], color=colour, markerfacecolor=face, markersize=6,
         markeredgewidth=1.5, clip_on=False, zorder=4,
     )  # fmt: skip
+
+
+def save_figure(figure: Figure, target: Any, **options: Any) -> None:
+    """Save with the options of this style, so that the same figure is the same file."""
+    with styled():
+        figure.savefig(target, **options)

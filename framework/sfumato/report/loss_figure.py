@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from sfumato.report.figure_style import WIDTH, mechanism_colours, styled
+from sfumato.report.loss_columns import loss_table
 from sfumato.report.sweep_axes import SweepAxis, sweep_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
     from sfumato.comparison import Cell, Comparison
     from sfumato.protocols.quantity import Quantity
 
-MOST_PANELS = 24
-"""A page is not longer; a study with more has them in its table."""
+MOST_PANELS = 12
+"""Of one part; further quantities are in its table."""
 
 
 @attrs.frozen
 class Panel:
     """The cells of one quantity in one part."""
 
-    heading: str
     quantity: Quantity
     cells: tuple[Cell, ...]
     axis: SweepAxis | None
@@ -42,8 +44,17 @@ class Panel:
 
 def loss_figure(comparisons: Sequence[Comparison]) -> Figure:
     """Return one figure with a panel for each quantity of each comparison."""
-    panels = [panel for comparison in comparisons for panel in panels_of(comparison)]
-    return panels_figure(panels[:MOST_PANELS], mechanism_colours(comparisons))
+    parts = [(_heading(comparison), panels_of(comparison)) for comparison in comparisons]
+    return panels_figure(parts, mechanism_colours(comparisons))
+
+
+def _heading(comparison: Comparison) -> str:
+    """Return the title and what all scenarios share, in lines that fit."""
+    lines = textwrap.wrap(comparison.title, 78)
+    if comparison.measured:
+        shared = "; ".join(loss_table(comparison.measured).shared)
+        lines += textwrap.wrap(shared, 86)
+    return "\n".join(lines)
 
 
 def panels_of(comparison: Comparison) -> list[Panel]:
@@ -55,12 +66,11 @@ def panels_of(comparison: Comparison) -> list[Panel]:
         if cell.finding.quantity is not None:
             found.setdefault(_panel_key(cell.finding.quantity, axis), []).append(cell)
     panels = []
-    for place, cells in enumerate(found.values()):
+    for cells in found.values():
         quantity = cells[0].finding.quantity
         if quantity is not None:
-            heading = comparison.title if place == 0 else ""
-            panels.append(Panel(heading, quantity, tuple(cells), axis))
-    return panels
+            panels.append(Panel(quantity, tuple(cells), axis))
+    return panels[:MOST_PANELS]
 
 
 def _panel_key(quantity: Quantity, axis: SweepAxis | None) -> Any:
@@ -71,38 +81,39 @@ def _panel_key(quantity: Quantity, axis: SweepAxis | None) -> Any:
     return quantity.name, quantity.unit, quantity.worse, others
 
 
-def panels_figure(panels: Sequence[Panel], colours: dict[str, str]) -> Figure:
-    """Draw panels one below the other."""
+def panels_figure(parts: Sequence[tuple[str, Sequence[Panel]]], colours: dict[str, str]) -> Figure:
+    """Draw the panels of each part, one below the other, under the part's heading."""
     from matplotlib.figure import Figure
 
-    from sfumato.report.dot_panel import draw_dots
-    from sfumato.report.sweep_panel import draw_sweep
-
     with styled():
-        heights = [panel.height for panel in panels] or [1.0]
-        figure = Figure(figsize=(WIDTH, sum(heights) + 0.2), layout="constrained")
-        rows = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-        if not panels:
-            rows[0].set_axis_off()
-            rows[0].text(0.5, 0.5, "nothing was measured", ha="center", transform=rows[0].transAxes)
-        for axes, panel in zip(rows, panels, strict=False):
-            draw = draw_dots if panel.axis is None else draw_sweep
-            draw(axes, panel, colours)
-            title = f"{panel.quantity.name}, {panel.quantity.worse} is worse"
-            axes.set_title(f"{panel.heading}\n{title}" if panel.heading else title)
-        _keep_style(figure)
+        shown = [(heading, panels) for heading, panels in parts if panels]
+        heights = [_part_height(heading, panels) for heading, panels in shown] or [1.0]
+        figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
+        if not shown:
+            figure.text(0.5, 0.5, "nothing was measured", ha="center")
+            return figure
+        subfigures = figure.subfigures(len(shown), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for subfigure, (heading, panels) in zip(subfigures, shown, strict=True):
+            if heading:
+                subfigure.suptitle(heading, x=0.01, ha="left", fontsize=10, weight="bold")
+            _draw_part(subfigure, panels, colours)
     return figure
 
 
-def _keep_style(figure: Figure) -> None:
-    """Make saving use the style that drawing used; fonts and file options are read only then."""
-    save = figure.savefig
+def _part_height(heading: str, panels: Sequence[Panel]) -> float:
+    return 0.2 * len(heading.splitlines()) + 0.15 + sum(panel.height for panel in panels)
 
-    def savefig(*args: Any, **options: Any) -> None:
-        with styled():
-            save(*args, **options)
 
-    figure.savefig = savefig  # type: ignore[method-assign]  # of this one figure
+def _draw_part(subfigure: Any, panels: Sequence[Panel], colours: dict[str, str]) -> None:
+    from sfumato.report.dot_panel import draw_dots
+    from sfumato.report.sweep_panel import draw_sweep
+
+    ratios = [panel.height for panel in panels]
+    rows = subfigure.subplots(len(panels), 1, squeeze=False, height_ratios=ratios)[:, 0]
+    for axes, panel in zip(rows, panels, strict=True):
+        draw = draw_dots if panel.axis is None else draw_sweep
+        draw(axes, panel, colours)
+        axes.set_title(f"{panel.quantity}, {panel.quantity.worse} is worse")
 
 
 def finite_values(cells: Sequence[Cell]) -> list[float]:
@@ -111,15 +122,20 @@ def finite_values(cells: Sequence[Cell]) -> list[float]:
     return [value for value in values if math.isfinite(value)]
 
 
-def set_scale(set_axis: Callable[[str], Any], values: Sequence[float]) -> None:
-    """Use a logarithmic axis where positive values span more than a factor of thirty."""
+def use_logarithm(axis: Axis, values: Sequence[float]) -> None:
+    """Make an axis logarithmic where positive values span more than a factor of thirty."""
     if values and min(values) > 0 and max(values) / min(values) > 30:
-        set_axis("log")
+        set_logarithmic(axis)
 
 
-def axis_label(quantity: Quantity) -> str:
-    """Return the quantity's name with its unit."""
-    return str(quantity)
+def set_logarithmic(axis: Axis) -> None:
+    """Make an axis logarithmic, with plain numbers: 100, not 10²."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis._set_axes_scale("log")  # noqa: SLF001 - what Axes.set_xscale and set_yscale call
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def draw_nothing(axes: Axes) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sfumato.report.figure_style import MARKERS, mechanism_family
-from sfumato.report.loss_figure import axis_label, draw_nothing, finite_values, set_scale
+from sfumato.report.loss_figure import draw_nothing, finite_values, set_logarithmic, use_logarithm
 from sfumato.report.noun_names import noun_names
 from sfumato.report.sweep_axes import KINDS, SweepAxis
 
@@ -44,15 +44,15 @@ def draw_sweep(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     if not values:
         draw_nothing(axes)
         return
-    set_scale(axes.set_yscale, values)
+    use_logarithm(axes.yaxis, values)
     xs = [x for x in (axis.value(cell) for cell in panel.cells) if x is not None]
     if _is_logarithmic(xs):
-        axes.set_xscale("log")
+        set_logarithmic(axes.xaxis)
     found = _series(panel.cells, axis, colours)
     ends = [_draw_line(axes, one, axis) for one in found]
     axes.margins(x=0.03)
     axes.set_xlabel(f"{axis.parameter} of the {axis.kind}".replace("_", " "))
-    axes.set_ylabel(axis_label(panel.quantity))
+    axes.set_ylabel(panel.quantity.unit)
     if len(found) <= MOST_LABELS:
         _name_lines(axes, [(one, end) for one, end in zip(found, ends, strict=True) if end])
 

@@ -1,0 +1,158 @@
+"""Which points of a trace leak: the loss of every single time, under each mechanism."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sfumato.measuring import attempt
+from sfumato.plugin_registry import default_registry
+from sfumato.protocols.loss_measure import DeclaredMeasure
+from sfumato.protocols.quantity import Quantity
+from sfumato.questions.by_time import by_time
+from sfumato.report.noun_names import noun_names
+
+if TYPE_CHECKING:
+    from sfumato.comparison import Cell, Comparison
+
+MOST_MAPS = 3
+MOST_ROWS = 12
+PATIENCE = 20.0
+"""Seconds for the maps of one comparison; rows that would take longer are left out and counted."""
+
+
+@attrs.frozen(kw_only=True)
+class RiskRow:
+    """The loss at each time of one thing that is asked, under one mechanism."""
+
+    mechanism: str
+    asked: str
+    losses: Mapping[int, float]
+    exact: bool
+
+
+@attrs.frozen(kw_only=True)
+class RiskMap:
+    """Losses by mechanism and time, for one prior and one secret.
+
+    Attributes
+    ----------
+    marked
+        The times that the secret itself names.
+    left_out
+        How many rows there was no time for.
+    """
+
+    prior: str
+    secret: str
+    quantity: Quantity
+    rows: tuple[RiskRow, ...]
+    marked: frozenset[int]
+    left_out: int = 0
+
+    @property
+    def times(self) -> range:
+        """From the first time to the last."""
+        return range(1 + max(max(row.losses) for row in self.rows))
+
+
+def risk_maps(comparison: Comparison) -> list[RiskMap]:
+    """Return maps of a few pairs of prior and secret, spread over those of the comparison.
+
+    For a class of priors the map is that of the member with the worst loss.
+    """
+    groups: dict[Any, list[Cell]] = {}
+    for cell in comparison.measured:
+        if _asks_by_time(cell):
+            groups.setdefault((cell.prior, cell.secret, type(cell.measure)), []).append(cell)
+    first = {}  # one measure for each prior and secret: the first that reads its question
+    for (prior, secret, _), cells in groups.items():
+        first.setdefault((prior, secret), [cell for cell in cells if cell.measure == cells[0].measure])
+    chosen = _spread(list(first.values()), MOST_MAPS)
+    until = clock.monotonic() + PATIENCE
+    maps = (_risk_map(comparison.measured, cells, until) for cells in chosen)
+    return [one for one in maps if one is not None]
+
+
+def _asks_by_time(cell: Cell) -> bool:
+    """Whether the measure depends on what is asked."""
+    return isinstance(cell.measure, DeclaredMeasure) and all(
+        question is not object for _, question, _ in type(cell.measure).reads
+    )
+
+
+def _spread(items: list[Any], most: int) -> list[Any]:
+    if len(items) <= most:
+        return items
+    return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]
+
+
+def _risk_map(every: Sequence[Cell], cells: list[Cell], until: float) -> RiskMap | None:
+    names = {kind: noun_names(every, kind) for kind in ("prior", "secret", "mechanism")}
+    rows: list[RiskRow] = []
+    left_out = 0
+    marked: frozenset[int] = frozenset()
+    for cell in cells:
+        if clock.monotonic() > until or len(rows) >= MOST_ROWS:
+            left_out += 1
+            continue
+        found, _, _ = attempt(lambda cell=cell: list(_rows(cell, names["mechanism"].of(cell, "mechanism"))))
+        rows.extend(found or ())
+        marked = marked or _marked(cell)
+    quantity = cells[0].finding.quantity
+    if not rows or quantity is None:
+        return None
+    return RiskMap(
+        prior=names["prior"].of(cells[0], "prior"),
+        secret=names["secret"].of(cells[0], "secret"),
+        quantity=quantity,
+        rows=tuple(rows),
+        marked=marked,
+        left_out=left_out,
+    )
+
+
+def _rows(cell: Cell, mechanism: str) -> Iterator[RiskRow]:
+    """Design the release again and read it at each time, for the worst member of the class."""
+    channel = cell.mechanism.protect(cell.prior, cell.secret).channel
+    belief = _worst(cell).belief()
+    for asked, questions in by_time(cell.secret.question(belief), belief).items():
+        found = {
+            time: cell.measure.evaluate(belief, question, channel)
+            for time, question in questions.items()
+        }
+        yield RiskRow(
+            mechanism=mechanism,
+            asked=asked,
+            losses={time: reading.value for time, reading in found.items()},
+            exact=all(reading.bound == "exact" for reading in found.values()),
+        )
+
+
+def _worst(cell: Cell) -> Any:
+    """Return the member of the cell's class that its loss is the loss of."""
+    for member in cell.prior.members():
+        if member.specification() == cell.finding.worst:
+            return member
+    return default_registry().build("prior", cell.finding.worst or {})
+
+
+def _marked(cell: Cell) -> frozenset[int]:
+    """Return the times that a question about displacements names."""
+    belief = next(cell.prior.members()).belief()
+    question = cell.secret.question(belief)
+    entries = set(getattr(question, "entries", ()))
+    times = getattr(belief, "times", 0)
+    if not entries or not hasattr(belief, "entries_at"):
+        return frozenset()
+    return frozenset(time for time in range(times) if entries & set(belief.entries_at(time)))
+
+
+def finite_losses(risk: RiskMap) -> list[float]:
+    """Return the finite losses of a map."""
+    losses = (loss for row in risk.rows for loss in row.losses.values())
+    return [loss for loss in losses if math.isfinite(loss)]
