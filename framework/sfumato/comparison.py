@@ -156,7 +156,7 @@ class Comparison:
     def to_html(self, path: Path | str) -> None:
         """Write one self-contained page: the question, tables, figures and how to rerun it."""
         from sfumato.report.html_page import write_page
-        from sfumato.studies.study_of_comparison import as_study_result
+        from sfumato.studies.study_writing import as_study_result
 
         write_page(Path(path), as_study_result(self))
 

@@ -46,7 +46,7 @@ class Finding:
     def measured(cls, loss: Loss, **others: Any) -> Finding:
         """Keep the plain part of a loss."""
         fields = {field.name: getattr(loss, field.name) for field in attrs.fields(Reading)}
-        witness = None if loss.witness is None else str(loss.witness)
+        witness = None if loss.witness is None else str(_without_numpy(loss.witness))
         specification = getattr(loss.worst, "specification", None)
         return cls(
             outcome="measured",
@@ -77,3 +77,12 @@ class Finding:
             if fields[key] is not None:
                 fields[key] = Quantity(**fields[key])
         return cls(**fields)
+
+
+def _without_numpy(witness: Any) -> Any:
+    """Return a witness with plain numbers, for people to read."""
+    if isinstance(witness, Mapping):
+        return {key: _without_numpy(value) for key, value in witness.items()}
+    if isinstance(witness, tuple):
+        return tuple(_without_numpy(item) for item in witness)
+    return witness.tolist() if hasattr(witness, "tolist") else witness

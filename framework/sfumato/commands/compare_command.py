@@ -164,7 +164,7 @@ def _print(result: StudyResult) -> None:
         console.print(Text(result.study.notes.strip()))
     for comparison in result.comparisons:
         console.print()
-        if comparison.title:
+        if comparison.title != result.study.title:
             console.print(Text(comparison.title, style="bold underline"))
         console.print(comparison)
     for problem in result.problems:

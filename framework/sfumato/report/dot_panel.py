@@ -20,7 +20,7 @@ def draw_dots(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     names = scenario_names(panel.cells, ("prior", "secret", "mechanism"))
     rows = {name: place for place, name in enumerate(dict.fromkeys(names))}
     values = finite_values(panel.cells)
-    use_logarithm(axes.xaxis, values)
+    use_logarithm(axes, "x", values)
     edge = max(values, default=1.0) * 1.6 if values else 1.0
     written: set[str] = set()
     for cell, name in zip(panel.cells, names, strict=True):

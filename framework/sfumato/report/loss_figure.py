@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -15,7 +15,6 @@ from sfumato.report.sweep_axes import SweepAxis, sweep_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
     from sfumato.comparison import Cell, Comparison
@@ -122,17 +121,18 @@ def finite_values(cells: Sequence[Cell]) -> list[float]:
     return [value for value in values if math.isfinite(value)]
 
 
-def use_logarithm(axis: Axis, values: Sequence[float]) -> None:
+def use_logarithm(axes: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:
     """Make an axis logarithmic where positive values span more than a factor of thirty."""
     if values and min(values) > 0 and max(values) / min(values) > 30:
-        set_logarithmic(axis)
+        set_logarithmic(axes, which)
 
 
-def set_logarithmic(axis: Axis) -> None:
+def set_logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
     """Make an axis logarithmic, with plain numbers: 100, not 10²."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axis._set_axes_scale("log")  # noqa: SLF001 - what Axes.set_xscale and set_yscale call
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
     axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -79,7 +79,7 @@ def sandwich_figure(
         )[:, 0]
         everything = [cell for one in shown for cell in one.cells]
         values = [v for v in map(_value, everything) if math.isfinite(v)]
-        use_logarithm(rows[0].xaxis, values)
+        use_logarithm(rows[0], "x", values)
         edge = max(values, default=1.0)
         for axes, one in zip(rows, shown, strict=True):
             _draw(axes, one, everything, edge, colours)

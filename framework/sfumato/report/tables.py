@@ -52,16 +52,23 @@ class ComparisonTable:
             yield Text(f"{total} combinations do not fit:", style="dim")
             for reason, count in comparison.refusals.items():
                 yield Padding(Text(f"{count} × {reason}", style="dim"), (0, 0, 0, 2))
-        for cell in comparison.failed:
-            yield Text(failure(cell), style="bold red")
+        if comparison.failed:
+            yield Text(f"{len(comparison.failed)} cells failed:", style="bold red")
+            for line in failures(comparison):
+                yield Padding(Text(line, style="red"), (0, 0, 0, 2))
 
 
-def failure(cell: Cell) -> str:
-    """Say which cell failed and why."""
-    return (
-        f"failed: {full_name(cell.measure)} on {full_name(cell.mechanism)}, "
-        f"{full_name(cell.prior)}, {full_name(cell.secret)}: {cell.reason}"
-    )
+def failures(comparison: Comparison) -> list[str]:
+    """Return the reasons for failures, each with a count and the first cell it stopped."""
+    reasons: dict[str, list[Cell]] = {}
+    for cell in comparison.failed:
+        reasons.setdefault(cell.reason, []).append(cell)
+    lines = []
+    for reason, cells in reasons.items():
+        nouns = (getattr(cells[0], kind) for kind in ("measure", "mechanism", "secret", "prior"))
+        first = "; ".join(full_name(noun) for noun in nouns)
+        lines.append(f"{len(cells)} × {reason} First in: {first}.")
+    return lines
 
 
 def _names_width(table: LossTable) -> int:

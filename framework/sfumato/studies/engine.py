@@ -147,7 +147,8 @@ class Plan:
             if slot.finding is None:
                 raise RuntimeError("every cell must be filled after a run; one is not.")
             cells.append(Cell.of(nouns, slot.finding))
-        return Comparison(cells=tuple(cells), title=part.title, notes=part.notes)
+        alone = self.study.title if len(self.study.parts) == 1 else ""
+        return Comparison(cells=tuple(cells), title=part.title or alone, notes=part.notes)
 
 
 def run_study(
