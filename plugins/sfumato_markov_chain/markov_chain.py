@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
+from sfumato.errors import OutsideHypotheses
 from sfumato.inference.stationary_law import stationary_law
 from sfumato.parameters import (
     CHOICE,

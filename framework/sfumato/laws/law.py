@@ -10,7 +10,7 @@ import attrs
 
 from sfumato.domains.domain import Domain
 
-NOUNS = ("prior", "prior_class", "secret", "mechanism", "measure", "measures", "adversary")
+NOUNS = ("prior", "prior_class", "secret", "mechanism", "measure", "measures", "adversary", "plugin")
 Applies = Callable[[Mapping[str, Any]], bool]
 
 

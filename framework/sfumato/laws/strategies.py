@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -118,7 +118,11 @@ def _holds_plugin(domain: Domain) -> bool:
 
 
 def scenarios(
-    registry: Registry, kinds: Sequence[str] = ("prior", "secret", "mechanism"), **fixed: Any
+    registry: Registry,
+    kinds: Sequence[str] = ("prior", "secret", "mechanism"),
+    *,
+    suits: Callable[[Mapping[str, Any]], bool] = bool,
+    **fixed: Any,
 ) -> SearchStrategy[dict[str, Any]]:
     """Draw nouns that fit together, as a table by noun.
 
@@ -129,6 +133,8 @@ def scenarios(
     kinds
         The nouns to draw. ``"prior_class"`` in place of ``"prior"`` draws a class of priors;
         ``"measures"`` draws one object of every measure that fits.
+    suits
+        Which combinations of classes to draw from; all that fit by default.
     fixed
         Classes that must be used, such as ``prior=RBF``.
 
@@ -145,7 +151,7 @@ def scenarios(
     wanted = tuple(dict.fromkeys(singular.get(kind, kind) for kind in kinds))
     if "measures" in kinds and "measure" not in fixed:
         wanted = tuple(kind for kind in wanted if kind != "measure")
-    rows = list(fitting(registry, wanted, fixed))
+    rows = [row for row in fitting(registry, wanted, fixed) if suits(row)]
     if not rows:
         return st.nothing()
 

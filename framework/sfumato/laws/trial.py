@@ -22,6 +22,10 @@ NOTHING_TO_SAY = (*REFUSALS, SolverFailed, NotHere)
 """What lets a law pass over an example: a refusal, or a solver that says it failed."""
 
 
+HOPELESS = 40
+"""After so many refusals and no example, the case is refused."""
+
+
 @attrs.define
 class _Record:
     """What happened in the examples so far."""
@@ -29,6 +33,15 @@ class _Record:
     tried: int = 0
     reasons: Counter[str] = attrs.field(factory=Counter)
     broken: tuple[dict[str, Any], BaseException] | None = None
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether so many examples were refused, and none tried, that more would be too."""
+        return not self.tried and self.reasons.total() >= HOPELESS
+
+
+class _Enough(Exception):  # noqa: N818 - ends a run, no error
+    """Every example is refused: stop drawing."""
 
 
 @contextmanager
@@ -84,6 +97,8 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
             case.law.check(**arguments)
         except NOTHING_TO_SAY as refusal:
             record.reasons[str(refusal)] += 1
+            if record.hopeless:
+                raise _Enough from None
             reject()
         except Exception as error:
             record.broken = (arguments, error)
@@ -92,7 +107,7 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
 
     try:
         example()
-    except Unsatisfiable:
+    except (Unsatisfiable, _Enough):
         return
     except Exception:
         if record.broken is None:  # not the law's doing

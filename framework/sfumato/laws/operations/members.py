@@ -39,6 +39,3 @@ def ends_of(prior: PriorClass) -> Iterator[Prior]:
         yield members[-1]
 
 
-def class_of_one(prior: PriorClass) -> AnyOf:
-    """Return the class whose only option is `prior`."""
-    return AnyOf(prior)
