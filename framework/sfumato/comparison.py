@@ -17,6 +17,7 @@ from sfumato.protocols.loss import Loss, Reading
 from sfumato.protocols.loss_measure import LossMeasure
 from sfumato.protocols.mechanism import Mechanism
 from sfumato.protocols.prior_class import PriorClass
+from sfumato.protocols.quantity import Quantity
 from sfumato.protocols.scenario import Scenario
 from sfumato.protocols.secret import Secret
 
@@ -58,6 +59,20 @@ class Cell:
     def reason(self) -> str:
         """Why it was refused or failed."""
         return self.finding.reason
+
+    @property
+    def quantity(self) -> Quantity:
+        """What was measured; only measured cells have one."""
+        if self.finding.quantity is None:
+            raise ValueError(f"the cell must be measured to have a quantity; it was {self.outcome}.")
+        return self.finding.quantity
+
+    @property
+    def reading(self) -> Reading:
+        """The value with its direction; only measured cells have one."""
+        if self.finding.reading is None:
+            raise ValueError(f"the cell must be measured to have a value; it was {self.outcome}.")
+        return self.finding.reading
 
     @property
     def loss(self) -> Loss | None:

@@ -24,7 +24,7 @@ def by_time(question: Any, belief: Any) -> ByTime:
     >>> from sfumato.beliefs import Gaussian
     >>> from sfumato.matrices import Diagonal
     >>> belief = Gaussian(Diagonal(np.ones(3)))
-    >>> list(by_time(Displacements(groups=(((1,),),), radius=1.0), belief)["any value"])
+    >>> list(by_time(Displacements(groups=(((1,),),), radii=1.0), belief)["any value"])
     [0, 1, 2]
     """
     del question, belief
@@ -33,10 +33,11 @@ def by_time(question: Any, belief: Any) -> ByTime:
 
 @by_time.register
 def _(question: Displacements, belief: Any) -> ByTime:
-    """Ask of every time of the trace, whatever times the question names."""
+    """Ask of every time of the trace, whatever times the question names, by its widest radius."""
+    radius = max(question.radii)
     return {
         "any value": {
-            time: Displacements(groups=((belief.entries_at(time),),), radius=question.radius)
+            time: Displacements(groups=((belief.entries_at(time),),), radii=radius)
             for time in range(belief.times)
         }
     }

@@ -24,9 +24,7 @@ def draw_dots(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     edge = max(values, default=1.0) * 1.6 if values else 1.0
     written: set[str] = set()
     for cell, name in zip(panel.cells, names, strict=True):
-        reading = cell.finding.reading
-        if reading is None:
-            continue
+        reading = cell.reading
         colour = colours[mechanism_family(cell)]
         x = reading.value if math.isfinite(reading.value) else math.copysign(edge, reading.value)
         draw_reading(axes, x, rows[name], reading, colour)

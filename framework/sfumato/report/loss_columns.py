@@ -64,10 +64,8 @@ def loss_table(cells: Sequence[Cell]) -> LossTable:
     columns: dict[Quantity, dict[Column, None]] = {}
     rows: dict[tuple[Any, ...], tuple[tuple[str, ...], dict[Column, Cell]]] = {}
     for cell in cells:
-        if cell.finding.quantity is None:
-            continue
-        column = Column(cell.finding.quantity, _measure_name(cell, names["measure"]))
-        columns.setdefault(cell.finding.quantity, {})[column] = None
+        column = Column(cell.quantity, _measure_name(cell, names["measure"]))
+        columns.setdefault(cell.quantity, {})[column] = None
         key = tuple((cell.labels.get(kind, ""), getattr(cell, kind)) for kind in FACTORS)
         shown = tuple(names[kind].of(cell, kind) for kind in factors)
         rows.setdefault(key, (shown, {}))[1][column] = cell

@@ -62,13 +62,8 @@ def panels_of(comparison: Comparison) -> list[Panel]:
     swept = sweep_axes(comparison.measured)
     axis = swept[0] if swept else None
     for cell in comparison.measured:
-        if cell.finding.quantity is not None:
-            found.setdefault(_panel_key(cell.finding.quantity, axis), []).append(cell)
-    panels = []
-    for cells in found.values():
-        quantity = cells[0].finding.quantity
-        if quantity is not None:
-            panels.append(Panel(quantity, tuple(cells), axis))
+        found.setdefault(_panel_key(cell.quantity, axis), []).append(cell)
+    panels = [Panel(cells[0].quantity, tuple(cells), axis) for cells in found.values()]
     return panels[:MOST_PANELS]
 
 
@@ -117,8 +112,7 @@ def _draw_part(subfigure: Any, panels: Sequence[Panel], colours: dict[str, str])
 
 def finite_values(cells: Sequence[Cell]) -> list[float]:
     """Return the finite values among the cells' losses."""
-    values = [cell.finding.reading.value for cell in cells if cell.finding.reading]
-    return [value for value in values if math.isfinite(value)]
+    return [cell.reading.value for cell in cells if math.isfinite(cell.reading.value)]
 
 
 def use_logarithm(axes: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:

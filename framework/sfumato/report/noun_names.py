@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 LONGEST = 40
 """Characters of a list; a longer one is shown by its beginning."""
 
+NAMELESS = {"any_of": " or ", "union": " | "}
+"""Nouns made of others, and the word between those."""
+NOT_SAID = ("name", *NAMELESS)
+
 Table = Mapping[str, Any]
 
 
@@ -43,8 +47,8 @@ def noun_names(cells: Sequence[Cell], kind: str) -> NounNames:
     tables = {pair: flat(pair[1]) for pair in pairs}
     bare = [tables[pair] for pair in pairs if not pair[0]]
     fixed = _fixed(bare)
-    one_name = len({table.get("name") for table in bare}) == 1 and len(bare) == len(pairs)
-    shared = [f"{key}={shown(value)}" for key, value in fixed.items() if key != "name"]
+    one_name = len({_head(table) for table in bare}) == 1 and len(bare) == len(pairs)
+    shared = [f"{key}={shown(value)}" for key, value in fixed.items() if key not in NOT_SAID]
     if len(pairs) == 1 and not pairs[0][0]:
         whole = _called(_head(bare[0]), shared)
         return NounNames(whole, {pairs[0]: whole})
@@ -74,7 +78,10 @@ def full_name(noun: Any) -> str:
 
 
 def _head(table: Table) -> str:
-    return str(table.get("name", "any of"))
+    for key, between in NAMELESS.items():
+        if key in table and "name" not in table:
+            return between.join(shown(option) for option in table[key])
+    return str(table.get("name", ""))
 
 
 def _fixed(tables: Sequence[Table]) -> dict[str, Any]:
@@ -93,7 +100,7 @@ def _different(table: Table, fixed: Table) -> list[str]:
     return [
         f"{key}={shown(value)}"
         for key, value in table.items()
-        if key not in fixed and key != "name"
+        if key not in fixed and key != "name" and not (key in NAMELESS and "name" not in table)
     ]
 
 
@@ -134,7 +141,7 @@ def _shown_table(value: Table) -> str:
     if set(value) == {"interval"}:
         return " to ".join(shown(end) for end in value["interval"])
     if set(value) == {"any_of"}:
-        return " or ".join(shown(option) for option in value["any_of"])
+        return NAMELESS["any_of"].join(shown(option) for option in value["any_of"])
     inside = ", ".join(_different(value, {}))
     return f"{_head(value)}({inside})"
 

@@ -63,6 +63,8 @@ def _norm(risk: RiskMap) -> Any:
 
 
 def _write(axes: Axes, risk: RiskMap) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     several = len({row.asked for row in risk.rows}) > 1
     names = [f"{row.mechanism} · {row.asked}" if several else row.mechanism for row in risk.rows]
     axes.set_yticks(range(len(names)), names)
@@ -71,6 +73,7 @@ def _write(axes: Axes, risk: RiskMap) -> None:
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.set_xlabel("time")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title(f"{risk.quantity.name} of each single time", pad=14 if risk.marked else 6)
     for time in risk.marked:
         axes.annotate(

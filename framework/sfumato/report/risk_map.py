@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time as clock
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -44,7 +45,7 @@ class RiskMap:
     marked
         The times that the secret itself names.
     left_out
-        How many rows there was no time for.
+        The mechanisms that are not drawn, with the reason.
     """
 
     prior: str
@@ -52,7 +53,7 @@ class RiskMap:
     quantity: Quantity
     rows: tuple[RiskRow, ...]
     marked: frozenset[int]
-    left_out: int = 0
+    left_out: tuple[str, ...] = ()
 
     @property
     def times(self) -> range:
@@ -71,11 +72,11 @@ def risk_maps(comparison: Comparison) -> list[RiskMap]:
             groups.setdefault((cell.prior, cell.secret, type(cell.measure)), []).append(cell)
     first = {}  # one measure for each prior and secret: the first that reads its question
     for (prior, secret, _), cells in groups.items():
-        first.setdefault((prior, secret), [cell for cell in cells if cell.measure == cells[0].measure])
+        same = [cell for cell in cells if cell.measure == cells[0].measure]
+        first.setdefault((prior, secret), same)
     chosen = _spread(list(first.values()), MOST_MAPS)
     until = clock.monotonic() + PATIENCE
-    maps = (_risk_map(comparison.measured, cells, until) for cells in chosen)
-    return [one for one in maps if one is not None]
+    return [_risk_map(comparison.measured, cells, until) for cells in chosen]
 
 
 def _asks_by_time(cell: Cell) -> bool:
@@ -91,46 +92,49 @@ def _spread(items: list[Any], most: int) -> list[Any]:
     return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]
 
 
-def _risk_map(every: Sequence[Cell], cells: list[Cell], until: float) -> RiskMap | None:
+def _risk_map(every: Sequence[Cell], cells: list[Cell], until: float) -> RiskMap:
     names = {kind: noun_names(every, kind) for kind in ("prior", "secret", "mechanism")}
     rows: list[RiskRow] = []
-    left_out = 0
-    marked: frozenset[int] = frozenset()
+    left_out: list[str] = []
     for cell in cells:
+        name = names["mechanism"].of(cell, "mechanism")
         if clock.monotonic() > until or len(rows) >= MOST_ROWS:
-            left_out += 1
+            left_out.append(f"{name} (too many)")
             continue
-        found, _, _ = attempt(lambda cell=cell: list(_rows(cell, names["mechanism"].of(cell, "mechanism"))))
-        rows.extend(found or ())
-        marked = marked or _marked(cell)
-    quantity = cells[0].finding.quantity
-    if not rows or quantity is None:
-        return None
+        found, _, reason = attempt(partial(_rows, cell, name))
+        if found is None:
+            left_out.append(f"{name} ({reason})")
+        else:
+            rows.extend(found)
     return RiskMap(
         prior=names["prior"].of(cells[0], "prior"),
         secret=names["secret"].of(cells[0], "secret"),
-        quantity=quantity,
+        quantity=cells[0].quantity,
         rows=tuple(rows),
-        marked=marked,
-        left_out=left_out,
+        marked=_marked(cells[0]),
+        left_out=tuple(left_out),
     )
 
 
-def _rows(cell: Cell, mechanism: str) -> Iterator[RiskRow]:
+def _rows(cell: Cell, mechanism: str) -> list[RiskRow]:
     """Design the release again and read it at each time, for the worst member of the class."""
     channel = cell.mechanism.protect(cell.prior, cell.secret).channel
     belief = _worst(cell).belief()
+    rows = []
     for asked, questions in by_time(cell.secret.question(belief), belief).items():
         found = {
             time: cell.measure.evaluate(belief, question, channel)
             for time, question in questions.items()
         }
-        yield RiskRow(
-            mechanism=mechanism,
-            asked=asked,
-            losses={time: reading.value for time, reading in found.items()},
-            exact=all(reading.bound == "exact" for reading in found.values()),
+        rows.append(
+            RiskRow(
+                mechanism=mechanism,
+                asked=asked,
+                losses={time: reading.value for time, reading in found.items()},
+                exact=all(reading.bound == "exact" for reading in found.values()),
+            )
         )
+    return rows
 
 
 def _worst(cell: Cell) -> Any:

@@ -11,7 +11,7 @@ import attrs
 from sfumato.report.figure_style import FAINT, WIDTH, draw_reading, mechanism_family, styled
 from sfumato.report.figure_style import scenario_names
 from sfumato.report.loss_columns import number
-from sfumato.report.loss_figure import use_logarithm
+from sfumato.report.loss_figure import finite_values, use_logarithm
 from sfumato.report.noun_names import noun_names
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ class Sandwich:
     @property
     def floor(self) -> float:
         """The largest floor: the truth is not below it."""
-        return max(cell.finding.reading.floor for cell in self.cells if cell.finding.reading)
+        return max(cell.reading.floor for cell in self.cells)
 
     @property
     def ceiling(self) -> float:
         """The smallest ceiling: the truth is not above it."""
-        return min(cell.finding.reading.ceiling for cell in self.cells if cell.finding.reading)
+        return min(cell.reading.ceiling for cell in self.cells)
 
 
 def sandwiches(comparison: Comparison) -> dict[Quantity, list[Sandwich]]:
@@ -49,19 +49,18 @@ def sandwiches(comparison: Comparison) -> dict[Quantity, list[Sandwich]]:
     groups: dict[Any, list[Cell]] = {}
     names = dict(zip(map(id, cells), scenario_names(cells, ("prior", "secret", "mechanism")), strict=True))
     for cell in cells:
-        key = (cell.finding.quantity, cell.prior, cell.secret, cell.mechanism)
+        key = (cell.quantity, cell.prior, cell.secret, cell.mechanism)
         groups.setdefault(key, []).append(cell)
     found: dict[Quantity, list[Sandwich]] = {}
     for (quantity, *_), members in groups.items():
-        if len(members) > 1 and quantity is not None:
+        if len(members) > 1:
             ordered = sorted(members, key=_rank)
             found.setdefault(quantity, []).append(Sandwich(names[id(members[0])], tuple(ordered)))
     return found
 
 
 def _rank(cell: Cell) -> tuple[int, float]:
-    reading = cell.finding.reading
-    return (ORDER[reading.bound], reading.value) if reading else (0, 0.0)
+    return ORDER[cell.reading.bound], cell.reading.value
 
 
 def sandwich_figure(
@@ -78,7 +77,7 @@ def sandwich_figure(
             len(shown), 1, squeeze=False, sharex=True, height_ratios=heights
         )[:, 0]
         everything = [cell for one in shown for cell in one.cells]
-        values = [v for v in map(_value, everything) if math.isfinite(v)]
+        values = finite_values(everything)
         use_logarithm(rows[0], "x", values)
         edge = max(values, default=1.0)
         for axes, one in zip(rows, shown, strict=True):
@@ -94,10 +93,6 @@ def _spread(found: Sequence[Sandwich]) -> list[Sandwich]:
     return [found[round(place * last / (MOST_SCENARIOS - 1))] for place in range(MOST_SCENARIOS)]
 
 
-def _value(cell: Cell) -> float:
-    return cell.finding.reading.value if cell.finding.reading else math.nan
-
-
 def _draw(
     axes: Axes, one: Sandwich, everything: Sequence[Cell], edge: float, colours: dict[str, str]
 ) -> None:
@@ -107,9 +102,7 @@ def _draw(
     if math.isfinite(low) and math.isfinite(high):
         axes.axvspan(min(low, high), max(low, high), color=FAINT, zorder=0, linewidth=2)
     for place, cell in enumerate(one.cells):
-        reading = cell.finding.reading
-        if reading is None:
-            continue
+        reading = cell.reading
         colour = colours[mechanism_family(cell)]
         x = reading.value if math.isfinite(reading.value) else edge
         if reading.bound == "estimate" and reading.interval is not None:

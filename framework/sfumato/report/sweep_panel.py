@@ -94,8 +94,8 @@ def _draw_line(axes: Axes, series: Series, axis: SweepAxis) -> tuple[float, floa
     """Draw one line with markers for the directions; return its end."""
     points = []
     for cell in series.cells:
-        x, reading = axis.value(cell), cell.finding.reading
-        if x is not None and reading is not None and math.isfinite(reading.value):
+        x, reading = axis.value(cell), cell.reading
+        if x is not None and math.isfinite(reading.value):
             points.append((x, reading))
     points.sort(key=lambda point: point[0])
     if not points:

@@ -109,7 +109,7 @@ def _longest_word(text: str) -> int:
 
 def _column_width(table: LossTable, column: Column) -> int:
     cells = [losses[column] for _, losses in table.rows if column in losses]
-    values = [len(number(cell.finding.reading)) for cell in cells if cell.finding.reading]
+    values = [len(number(cell.reading)) for cell in cells]
     return max([*values, *(_longest_word(line) for line in column.heading)])
 
 
@@ -136,7 +136,7 @@ def _rich_table(table: LossTable, columns: Sequence[Column]) -> Table:
             continue
         shown = [_unless_repeated(names, before, place) for place in range(len(names))]
         values = [
-            Text(number(cell.finding.reading)) if cell and cell.finding.reading else Text("·")
+            Text(number(cell.reading) if cell else "·")
             for cell in (losses.get(column) for column in columns)
         ]
         made.add_row(*(Text(name) for name in shown), *values)

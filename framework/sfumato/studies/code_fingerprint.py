@@ -13,6 +13,7 @@ from typing import Any
 
 from sfumato.parameters import Declared
 from sfumato.prior_classes import AnyOf, Family
+from sfumato.secret_unions import SecretUnion
 
 # Libraries whose numerics reach the results.
 LIBRARIES = ("numpy", "scipy", "cvxpy")
@@ -27,6 +28,8 @@ def classes_of(noun: Any) -> Iterator[type]:
     elif isinstance(noun, AnyOf):
         for option in noun.options:
             yield from classes_of(option)
+    elif isinstance(noun, SecretUnion):
+        yield from classes_of(noun.parts)
     elif isinstance(noun, Declared):
         yield type(noun)
         for _, value in noun.given():
