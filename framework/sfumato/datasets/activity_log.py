@@ -67,10 +67,9 @@ class ActivityLog(ByContent):
     def _in_force(self, moments: NDArray[np.int64], idle: str) -> list[str]:
         open_now = (self.begins <= moments[:, None]) & (moments[:, None] < self.ends)
         newest = np.where(open_now, self.begins, -np.inf).argmax(axis=1)
-        return [
-            self.activities[place] if some else idle
-            for place, some in zip(newest.tolist(), open_now.any(axis=1).tolist(), strict=True)
-        ]
+        labels = np.array([*self.activities, idle], dtype=object)
+        labelled = np.where(np.any(open_now, axis=1), newest, len(self.activities))
+        return [str(label) for label in labels[labelled]]
 
 
 def _date(day: int) -> str:
