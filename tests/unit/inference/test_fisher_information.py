@@ -303,15 +303,21 @@ def test_stored_numbers_that_rounding_blurs_are_not_taken_for_the_belief():
         fisher_information(belief, AdditiveGaussian(LowRank([2.0, 4.0, 6.0])), [0])
 
 
-def periodic(period, n):
+def periodic(period, n, **more):
     times = np.arange(n) % period
     gap = np.subtract.outer(times, times)
     entries = np.exp(-2 * np.sin(np.pi * np.abs(gap) / period) ** 2)
-    return Gaussian(Dense((entries + entries.T) / 2))
+    return Gaussian(Dense((entries + entries.T) / 2), **more)
+
+
+def test_secret_entries_that_may_be_copies_are_not_taken_for_them():
+    channel = AdditiveGaussian(Diagonal.constant(0.1, 10))
+    with pytest.raises(Undecidable, match="may differ"):
+        fisher_information(periodic(5, 10), channel, [2, 7])
 
 
 def test_copies_restrict_the_differences():
-    belief, channel = periodic(5, 10), AdditiveGaussian(Diagonal.constant(0.1, 10))
+    belief, channel = periodic(5, 10, rounding=0.0), AdditiveGaussian(Diagonal.constant(0.1, 10))
     pair = fisher_information(belief, channel, [2, 7])
     single = fisher_information(belief, channel, [2])
     np.testing.assert_allclose(np.abs(pair.support), np.sqrt([[0.5], [0.5]]))
