@@ -25,16 +25,16 @@ from sfumato_renyi.worst_square import worst_square
 class OddsGap(DeclaredMeasure):
     """The change of log-odds between two secrets that is exceeded with chance δ only.
 
-    Claim: for every two values of the secret that differ by an allowed Δ, the log of their posterior
-    odds differs from the log of their prior odds by more than the loss with chance at most δ.
+    Claim: for every two values of the secret that differ by an allowed Δ, their posterior log-odds
+    differ from their prior log-odds by more than the loss with chance at most δ.
 
     Formula: under either secret the change is N(m, 2m), m = ½ ΔᵀMΔ, M the gain in precision; the
     chance Pr[|change| > ε'] = Φ((m − ε')/√(2m)) + Φ((−m − ε')/√(2m)) increases with m, so the
     worst pair is the one of the largest m.
     With ``conversion=True``, ε' = ε + log(1/δ)/(λ − 1) from the Rényi divergence ε = λm of order λ;
-    without an order, of the best one. For priors in general that chance is δ on one side and at most
-    δ(1 + e^(−ε')) on both, which the witness states; for Gaussian ones it is at most δ on both,
-    since Pr[change > ε'] = Φ(−z) ≤ ½ e^(−z²/2) ≤ ½ δ, and the other side is smaller.
+    without an order, of the best one. For priors in general that chance is δ on one side and at
+    most δ(1 + e^(−ε')) on both, as the witness says; for Gaussian ones at most δ on both, since
+    Pr[change > ε'] = Φ(−z) ≤ ½ e^(−z²/2) ≤ ½ δ, and the other side is smaller.
     With ``expected=True``, the expected change instead: exactly m; by conversion at most ε.
 
     Assumptions: a Gaussian prior and additive Gaussian noise.
