@@ -19,8 +19,8 @@ from sfumato_gaussian_process.trace_likelihood import Array, Points, TraceLikeli
 if TYPE_CHECKING:
     from sfumato_gaussian_process.stationary_prior import StationaryPrior
 
-GRID = {1: 33, 2: 17}
-"""Points of the first grid along each fitted parameter."""
+GRID = {"length_scale": 25, "period": 97}
+"""Points of the first grid along each fitted parameter; the likelihood has narrow peaks in periods."""
 
 STEP = 1e-5
 """Relative change of a parameter at which the search stops."""
@@ -156,8 +156,8 @@ def _equally_long(series: Sequence[Series]) -> Iterator[list[int]]:
 def _on_grid(model: TraceLikelihood, series: Sequence[Series], low: Points, high: Points) -> Points:
     """Return each series' best point of one grid, among those inside its limits."""
     axes = [
-        np.linspace(low[:, k].min(), high[:, k].max(), GRID[len(model.free)])
-        for k in range(len(model.free))
+        np.linspace(low[:, k].min(), high[:, k].max(), GRID[name])
+        for k, name in enumerate(model.free)
     ]
     points = np.array(list(itertools.product(*axes)))
     lags, values = series[0].lags(), np.stack([one.values for one in series], axis=1)
@@ -189,7 +189,7 @@ def _refined(
     ]
     best = np.clip(start, low, high)
     values = _at(model.log_likelihoods, series, best)
-    step = (high - low) / (GRID[width] - 1)
+    step = (high - low) / (np.array([GRID[name] for name in model.free]) - 1)
     active = np.arange(len(series))
     while active.size:
         some = [series[i] for i in active.tolist()]

@@ -12,7 +12,7 @@ from sfumato.parameters import OPEN_UNIT, OPTIONAL, ORDER, SWITCH, declare, para
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 from sfumato.questions import Displacements
 from sfumato_renyi.odds_law import (
-    best_order,
+    best_conversion_gap,
     conversion_chance,
     conversion_gap,
     gap_chance,
@@ -108,19 +108,16 @@ class OddsGap(DeclaredMeasure):
 
     def _converted(self, mean: Reading) -> Reading:
         m = mean.value * (1 + mean.relative_error)
-        if m == 0:
-            gap = 0.0 if self.order is None else conversion_gap(0.0, self.order, self.delta)
-        elif math.isinf(m):
-            gap = math.inf
+        if self.order is None:
+            gap = best_conversion_gap(m, self.delta)
         else:
-            order = best_order(m, self.delta) if self.order is None else self.order
-            gap = conversion_gap(order * m, order, self.delta)
+            gap = conversion_gap(self.order * m, self.order, self.delta)
         chances = {
             "chance for any prior": conversion_chance(gap, self.delta),
             "chance for this prior": gap_chance(m, gap),
         }
         return Reading(
-            value=gap,
+            value=gap * (1 + 1e-15),
             bound="upper",
             witness={**(mean.witness or {}), **chances},
             how=f"{mean.how}; Theorem 3.1",

@@ -123,7 +123,10 @@ def test_the_worst_member_of_an_interval_is_reported():
     found = sf.measures.renyi(order=2.0).loss(prior, secret, release)
     assert found.value == pytest.approx(14.0174, **DIGITS)
     assert found.worst == rbf(12)
-    assert (found.bound, found.interval) == ("estimate", (pytest.approx(14.0174, **DIGITS), math.inf))
+    assert (found.bound, found.interval) == (
+        "estimate",
+        (pytest.approx(14.0174, **DIGITS), math.inf),
+    )
     wider = sf.measures.renyi(order=2.0).loss(rbf(sf.AnyOf(1, 12)), secret, release)
     assert wider.value == pytest.approx(16.374, **DIGITS)
     assert (wider.bound, wider.worst) == ("exact", rbf(1))
