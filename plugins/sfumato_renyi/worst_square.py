@@ -18,9 +18,7 @@ from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
 
 
-def worst_square(
-    belief: Gaussian, question: Displacements, channel: AdditiveGaussian
-) -> Reading:
+def worst_square(belief: Gaussian, question: Displacements, channel: AdditiveGaussian) -> Reading:
     """Return sup ΔᵀMΔ over the question's displacements, M = V_SS⁻¹ − Σ_SS⁻¹.
 
     The witness names the entries that move and the worst displacement.
@@ -93,9 +91,7 @@ def group_square(
     )
 
 
-def _every_scalar(
-    belief: Gaussian, question: Displacements, channel: AdditiveGaussian
-) -> Reading:
+def _every_scalar(belief: Gaussian, question: Displacements, channel: AdditiveGaussian) -> Reading:
     """Return the worst of many one-entry secrets, from one factorisation."""
     entries = np.array([group[0][0] for group in question.groups])
     informations, error = scalar_informations(belief, channel)
