@@ -106,7 +106,8 @@ def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ..
     marginals = np.zeros((belief.steps, belief.state_count))
     for time in range(belief.steps):
         np.add.at(marginals[time], places[:, time], chances)
-    return marginals / chances.sum()
+    law: FloatArray = marginals / chances.sum()
+    return law
 
 
 def _weights(
