@@ -157,7 +157,8 @@ class _Sweep:
             return
         values = np.concatenate(rows[time].values)[going]
         starts, sizes = np.concatenate(rows[time].starts)[going], sizes[going] + 1
-        moves = np.eye(belief.state_count)
+        moves = np.empty(0)
         for later in range(time + 1, belief.steps):
-            moves = (moves @ belief.matrix(later - 1)) * self.watch.unseen[later]
+            step = belief.matrix(later - 1) * self.watch.unseen[later]
+            moves = step if later == time + 1 else moves @ step
             rows[later].add(max_products(values, moves), starts, sizes)

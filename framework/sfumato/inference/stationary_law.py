@@ -38,10 +38,12 @@ def stationary_law(transitions: ArrayLike) -> FloatArray:
 
 def _closed_class(P: FloatArray) -> list[int]:
     """Return the states of the only closed class, by the strongly connected components."""
+    edges = P > 0.0
+    if edges.all():
+        return list(range(len(P)))
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    edges = P > 0.0
     count, component = connected_components(csr_array(edges), connection="strong")
     rows, columns = np.nonzero(edges)
     left = component[rows][component[rows] != component[columns]]
