@@ -38,8 +38,8 @@ class Limits:
 
     @property
     def winner(self) -> str:
-        """The name of the smallest bound; the exact value wins ties."""
-        return min(self.bounds, key=lambda name: (self.bounds[name], name != self.exact))
+        """The name of the exact value, or else of the smallest bound."""
+        return self.exact or min(self.bounds, key=lambda name: self.bounds[name])
 
 
 def success_limits(belief: Markov, channel: Emission, mistakes: int, budget: float) -> Limits:
