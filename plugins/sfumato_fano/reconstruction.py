@@ -53,7 +53,7 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
         CHOICE("bounds", "enumeration"), default="bounds", doc="bounds, or all outputs and guesses"
     )
     budget: float = parameter(
-        POSITIVE, default=1e9, doc="multiplications that the bounds by matches may take"
+        POSITIVE, default=2e8, doc="multiplications that the bounds by matches may take"
     )
 
     @property

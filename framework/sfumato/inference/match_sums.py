@@ -16,7 +16,7 @@ from sfumato.probabilities import FloatArray
 _ENTRIES = 2_000_000
 """How many products are held at once."""
 
-_MOST_ROWS = 20_000_000
+_MOST_ROWS = 4_000_000
 """How many entries of partial results may be kept."""
 
 
