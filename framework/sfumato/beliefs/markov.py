@@ -132,7 +132,9 @@ class Markov(ByContent):
 
     def matrix(self, time: int) -> FloatArray:
         """Return the law of the state at `time` + 1 given the state at `time` (0-based)."""
-        return np.asarray(self.transitions[time])
+        if not 0 <= time < self.steps - 1:
+            raise IndexError(f"time must be at least 0 and below {self.steps - 1}; got {time}.")
+        return self._matrices if self._matrices.ndim == 2 else np.asarray(self._matrices[time])
 
     def index(self, state: Hashable) -> int:
         """Return the position of a label."""
