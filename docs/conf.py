@@ -30,3 +30,12 @@ html_title = "sfumato"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 nitpicky = False
+
+
+def escape_bars(app, what, name, obj, options, lines):  # noqa: ANN001, ANN201, ARG001, D103, PLR0917 - Sphinx calls it
+    lines[:] = [line if ">>>" in line else line.replace("|", "\\|") for line in lines]
+
+
+def setup(app):  # noqa: ANN001, ANN201, D103 - Sphinx calls it
+    # Docstrings are formulas in plain text: |x| is an absolute value, not a substitution.
+    app.connect("autodoc-process-docstring", escape_bars)

@@ -15,6 +15,19 @@ from sfumato.suppressed import SUPPRESSED
 Labels = tuple[Hashable, ...]
 
 
+def listed(labels: Iterable[Hashable] | None) -> Any:
+    """Return labels as a tuple, None as it is: the converter of fields that hold labels.
+
+    >>> listed("ab")
+    ('a', 'b')
+    """
+    if labels is None:
+        return None
+    if not isinstance(labels, Iterable):
+        raise ParameterError(f"labels must be a sequence; got {labels!r}.")
+    return tuple(labels)
+
+
 def checked_labels(labels: Iterable[Hashable], count: int, name: str) -> Labels:
     """Return `labels` as a tuple of `count` distinct hashable names.
 
@@ -78,6 +91,22 @@ def encoded(labels: Labels, sequence: Iterable[Any], name: str) -> NDArray[np.in
     except (KeyError, TypeError):  # the slow way finds the culprit and says so
         codes = [position_in(positions, item, name) for item in items]
     return np.array(codes, dtype=np.intp)
+
+
+def encoded_batch(
+    labels: Labels, sequences: Iterable[Iterable[Any]], name: str
+) -> NDArray[np.intp]:
+    """Return the positions of B sequences of one length, (B, k).
+
+    >>> encoded_batch(("home", "work"), [["work", "home"], ["home", "home"]], "states").tolist()
+    [[1, 0], [0, 0]]
+    """
+    items = [list(sequence) for sequence in sequences]
+    lengths = sorted({len(item) for item in items})
+    if len(lengths) != 1:
+        raise ParameterError(f"sequences must have one common length; got lengths {lengths}.")
+    flat = encoded(labels, (label for item in items for label in item), name)
+    return flat.reshape(len(items), lengths[0])
 
 
 def _can_be_found_again(label: object) -> bool:

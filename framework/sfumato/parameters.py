@@ -1,10 +1,7 @@
 """Declared parameters: an attrs class whose fields carry their domains.
 
-    @declare
-    class RBF(Prior):
-        name = "rbf"
-        length_scale: float = parameter(POSITIVE, doc="distance over which entries look alike")
-
+A plugin's class is decorated with `declare`, and each field is written
+``length_scale: float = parameter(POSITIVE, doc="...")``.
 Constructing the class checks every field in order, binding named sizes as it goes, and an
 object's `specification` is the plain table from which an equal object is rebuilt anywhere.
 """

@@ -42,8 +42,9 @@ def checked_laws(values: ArrayLike, name: str) -> FloatArray:
     sums = array.sum(axis=-1)
     wrong = ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
     if wrong.any():
+        culprit = float(sums[wrong].flat[0])
         raise ParameterError(
-            f"{name} must sum to one within {SUM_TOLERANCE}; got a sum of {sums[wrong].flat[0]:.12g}."
+            f"{name} must sum to one within {SUM_TOLERANCE}; got a sum of {culprit:.12g}."
         )
     inexact = np.abs(sums - 1.0) > array.shape[-1] * np.finfo(np.float64).eps
     if not inexact.any():

@@ -112,7 +112,7 @@ class Gaussian(ByContent):
 
     def entries_at(self, time: int) -> tuple[int, ...]:
         """Return the entries that belong to the time with index `time`."""
-        if isinstance(time, bool) or not 0 <= time < self.times:
+        if not isinstance(time, (int, np.integer)) or not 0 <= time < self.times:
             raise ParameterError(f"time must lie in 0..{self.times - 1}; got {time!r}.")
         return tuple(range(int(time) * self.dimensions, (int(time) + 1) * self.dimensions))
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.content import ByContent, read_only
 from sfumato.errors import ParameterError
-from sfumato.labels import Labels, checked_labels, encoded, position_in, positions_of
+from sfumato.labels import Labels, checked_labels, encoded, listed, position_in, positions_of
 from sfumato.probabilities import (
     SUM_TOLERANCE,
     FloatArray,
@@ -21,6 +21,10 @@ from sfumato.probabilities import (
 from sfumato.randomness import generator_or_secure
 
 IntArray = NDArray[np.intp]
+
+
+def _checked_initial(law: ArrayLike) -> FloatArray:
+    return checked_laws(law, "initial")
 
 
 def _checked_stack(transitions: ArrayLike) -> FloatArray:
@@ -73,11 +77,11 @@ class Markov(ByContent):
     0.045
     """
 
-    initial: FloatArray = attrs.field(converter=lambda law: checked_laws(law, "initial"))
+    initial: FloatArray = attrs.field(converter=_checked_initial)
     # (M, M) for a homogeneous chain, (T - 1, M, M) otherwise: equal chains are stored alike.
     _matrices: FloatArray = attrs.field(converter=_checked_stack, alias="transitions")
     steps: int = attrs.field(default=None)
-    states: Labels = attrs.field(default=None)
+    states: Labels = attrs.field(default=None, converter=listed)
     smallest_probability: float = attrs.field(init=False, eq=False, default=1.0)
     """The smallest positive probability in `initial` and `transitions`."""
 
@@ -123,7 +127,7 @@ class Markov(ByContent):
 
     def matrix(self, time: int) -> FloatArray:
         """Return the law of the state at `time` + 1 given the state at `time` (0-based)."""
-        return self.transitions[time]
+        return np.asarray(self.transitions[time])
 
     def index(self, state: Hashable) -> int:
         """Return the position of a label."""

@@ -87,7 +87,6 @@ class Emission(Channel):
             raise ParameterError(f"trace must have {self.steps} states; got {len(path)}.")
         return path
 
-    def _checked_length(self, length: int) -> int:
+    def _check_length(self, length: int) -> None:
         if length > self.steps:
             raise ParameterError(f"observed must have at most {self.steps} symbols; got {length}.")
-        return length

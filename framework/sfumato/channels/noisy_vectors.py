@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.channels.emission import Emission
 from sfumato.content import ByContent, read_only
 from sfumato.errors import OutsideHypotheses, ParameterError, Undecidable
-from sfumato.labels import Labels, checked_labels
+from sfumato.labels import Labels, checked_labels, listed
 from sfumato.probabilities import FloatArray
 from sfumato.randomness import generator_or_secure
 
@@ -60,7 +60,7 @@ class NoisyVectors(ByContent, Emission):
     [-0.125, 0.0]
     """
 
-    states: Labels
+    states: Labels = attrs.field(converter=listed)
     means: FloatArray = attrs.field(converter=_checked_means)
     scale: float = attrs.field(converter=_checked_scale)
 
@@ -93,19 +93,19 @@ class NoisyVectors(ByContent, Emission):
 
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
         """Return log-densities, (k, M)."""
-        return self.evidence_batch([observed])[0]
+        return np.asarray(self.evidence_batch([observed])[0])
 
     def evidence_batch(self, observed: Sequence[Sequence[Any]]) -> FloatArray:
         """Return the log-densities of B outputs of one length, (B, k, M)."""
         vectors = self._vectors(observed)
-        length = self._checked_length(vectors.shape[1])
-        width = self.means.shape[2]
+        self._check_length(vectors.shape[1])
         with np.errstate(over="ignore"):
-            gaps = (vectors[:, :, None, :] - self.means[:length]) / self.scale
+            gaps = (vectors[:, :, None, :] - self.means[: vectors.shape[1]]) / self.scale
             squares = np.square(gaps).sum(axis=-1)
         if not np.isfinite(squares).all():
             raise Undecidable("observed lies so far from every mean that its density overflows.")
-        return np.asarray(-0.5 * squares - width * math.log(self.scale * math.sqrt(2.0 * math.pi)))
+        log_norm = self.means.shape[2] * math.log(self.scale * math.sqrt(2.0 * math.pi))
+        return np.asarray(-0.5 * squares - log_norm)
 
     def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
         """Remember nothing."""
@@ -122,7 +122,10 @@ class NoisyVectors(ByContent, Emission):
 
     def _vectors(self, observed: Iterable[Any]) -> FloatArray:
         """Return the observed outputs as (B, length, k)."""
-        vectors = np.asarray(observed, dtype=np.float64)
+        try:
+            vectors = np.asarray(observed, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"observed must hold real numbers; {error}.") from error
         width = self.means.shape[2]
         if vectors.ndim == 2 and width == 1:
             vectors = vectors[..., None]

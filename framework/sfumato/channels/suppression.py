@@ -12,13 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.channels.emission import Emission
 from sfumato.content import ByContent, read_only
 from sfumato.errors import ParameterError
-from sfumato.labels import Labels, checked_labels, position_in, positions_of
+from sfumato.labels import Labels, checked_labels, encoded_batch, listed, position_in, positions_of
 from sfumato.probabilities import FloatArray, checked_probabilities
 from sfumato.randomness import generator_or_secure
 from sfumato.suppressed import SUPPRESSED
 
 LastRelease = tuple[int, int] | None
 """Time and position of the state that was released last; None before any release."""
+
+
+def _checked_start(start: ArrayLike) -> FloatArray:
+    return checked_probabilities(start, "start")
 
 
 def _optional(after: ArrayLike | None) -> FloatArray | None:
@@ -49,8 +53,8 @@ class Suppression(ByContent, Emission):
     [[0.0, 0.75]]
     """
 
-    states: Labels
-    start: FloatArray = attrs.field(converter=lambda p: checked_probabilities(p, "start"))
+    states: Labels = attrs.field(converter=listed)
+    start: FloatArray = attrs.field(converter=_checked_start)
     after: FloatArray | None = attrs.field(default=None, converter=_optional)
 
     def __attrs_post_init__(self) -> None:
@@ -64,7 +68,7 @@ class Suppression(ByContent, Emission):
     @classmethod
     def memoryless(cls, states: Iterable[Hashable], probabilities: ArrayLike) -> Suppression:
         """Suppress state j at time t with probability `probabilities[t, j]`, whatever was seen."""
-        return cls(tuple(states), probabilities)
+        return cls(states, probabilities)
 
     def __repr__(self) -> str:
         kind = "memoryless" if self.after is None else "by last release"
@@ -79,11 +83,11 @@ class Suppression(ByContent, Emission):
         """Return the suppression probabilities in force after `last`, (T, M)."""
         if last is None or self.after is None:
             return self.start
-        return self.after[last]
+        return np.asarray(self.after[last])
 
     def lookup(self, last: LastRelease, time: int) -> FloatArray:
         """Return the suppression probability of every state at `time`, (M,)."""
-        return self.table(last)[time]
+        return np.asarray(self.table(last)[time])
 
     def outputs(self) -> tuple[tuple[Any, ...], ...]:
         """Return the alphabet of every step: all states, then `SUPPRESSED`."""
@@ -91,18 +95,34 @@ class Suppression(ByContent, Emission):
 
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
         """Return log-likelihoods, (k, M); a release leaves one state possible."""
-        positions = positions_of(self.states)
-        rows = np.full((self._checked_length(len(observed)), len(self.states)), -np.inf)
-        last: LastRelease = None
+        return np.asarray(self.evidence_batch([observed])[0])
+
+    def evidence_batch(self, observed: Sequence[Sequence[Any]]) -> FloatArray:
+        """Return the evidence of B outputs of one length, (B, k, M)."""
+        codes = encoded_batch((*self.states, SUPPRESSED), observed, "states")
+        self._check_length(codes.shape[1])
+        released = codes < len(self.states)
+        chances = self._chances(codes, released)
         with np.errstate(divide="ignore"):
-            for time, symbol in enumerate(observed):
-                if symbol is SUPPRESSED:
-                    rows[time] = np.log(self.lookup(last, time))
-                    continue
-                state = position_in(positions, symbol, "states")
-                rows[time, state] = np.log1p(-self.lookup(last, time)[state])
-                last = (time, state)
+            rows = np.where(released[..., None], -np.inf, np.log(chances))
+            places = (*np.nonzero(released), codes[released])
+            rows[places] = np.log1p(-chances[places])
         return rows
+
+    def _chances(self, codes: NDArray[np.intp], released: NDArray[np.bool_]) -> FloatArray:
+        """Return the suppression probabilities in force at every step of B outputs, (B, k, M)."""
+        batch, length = codes.shape
+        chances = np.broadcast_to(self.start[:length], (batch, length, len(self.states)))
+        if self.after is None or length == 0:
+            return chances
+        times = np.arange(length)
+        # The last release up to and including each step; shifted by one, the one before it.
+        latest = np.maximum.accumulate(np.where(released, times, -1), axis=1)
+        before = np.concatenate([np.full((batch, 1), -1), latest[:, :-1]], axis=1)
+        states = np.take_along_axis(codes, np.maximum(before, 0), axis=1)
+        begun = before >= 0
+        later = self.after[before, np.where(begun, states, 0), times]
+        return np.where(begun[..., None], later, chances)
 
     def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
         """Remember the last release; nothing at all where there is no dependence on it."""
@@ -118,6 +138,12 @@ class Suppression(ByContent, Emission):
             np.fill_diagonal(rows, np.log1p(-row))
             rows[-1] = np.log(row)
         return rows
+
+    def sample(
+        self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
+    ) -> tuple[Any, ...]:
+        """Draw the output of one trace of labels, as a tuple; None is the secure source."""
+        return tuple(super().sample(trace, rng))
 
     def sample_many(
         self, traces: NDArray[np.intp], rng: np.random.Generator | None

@@ -7,14 +7,18 @@ from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sfumato.channels.emission import Emission
 from sfumato.content import ByContent
 from sfumato.errors import ParameterError
-from sfumato.labels import Labels, checked_labels, encoded
+from sfumato.labels import Labels, checked_labels, encoded_batch, listed
 from sfumato.probabilities import FloatArray, checked_laws, cumulative, drawn
 from sfumato.randomness import generator_or_secure
+
+
+def _checked_probabilities(probabilities: ArrayLike) -> FloatArray:
+    return checked_laws(probabilities, "probabilities")
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -37,9 +41,9 @@ class Symbols(ByContent, Emission):
     [[0.0, 0.75]]
     """
 
-    states: Labels
-    alphabet: Labels
-    probabilities: FloatArray = attrs.field(converter=lambda p: checked_laws(p, "probabilities"))
+    states: Labels = attrs.field(converter=listed)
+    alphabet: Labels = attrs.field(converter=listed)
+    probabilities: FloatArray = attrs.field(converter=_checked_probabilities)
 
     def __attrs_post_init__(self) -> None:
         shape = self.probabilities.shape
@@ -64,12 +68,14 @@ class Symbols(ByContent, Emission):
 
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
         """Return log-likelihoods, (k, M)."""
-        return self._rows(encoded(self.alphabet, observed, "alphabet"))
+        return np.asarray(self.evidence_batch([observed])[0])
 
     def evidence_batch(self, observed: Sequence[Sequence[Any]]) -> FloatArray:
         """Return the evidence of B outputs of one length, (B, k, M)."""
-        flat = encoded(self.alphabet, (y for output in observed for y in output), "alphabet")
-        return self._rows(flat.reshape(len(observed), -1))
+        codes = encoded_batch(self.alphabet, observed, "alphabet")
+        self._check_length(codes.shape[1])
+        with np.errstate(divide="ignore"):
+            return np.log(self.probabilities[np.arange(codes.shape[1]), :, codes])
 
     def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
         """Remember nothing."""
@@ -80,7 +86,13 @@ class Symbols(ByContent, Emission):
         """Return log-likelihoods of every symbol, (Y, M)."""
         del memory
         with np.errstate(divide="ignore"):
-            return np.log(self.probabilities[time].T)
+            return np.asarray(np.log(self.probabilities[time].T))
+
+    def sample(
+        self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
+    ) -> tuple[Any, ...]:
+        """Draw the output of one trace of labels, as a tuple; None is the secure source."""
+        return tuple(super().sample(trace, rng))
 
     def sample_many(
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
@@ -93,11 +105,6 @@ class Symbols(ByContent, Emission):
         for time in range(self.steps):
             codes[:, time] = drawn(laws[time, traces[:, time]], uniforms[:, time])
         return _objects(self.alphabet)[codes]
-
-    def _rows(self, codes: NDArray[np.intp]) -> FloatArray:
-        length = self._checked_length(codes.shape[-1])
-        with np.errstate(divide="ignore"):
-            return np.log(self.probabilities[np.arange(length), :, codes])
 
 
 def _objects(alphabet: Iterable[Hashable]) -> NDArray[np.object_]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import importlib
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,8 +98,7 @@ def _crude(matrix: Array, balls: Balls) -> list[tuple[float, str]]:
 
 def _program(matrix: Array, balls: Balls) -> Array | None:
     """Return the multipliers that minimise Σ d_k, as a solver sees it, or None if it fails."""
-    import cvxpy as cp
-
+    cp: Any = importlib.import_module("cvxpy")  # slow to import, and only partly typed
     size, scale = matrix.shape[0], float(np.trace(matrix))
     if scale == 0:
         return np.zeros(len(balls))

@@ -12,6 +12,9 @@ from sfumato.inference.information import EXACT
 from sfumato.inference.secret_entries import SecretEntries
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
 
+TINY = 1e-303
+"""Below this, float64 runs out of digits, and relative errors say nothing."""
+
 
 @attrs.frozen(eq=False)
 class Regression:
@@ -34,9 +37,13 @@ def fisher_form(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> tuple
     so the error is at most 2|D|ᵀ|Y| + ‖E‖‖Y‖² + ‖R'‖²/g with g a lower bound of the smallest
     eigenvalue of A + E: the residual counts only squared.
     """
+    unknown = np.full((secret.representatives.size,) * 2, np.nan), math.inf
+    scales = np.concatenate([belief.covariance.diagonal(), noise.diagonal()])
+    if np.any((scales != 0) & (scales < TINY)):
+        return unknown
     regression = regress(belief, secret)
     if regression is None:
-        return np.full((secret.representatives.size,) * 2, np.nan), math.inf
+        return unknown
     total = noise.dense()
     error = noise.error_bound() + regression.conditional_error
     if regression.conditional is not None:
@@ -48,16 +55,19 @@ def fisher_form(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> tuple
     floor = 0.99 * noise.smallest_eigenvalue()
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         matrix, relative = _solve(regression, total / unit, error / unit, floor / unit)
-        return matrix / unit, relative
+        matrix = matrix / unit
+    # What overflows or underflows on the way back to the user's units is not certified.
+    sound = np.all(np.isfinite(matrix)) and np.all(np.diag(matrix) >= TINY)
+    return (matrix, relative) if sound else unknown
 
 
 def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
     """Return Ã and C; None where float64 cannot tell Σ_SS from a singular matrix.
 
     Entries obey |E_ij| ≤ ε σ_i σ_j, with ε the belief's rounding and that of the elimination. Let
-    τ_i = σ_i + Σ_s |Ã_is| σ_s. From D (Σ_SS + E_SS) = E_US − Ã E_SS follows |D_is| ≤ ε τ_i √k/(σ_s μ),
-    μ being the smallest eigenvalue of the correlations of S; and T E Tᵀ with T = [−Ã, I], before and
-    after the perturbation, bounds C_true − C from above and below: ‖C_true − C‖ ≤ ε Σ τ_i².
+    τ_i = σ_i + Σ_s |Ã_is| σ_s, and μ be the smallest eigenvalue of the correlations of S. Then
+    D (Σ_SS + E_SS) = E_US − Ã E_SS gives |D_is| ≤ ε τ_i √k / (σ_s μ), and T E Tᵀ with T = [−Ã, I],
+    before and after the perturbation, bounds C_true − C on both sides: ‖C_true − C‖ ≤ ε Σ τ_i².
     """
     weights = secret.copies.copy()
     if secret.others.size == 0:
@@ -125,7 +135,7 @@ def _solve(
 def _smallest(total: Array, error: float) -> float:
     """Return a lower bound of the smallest eigenvalue of every matrix within `error` of `total`."""
     # LAPACK's symmetric solvers are backward stable: a small multiple of n u ‖A‖.
-    solver = 8 * total.shape[0] * ROUNDOFF * float(np.trace(total))
+    solver = 8.0 * float(total.shape[0]) * ROUNDOFF * float(np.trace(total))
     return float(np.linalg.eigvalsh(total)[0]) - (solver + error)
 
 

@@ -124,7 +124,7 @@ def _messages(belief: Markov, batch: FloatArray) -> _Messages:
         messages.forward[risky] = careful.forward
         messages.backward[risky] = careful.backward
         messages.log_probability[risky] = careful.log_probability
-    refuse_impossible((messages.forward > -np.inf).any(axis=-1))
+    refuse_impossible(np.asarray((messages.forward > -np.inf).any(axis=-1)))
     return messages
 
 
@@ -155,7 +155,8 @@ def _scaled_messages(belief: Markov, batch: FloatArray) -> tuple[_Messages, NDAr
     risky = is_risky(batch - shift).any(axis=-1) | (belief.smallest_probability < SMALL)
     forward, backward = log_of(forward), log_of(backward)
     risky |= is_risky(forward).any(axis=-1) | is_risky(backward).any(axis=-1)
-    return _Messages(forward, backward, (log_of(scales) + shift).sum(axis=(1, 2))), risky
+    log_probability = (log_of(scales) + shift).sum(axis=(1, 2))
+    return _Messages(forward, backward, log_probability), np.asarray(risky)
 
 
 def _careful_messages(belief: Markov, batch: FloatArray) -> _Messages:

@@ -29,9 +29,9 @@ class Information(ByContent):
     infinite : bool
         Whether some allowed difference is revealed exactly.
     relative_error : float
-        Certified ρ with −ρ D ⪯ M_true − M ⪯ ρ D for D = diag(M). The supremum of ΔᵀMΔ over a
-        product of balls ‖Δ_k‖ ≤ r is then right to within the same ρ: random signs show that it is
-        at least r² Σ_k max_{j in k} M_jj, which is the supremum of ΔᵀDΔ.
+        Certified ρ with −ρ D ⪯ M_true − M ⪯ ρ D for D = diag(M). The supremum of ΔᵀMΔ over a ball
+        or a product of balls is then right to within the same ρ: such a set is closed under
+        changes of sign, and ΔᵀDΔ is the average of ΔᵀMΔ over the signs of Δ.
     how : str
         How it was found.
     """

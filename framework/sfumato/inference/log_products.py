@@ -66,10 +66,7 @@ def log_product(log_rows: FloatArray, matrix: FloatArray, smallest: float) -> Fl
     shift = row_maxima(log_rows)
     scaled = log_rows - shift
     result = log_of(np.exp(scaled) @ matrix) + shift
-    if smallest < SMALL:
-        risky = np.ones(log_rows.shape[:-1], dtype=bool)
-    else:
-        risky = is_risky(scaled)
+    risky = is_risky(scaled) | (smallest < SMALL)
     if risky.any():
         columns = log_of(matrix).T
         for place in zip(*np.nonzero(risky), strict=True):

@@ -12,7 +12,7 @@ from sfumato.inference.information import EXACT
 from sfumato.matrices.diagonal import Diagonal
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
 
-CHUNK = 128
+CHUNK = 256
 """Secrets looked at together: few enough for their columns to stay in the processor's cache."""
 
 
@@ -32,7 +32,7 @@ class _Problem:
     @property
     def product_error(self) -> float:
         """Relative rounding of an inner product of n terms."""
-        return (self.inverse.shape[0] + 4) * ROUNDOFF
+        return float(self.inverse.shape[0] + 4) * ROUNDOFF
 
 
 def one_factorisation(belief: Gaussian, noise: Matrix) -> tuple[Array, Array]:
@@ -61,15 +61,16 @@ def one_factorisation(belief: Gaussian, noise: Matrix) -> tuple[Array, Array]:
     gained_error = np.where(direct, by_subtraction, gained_error + left_out)
     relative = variance_error / variance + gained_error / gained
     relative += belief.rounding + 8 * ROUNDOFF
-    sound = (variance > 0) & (gained > 0) & (relative < 0.25)
-    return gained / (variance * own), np.where(sound, relative / (1 - 2 * relative), math.inf)
+    values = gained / variance / own
+    sound = (variance > 0) & (gained > 0) & (relative < 0.25) & np.isfinite(values)
+    return values, np.where(sound, relative / (1 - 2 * relative), math.inf)
 
 
 def _look(problem: _Problem, chunk: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Array:
     """Return V, its error, q, its error and a bound of ‖r‖ for a few secrets, as rows.
 
-    |Σ_ij| ≤ σ_i σ_j and |Γ_ij| ≤ γ_i γ_j bound the terms of every product. The smaller of y and w is
-    solved for, the other is its difference from e_s, and bounded by |y| ≤ |w| + e_s or the converse.
+    |Σ_ij| ≤ σ_i σ_j and |Γ_ij| ≤ γ_i γ_j bound the terms of every product. The smaller of y and w
+    is solved for; the other is its difference from e_s, so |y| ≤ |w| + e_s or the converse.
     """
     sigma, gamma, rows = problem.sigma[chunk], problem.gamma[chunk], np.arange(chunk.size)
     loud = gamma > sigma
@@ -78,12 +79,8 @@ def _look(problem: _Problem, chunk: np.ndarray[tuple[int], np.dtype[np.intp]]) -
         solved[loud] = problem.prior[chunk[loud]] @ problem.inverse
     other = -solved
     other[rows, chunk] += 1.0
-    left, weights = solved, other
-    if np.any(loud):
-        left, weights = (
-            np.where(loud[:, None], other, solved),
-            np.where(loud[:, None], solved, other),
-        )
+    left = np.where(loud[:, None], other, solved)
+    weights = np.where(loud[:, None], solved, other)
     spread = left @ problem.prior
     jitter = problem.noise.apply(weights.T).T
     residual = spread - jitter
@@ -117,7 +114,10 @@ def _floor(belief: Gaussian, noise: Matrix, off: float, variance: float) -> floa
 
 
 def _problem(belief: Gaussian, noise: Matrix) -> _Problem | None:
-    """Factorise K; None where float64 finds it singular."""
+    """Factorise K; None where float64 finds it singular, or its squares might underflow."""
+    scales = np.concatenate([belief.covariance.diagonal(), noise.diagonal()])
+    if np.any((scales != 0) & ((scales < 1e-150) | (scales > 1e150))):
+        return None
     prior = belief.covariance.dense()
     total = np.array(prior)
     if isinstance(noise, Diagonal):
@@ -147,8 +147,6 @@ def _inverse(total: Array) -> Array | None:
     """Return the inverse by Cholesky factorisation, in the memory of `total`; None if singular."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
-    if not np.all(np.isfinite(np.diagonal(total))):
-        return None
     factor, failed = dpotrf(total.T, lower=1, overwrite_a=1, clean=0)
     if failed:
         return None

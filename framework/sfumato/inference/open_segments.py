@@ -37,10 +37,10 @@ class OpenSegments:
 
     Examples
     --------
-    >>> segments = OpenSegments.begin(np.array([NO_RELEASE]), log_of(np.full((1, 1, 2), 0.5)), 1)
-    >>> segments.suppress(log_of(np.array([[1.0, 0.5]])))
+    >>> segments = OpenSegments.begin(np.array([NO_RELEASE]), np.log([[[0.5, 0.5]]]), 1)
+    >>> segments.suppress(np.log([[1.0, 0.5]]))
     >>> segments.begin_events(np.array([0]), np.array([[True, False]]))
-    >>> segments.final_posteriors().round(12).tolist()
+    >>> np.exp(segments.final_log_posteriors()).round(12).tolist()
     [[0.666666666667]]
     """
 
@@ -67,15 +67,15 @@ class OpenSegments:
         reached = (self.arrivals > -np.inf) & may_release[:, None]
         return np.asarray(reached.reshape(len(self.starts), -1))
 
-    def posteriors(self, may_release: NDArray[np.bool_]) -> FloatArray:
-        """Return the largest Pr[event | segment] over releases that end it, (G · A, E)."""
+    def log_posteriors(self, may_release: NDArray[np.bool_]) -> FloatArray:
+        """Return the largest log Pr[event | segment] over releases that end it, (G · A, E)."""
         # Infinity where the segment cannot end: the ratio is zero there.
         possible = (self.arrivals > -np.inf) & may_release[:, None]
         ends = np.where(possible, self.arrivals, np.inf)
         return self._largest(np.moveaxis(ends, -1, 0), np.moveaxis(self.rows, -1, 0))
 
-    def final_posteriors(self) -> FloatArray:
-        """Return Pr[event | segment] for segments that last until the trace is over."""
+    def final_log_posteriors(self) -> FloatArray:
+        """Return log Pr[event | segment] for segments that last until the trace is over."""
         ends = log_sum(self.arrivals)
         ends = np.where(ends > -np.inf, ends, np.inf)
         return self._largest(ends[None], log_sum(self.rows)[None])
@@ -84,17 +84,18 @@ class OpenSegments:
         """Maximise Σ_k over the leading axis: ends (M, G, A), rows (M, K, G, E)."""
         used = (ends < np.inf).any(axis=(1, 2))
         pairs = zip(ends[used, :, :, None], rows[used][:, :, :, None], strict=True)
-        if len(self.weights) == 1:  # one state per event: one exponential at the end
+        if len(self.weights) == 1:  # one state per event: nothing to sum, so no exponentials
             largest = np.full(self.weights.shape[1:], -np.inf)
             ratio = np.empty_like(largest)
             for end, row in pairs:
                 np.subtract(row[0], end, out=ratio)
                 np.maximum(largest, ratio, out=largest)
-            largest = np.exp(largest + self.weights[0])
+            largest += self.weights[0]
         else:
             largest = np.zeros(self.weights.shape[1:])
             for end, row in pairs:
                 np.maximum(largest, np.exp(self.weights + (row - end)).sum(axis=0), out=largest)
+            largest = log_of(largest)
         return largest.reshape(len(self.starts), -1)
 
     def suppress(self, log_chances: FloatArray) -> None:

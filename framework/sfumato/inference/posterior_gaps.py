@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sfumato.beliefs.markov import Markov
 from sfumato.channels.emission import Emission
@@ -42,7 +42,9 @@ def worst_posterior_gap(
     priors = events.priors(belief)
     outputs = enumerate_outputs(belief, channel, limit)
     worst: Gap | None = None
-    for part in outputs.parts():
+    # Posteriors of the events take more room than marginals if there are more than T of them.
+    entries = 4_000_000 * belief.steps // max(belief.steps, len(priors))
+    for part in outputs.parts(entries):
         posteriors = events.probabilities(outputs.marginals(part))
         number, event = np.unravel_index(int((posteriors - priors).argmax()), posteriors.shape)
         posterior, prior = float(posteriors[number, event]), float(priors[event])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -11,6 +13,9 @@ from numpy.typing import NDArray
 from sfumato.beliefs.gaussian import Gaussian
 from sfumato.errors import ParameterError, Undecidable
 from sfumato.matrices.matrix import Array, as_indices
+
+_BITS = 256
+"""Precision at which entries that float64 cannot tell apart are compared."""
 
 
 @attrs.frozen(eq=False)
@@ -71,13 +76,15 @@ def _without_copies(belief: Gaussian, chosen: NDArray[np.intp], variances: Array
     columns = belief.covariance.columns(live)
     representatives: list[int] = []
     copies: list[Array] = []
+    proved = _Differences(belief)
     for position, entry in enumerate(live.tolist()):
         if any(copy[entry] for copy in copies):
+            proved.require_vouched_copies()
             continue
         close = np.isclose(columns[:, position], variances[entry], rtol=1e-12, atol=0.0)
         close &= np.isclose(variances, variances[entry], rtol=1e-12, atol=0.0)
         copy = np.zeros(belief.entries)
-        copy[[j for j in np.flatnonzero(close).tolist() if _is_copy(belief, entry, j)]] = 1.0
+        copy[[j for j in np.flatnonzero(close).tolist() if proved.is_copy(entry, j)]] = 1.0
         representatives.append(entry)
         copies.append(copy)
     stacked = np.stack(copies, axis=1) if copies else np.zeros((belief.entries, 0))
@@ -85,23 +92,49 @@ def _without_copies(belief: Gaussian, chosen: NDArray[np.intp], variances: Array
     return SecretEntries(chosen, np.array(representatives, dtype=np.intp), stacked, others)
 
 
-def _is_copy(belief: Gaussian, one: int, other: int) -> bool:
-    """Whether Var(X_one − X_other) = Σ_oo + Σ_pp − 2 Σ_op is exactly zero."""
-    if one == other:
-        return True
-    block = belief.covariance.rational([one, other])
-    if block[0][0] + block[1][1] != 2 * block[0][1]:
-        return False
-    return not _proved_distinct(belief, one, other)
+class _Differences:
+    """Which entries are equal with probability one, as far as stored numbers and balls tell."""
 
+    def __init__(self, belief: Gaussian) -> None:
+        self.belief = belief
 
-def _proved_distinct(belief: Gaussian, one: int, other: int) -> bool:
-    """Whether balls show that two entries differ which float64 cannot tell apart."""
-    from sfumato.inference.ball_arithmetic import flint_installed, precision
+    def is_copy(self, one: int, other: int) -> bool:
+        """Whether Var(X_one − X_other) = Σ_oo + Σ_pp − 2 Σ_op is exactly zero."""
+        if one == other:
+            return True
+        block = self.belief.covariance.rational([one, other])
+        if block[0][0] + block[1][1] != 2 * block[0][1]:
+            return False
+        return not self._proved_distinct(one, other)
 
-    if belief.exact is None or not flint_installed():
-        return False
-    with precision(256):
-        balls = belief.exact(256)
-        difference = balls[one, one] + balls[other, other] - 2 * balls[one, other]
-        return bool(difference > 0)
+    def require_vouched_copies(self) -> None:
+        """Refuse two secret entries that may differ by less than the belief's rounding.
+
+        Taking them for one would leave out the displacements that tell them apart, and with them
+        the worst loss. (A copy that is not secret can only be counted as telling too much.)
+        """
+        if self.belief.rounding > 0 and self.belief.exact is None:
+            raise Undecidable(
+                "two secret entries are equal in float64 but may differ: give the belief its exact "
+                "form, or say that its covariance is exact by rounding=0."
+            )
+
+    @functools.cached_property
+    def _balls(self) -> Any:
+        from sfumato.inference.ball_arithmetic import flint_installed, precision
+
+        if self.belief.exact is None or not flint_installed():
+            return None
+        with precision(_BITS):
+            return self.belief.exact(_BITS)
+
+    def _proved_distinct(self, one: int, other: int) -> bool:
+        """Whether balls show that two entries differ which float64 cannot tell apart."""
+        from sfumato.inference.ball_arithmetic import precision
+
+        balls = self._balls
+        if balls is None:
+            return False
+        with precision(_BITS):
+            difference = balls[one, one] + balls[other, other] - 2 * balls[one, other]
+            return bool(difference > 0)

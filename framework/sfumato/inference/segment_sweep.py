@@ -66,13 +66,18 @@ class SegmentSweep:
         self._width = int(events.members.sum(axis=1).max())
         self._starts = np.full(len(events.times), NO_RELEASE)
         self._ends = np.zeros(len(events.times), dtype=np.intp)
-        self.posteriors: FloatArray = np.zeros(len(events.times))
+        self._log_posteriors: FloatArray = np.full(len(events.times), -np.inf)
         # Every release that can happen -> the release that came before it in some output.
         self._predecessor: dict[int, int] = {}
         self._run_from_the_beginning()
         if channel.after is not None:
             for time in range(belief.steps - 1):
                 self._run_after_releases_at(time)
+
+    @property
+    def posteriors(self) -> FloatArray:
+        """The largest Pr[event | output] of every event over all outputs, (E,)."""
+        return np.exp(self._log_posteriors)
 
     def segment(self, event: int) -> Segment:
         """Return a segment in which the event has its worst posterior."""
@@ -106,7 +111,7 @@ class SegmentSweep:
         belief = self._belief
         for time in range(begin, belief.steps):
             may_release = tables[:, time] < 1.0
-            self._record(front, front.posteriors(may_release), time)
+            self._record(front, front.log_posteriors(may_release), time)
             released = self._note_releases(front, may_release, time)
             front.suppress(log_of(tables[:, time]))
             events = np.flatnonzero(self._events.times == time)
@@ -115,15 +120,15 @@ class SegmentSweep:
                 if self._channel.after is None:
                     front.exchange_starts(released, belief.state_count)
                 front.step(belief.matrix(time), belief.smallest_probability)
-        self._record(front, front.final_posteriors(), belief.steps)
+        self._record(front, front.final_log_posteriors(), belief.steps)
 
-    def _record(self, front: OpenSegments, posteriors: FloatArray, end: int) -> None:
-        """Keep what is worse than anything so far; posteriors are (starts, events)."""
-        places = posteriors.argmax(axis=0)
-        values = posteriors[places, np.arange(len(places))]
-        better = values > self.posteriors[front.events]
+    def _record(self, front: OpenSegments, log_posteriors: FloatArray, end: int) -> None:
+        """Keep what is worse than anything so far; log-posteriors are (starts, events)."""
+        places = log_posteriors.argmax(axis=0)
+        values = log_posteriors[places, np.arange(len(places))]
+        better = values > self._log_posteriors[front.events]
         events = front.events[better]
-        self.posteriors[events] = values[better]
+        self._log_posteriors[events] = values[better]
         self._starts[events] = front.starts[places[better]]
         self._ends[events] = end
 
@@ -141,6 +146,6 @@ class SegmentSweep:
         for event in np.flatnonzero(self._events.times == time):
             revealing = codes[self._events.members[event, states]]
             if len(revealing):
-                self.posteriors[event] = 1.0
+                self._log_posteriors[event] = 0.0
                 self._starts[event], self._ends[event] = revealing[0], time + 1
         return codes

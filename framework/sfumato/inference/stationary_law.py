@@ -42,7 +42,8 @@ def _closed_class(P: FloatArray) -> list[int]:
     from scipy.sparse.csgraph import connected_components
 
     edges = P > 0.0
-    count, component = connected_components(csr_array(edges), connection="strong")
+    graph = csr_array(edges.astype(np.float64))
+    count, component = connected_components(graph, connection="strong")
     rows, columns = np.nonzero(edges)
     left = component[rows][component[rows] != component[columns]]
     closed = sorted(set(range(count)) - set(left.tolist()))
@@ -67,4 +68,4 @@ def _irreducible_law(P: FloatArray) -> FloatArray:
         law[state] = law[:state] @ reduced[:state, state]
         if law[state] > 1e100:  # visits per visit to the first state: keep them in range
             law[: state + 1] /= law[state]
-    return law / law.sum()
+    return np.asarray(law / law.sum())

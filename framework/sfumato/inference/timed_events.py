@@ -45,7 +45,7 @@ class TimedEvents:
             )
         if len(array) == 0:
             raise ParameterError("masks must hold at least one event; got none.")
-        active = array.any(axis=2)
+        active = np.asarray(array.any(axis=2))
         wrong = np.flatnonzero(active.sum(axis=1) != 1)
         if len(wrong):
             raise ParameterError(
@@ -61,4 +61,5 @@ class TimedEvents:
 
     def probabilities(self, marginals: FloatArray) -> FloatArray:
         """Return the probability of every event, (..., E), under marginals (..., T, M)."""
-        return np.einsum("...em,em->...e", marginals[..., self.times, :], self.members)
+        chosen = marginals[..., self.times, :] * self.members
+        return np.asarray(chosen.sum(axis=-1))

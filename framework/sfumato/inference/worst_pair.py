@@ -86,12 +86,16 @@ def _unit_radius(matrix: Array, balls: Balls) -> WorstPair:
 
 def _bounded(matrix: Array, balls: Balls) -> WorstPair:
     """Return the smallest certified upper bound, and the best Δ of a local search."""
-    witness = local_maximum(matrix, balls)
-    attained = float(witness @ matrix @ witness)
-    value, how = best_dual(matrix, balls, witness, AGREEMENT)
+    # Units in which M is of order one: a power of two, so nothing is rounded.
+    trace = float(np.trace(matrix))
+    unit = 2.0 ** math.floor(math.log2(trace)) if trace > 0 else 1.0
+    scaled = matrix / unit
+    witness = local_maximum(scaled, balls)
+    attained = float(witness @ scaled @ witness)
+    value, how = best_dual(scaled, balls, witness, AGREEMENT)
     # For two balls the dual has no gap (the S-lemma): agreement with a witness is then exact.
     exact = len(balls) == 2 and value - attained <= AGREEMENT * value
-    return WorstPair(value, "exact" if exact else "upper", witness, how)
+    return WorstPair(unit * value, "exact" if exact else "upper", witness, how)
 
 
 def _best_signs(matrix: Array) -> Array:
@@ -113,10 +117,11 @@ def _signs(count: int, first: float | None = None) -> Array:
     """Return all sign vectors as rows; with `first`, those that start with it."""
     free = count if first is None else count - 1
     bits = (np.arange(2**free)[:, None] >> np.arange(free)) & 1
-    signs = 2.0 * bits - 1.0
+    signs = np.asarray(2.0 * bits - 1.0, dtype=np.float64)
     if first is None:
         return signs
-    return np.hstack([np.full((signs.shape[0], 1), first), signs])
+    fixed = np.full((signs.shape[0], 1), first, dtype=np.float64)
+    return np.concatenate([fixed, signs], axis=1)
 
 
 def _semidefinite(information: ArrayLike) -> Array:

@@ -29,6 +29,8 @@ class Case:
     @property
     def label(self) -> str:
         """The names of the fixed classes, such as ``"rbf-basic-gaussian_uniform"``."""
+        if "plugin" in self.classes:
+            return f"{self.classes['plugin'].kind}:{self.classes['plugin'].name}"
         return "-".join(self.classes[kind].name for kind in ORDER if kind in self.classes)
 
     def __str__(self) -> str:
@@ -38,14 +40,19 @@ class Case:
         """Draw the arguments of the law's function."""
         from hypothesis import strategies as st
 
-        from sfumato.laws.strategies import scenarios
+        from sfumato.laws.strategies import instances, scenarios
 
         def with_extras(nouns: dict[str, Any]) -> SearchStrategy[dict[str, Any]]:
             sizes = _sizes(nouns)
             extras = {name: domain.strategy(sizes) for name, domain in self.law.extras.items()}
             return st.fixed_dictionaries(extras).map(lambda drawn: {**nouns, **drawn})
 
-        strategy = scenarios(registry, self.law.nouns, **self.classes).flatmap(with_extras)
+        if "plugin" in self.law.nouns:
+            nouns = instances(self.classes["plugin"]).map(lambda made: {"plugin": made})
+        else:
+            suits = self.law.applies
+            nouns = scenarios(registry, self.law.nouns, suits=suits, **self.classes)
+        strategy = nouns.flatmap(with_extras)
         if self.law.takes_draws:
             return strategy.map(lambda drawn: {**drawn, "draws": profile.draws})
         return strategy
@@ -63,6 +70,11 @@ def cases_of(law: Law, registry: Registry, focus: Sequence[Entry] = ()) -> Itera
 
     With a focus, only cases that use one of those plugins, which is then fixed.
     """
+    if "plugin" in law.nouns:
+        for entry in focus or registry.entries:
+            if entry.kind in ORDER:
+                yield Case(law, {"plugin": entry.value})
+        return
     kinds = _kinds(law)
     if not focus:
         yield from _distinct(law, registry, law.over, {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -63,7 +63,8 @@ def instances(
     surroundings = around or Surroundings(sizes or {})
     override = _registered_strategy(cls)
     if override is not None:
-        return override(dict(surroundings.sizes)).filter(lambda made: isinstance(made, cls))
+        drawn_by_author: SearchStrategy[Any] = override(dict(surroundings.sizes))
+        return drawn_by_author.filter(lambda made: isinstance(made, cls))
     tally = _Tally()
 
     @st.composite
@@ -118,7 +119,11 @@ def _holds_plugin(domain: Domain) -> bool:
 
 
 def scenarios(
-    registry: Registry, kinds: Sequence[str] = ("prior", "secret", "mechanism"), **fixed: Any
+    registry: Registry,
+    kinds: Sequence[str] = ("prior", "secret", "mechanism"),
+    *,
+    suits: Callable[[Mapping[str, Any]], bool] = bool,
+    **fixed: Any,
 ) -> SearchStrategy[dict[str, Any]]:
     """Draw nouns that fit together, as a table by noun.
 
@@ -129,13 +134,16 @@ def scenarios(
     kinds
         The nouns to draw. ``"prior_class"`` in place of ``"prior"`` draws a class of priors;
         ``"measures"`` draws one object of every measure that fits.
+    suits
+        Which combinations of classes to draw from; all that fit by default.
     fixed
         Classes that must be used, such as ``prior=RBF``.
 
     The prior comes first and hands on its sizes and labels.
 
     >>> import sfumato as sf
-    >>> strategy = scenarios(sf.registry, mechanism=sf.registry.get("mechanism", "gaussian_uniform"))
+    >>> uniform = sf.registry.get("mechanism", "gaussian_uniform")
+    >>> strategy = scenarios(sf.registry, mechanism=uniform)
     """
     from hypothesis import strategies as st
 
@@ -145,7 +153,7 @@ def scenarios(
     wanted = tuple(dict.fromkeys(singular.get(kind, kind) for kind in kinds))
     if "measures" in kinds and "measure" not in fixed:
         wanted = tuple(kind for kind in wanted if kind != "measure")
-    rows = list(fitting(registry, wanted, fixed))
+    rows = [row for row in fitting(registry, wanted, fixed) if suits(row)]
     if not rows:
         return st.nothing()
 
@@ -173,10 +181,14 @@ def scenarios(
 def _beside(around: Surroundings, prior: Any) -> Surroundings:
     """Return the surroundings that a prior creates for secrets and mechanisms."""
     try:
-        labels: Sequence[Hashable] | None = getattr(prior.belief(), "states", None)
+        belief = prior.belief()
     except Exception:  # noqa: BLE001 - a law that asks for the belief will report it with a script
-        labels = None
-    return attrs.evolve(around, sizes=prior.sizes, labels=labels)
+        belief = None
+    labels: Sequence[Hashable] | None = getattr(belief, "states", None)
+    sizes = dict(prior.sizes)
+    if hasattr(belief, "entries"):  # several coordinates a time: more entries than times
+        sizes["entries"] = belief.entries
+    return attrs.evolve(around, sizes=sizes, labels=labels)
 
 
 def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str, list[Any]]:

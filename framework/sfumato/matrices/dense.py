@@ -24,6 +24,7 @@ from sfumato.matrices.matrix import (
     gram,
     in_fractions,
     operand,
+    refuse_overflow,
     rounded_up,
 )
 from sfumato.randomness import generator_or_secure
@@ -58,8 +59,7 @@ def _correlation(entries: Array) -> Array:
         raise ParameterError(
             f"dense.entries must have no negative variance; got {variances.min()}."
         )
-    if not np.isfinite(np.sum(variances)):
-        raise ParameterError("dense.entries must have a finite trace; got inf.")
+    refuse_overflow(variances, "dense.entries")
     silent = variances == 0
     if np.any(entries[silent]) or np.any(entries[:, silent]):
         raise ParameterError(

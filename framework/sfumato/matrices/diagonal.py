@@ -20,6 +20,7 @@ from sfumato.matrices.matrix import (
     finite_array,
     in_fractions,
     operand,
+    refuse_overflow,
 )
 from sfumato.randomness import generator_or_secure
 
@@ -28,8 +29,7 @@ def _variances(value: ArrayLike) -> Array:
     variances = finite_array(value, "diagonal.variances", 1)
     if np.any(variances < 0):
         raise ParameterError(f"diagonal.variances must be at least 0; got {variances.min()}.")
-    if not np.isfinite(np.sum(variances)):
-        raise ParameterError("diagonal.variances must have a finite sum; got inf.")
+    refuse_overflow(variances, "diagonal.variances")
     return variances
 
 

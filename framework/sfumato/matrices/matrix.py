@@ -152,6 +152,13 @@ def finite_array(value: ArrayLike, name: str, ndim: int) -> Array:
     return array
 
 
+def refuse_overflow(variances: Array, name: str) -> None:
+    """Refuse variances so large that sums over the entries would overflow."""
+    largest = float(variances.max())
+    if largest * variances.size > np.finfo(np.float64).max:
+        raise ParameterError(f"{name} must have a finite sum of variances; got up to {largest}.")
+
+
 def operand(x: ArrayLike, size: int) -> Array:
     """Return x as float64 after checking that A x makes sense."""
     array = np.asarray(x, dtype=np.float64)

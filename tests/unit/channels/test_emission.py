@@ -170,6 +170,7 @@ def test_one_sample_is_a_possible_output():
     for channel in (random_suppression(7), random_symbols(7)):
         for _ in range(20):
             output = channel.sample(("c", "a", "b"))
+            assert isinstance(output, tuple)
             assert channel.log_likelihood(output, ("c", "a", "b")) > -np.inf
 
 
@@ -253,11 +254,13 @@ def test_bad_observations_are_refused():
             channel.evidence([channel.outputs()[0][0]] * 4)
         with pytest.raises(ParameterError, match="has no"):
             channel.evidence(["nowhere"])
+        with pytest.raises(ParameterError, match="one common length"):
+            channel.evidence_batch([channel.outputs()[0][:1], channel.outputs()[0][:2]])
         with pytest.raises(ParameterError, match="3 states"):
             channel.log_likelihood([], ("a",))
     with pytest.raises(ParameterError, match="did you mean"):
         suppression.log_likelihood([SUPPRESSED], ("a", "b", "aa"))
-    for observed in ([np.nan], [np.inf], [[0.0, 1.0]], [0.0] * 3):
+    for observed in ([np.nan], [np.inf], [[0.0, 1.0]], [0.0] * 3, ["x"], [None, []]):
         with pytest.raises(ParameterError, match="observed"):
             noisy.evidence(observed)
     with pytest.raises(Undecidable, match="overflows"):

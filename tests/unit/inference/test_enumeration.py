@@ -152,10 +152,10 @@ def test_only_what_is_possible_counts_towards_the_limit():
 
 def test_too_many_are_refused_quickly():
     belief = Markov(np.full(10, 0.1), np.full((10, 10), 0.1), steps=1000)
-    with pytest.raises(OutsideHypotheses, match="at most limit = 500 traces; .* at least 1000"):
+    with pytest.raises(OutsideHypotheses, match=r"at most limit = 500 traces; .* at least 1000"):
         enumerate_trajectories(belief, limit=500)
     channel = Suppression.memoryless(range(10), np.full((1000, 10), 0.5))
-    with pytest.raises(OutsideHypotheses, match="at most limit = 500 outputs; .* at least 1331"):
+    with pytest.raises(OutsideHypotheses, match=r"at most limit = 500 outputs; .* at least 1331"):
         enumerate_outputs(belief, channel, limit=500)
 
 

@@ -149,6 +149,16 @@ def test_tiny_transition_probabilities_are_not_lost():
     assert smoothed.log_probability == pytest.approx(np.log(4) - 200 * np.log(10) - 500, rel=1e-14)
 
 
+def test_a_path_below_the_smallest_float_is_still_possible():
+    # The only path left has probability 1e-90 · 1e-250.
+    matrix = [[1.0, 1e-250, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
+    belief = Markov([1e-90, 0.0, 1.0], matrix, steps=2)
+    evidence = np.array([[0.0, 0.0, 0.0], [-np.inf, 0.0, -np.inf]])
+    smoothed = forward_backward(belief, evidence)
+    assert smoothed.marginals.tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    assert smoothed.log_probability == pytest.approx(-340 * np.log(10), rel=1e-14)
+
+
 @pytest.mark.parametrize("step", [0, 1, 2])
 def test_the_first_impossible_step_is_named(step):
     belief = Markov([0.5, 0.5], np.eye(2), steps=3)

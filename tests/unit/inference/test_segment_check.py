@@ -313,7 +313,7 @@ def test_an_output_of_probability_far_below_float64_counts():
     # a hides with chance 1e-12 for 30 steps, then is s (hidden) or x (shown), a again, and j,
     # shown. c is always hidden. Only ⊥...⊥ j, of probability below 1e-360, betrays s; after any
     # other release everything is hidden.
-    steps, a, s, x, j, c = 33, 0, 1, 2, 3, 4
+    steps, a, s, x, j = 33, 0, 1, 2, 3
     matrix = np.tile(np.eye(5), (steps - 1, 1, 1))
     matrix[29, a] = [0, 0.5, 0.5, 0, 0]
     matrix[30, [s, x]] = np.eye(5)[a]

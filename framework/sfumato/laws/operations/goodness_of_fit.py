@@ -125,7 +125,7 @@ def _emission(channel: Emission, trace: Sequence[Hashable], outputs: Sequence[An
         for memory, output in zip(memories, outputs, strict=True):
             counts[memory][output[time]] += 1
         tests = [
-            (_binomial(seen[symbol], sum(seen.values()), chance), f"the symbol at time {time}")
+            (binomial_fit(seen[symbol], sum(seen.values()), chance), f"the symbol at time {time}")
             for memory, seen in counts.items()
             for symbol, chance in zip(
                 alphabet,
@@ -147,7 +147,12 @@ def _emission(channel: Emission, trace: Sequence[Hashable], outputs: Sequence[An
     return min(1.0, smallest[0] * len(alphabets)), smallest[1]
 
 
-def _binomial(seen: int, total: int, chance: float) -> float:
+def binomial_fit(seen: int, total: int, chance: float) -> float:
+    """Return the exact two-sided p-value of a count.
+
+    >>> binomial_fit(5, 10, 0.5)
+    1.0
+    """
     from scipy.stats import binomtest
 
     return float(binomtest(seen, total, min(max(float(chance), 0.0), 1.0)).pvalue)

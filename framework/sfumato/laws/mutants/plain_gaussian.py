@@ -1,0 +1,54 @@
+"""A Rényi divergence written plainly, to be spoilt by mutants in one place each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
+from sfumato.errors import OutsideHypotheses
+from sfumato.parameters import ORDER, declare, parameter
+from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.questions import Displacements
+
+FloatArray = NDArray[np.float64]
+
+
+@declare
+class PlainRenyi(DeclaredMeasure):
+    """(λ/2) r² (1/V_ss − 1/Σ_ss), the worst over single entries s."""
+
+    name = "mutant_plain_renyi"
+    reads = ((Gaussian, Displacements, AdditiveGaussian),)
+
+    order: float = parameter(ORDER, default=2.0, doc="the Rényi order")
+
+    @property
+    def quantity(self) -> Quantity:
+        """The Rényi divergence of that order."""
+        return Quantity("Rényi divergence", {"order": self.order}, unit="nats")
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return the worst value over single entries."""
+        sigma, gamma = belief.covariance.dense(), channel.covariance()
+        return Reading(value=self.worst(question, lambda s: gain(sigma, gamma, s)))
+
+    def worst(self, question: Displacements, gain_of: Callable[[int], float]) -> float:
+        """Return the largest (λ/2) r² gain over the question's entries."""
+        if any(len(group) != 1 or len(group[0]) != 1 for group in question.groups):
+            raise OutsideHypotheses("only single entries are understood here")
+        return max(
+            0.5 * self.order * radius**2 * gain_of(group[0][0])
+            for group, radius in zip(question.groups, question.radii, strict=True)
+        )
+
+
+def gain(sigma: FloatArray, gamma: FloatArray, entry: int) -> float:
+    """Return 1/V_ss − 1/Σ_ss: what a release adds to the precision of one entry."""
+    column = sigma[:, entry]
+    posterior = sigma[entry, entry] - column @ np.linalg.pinv(sigma + gamma) @ column
+    return max(0.0, 1.0 / max(float(posterior), 1e-300) - 1.0 / float(sigma[entry, entry]))

@@ -1,0 +1,127 @@
+"""Markov losses from the table of every trace and every output."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import attrs
+import numpy as np
+
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission
+from sfumato.errors import OutsideHypotheses
+from sfumato.laws.violation import NotHere
+from sfumato.probabilities import FloatArray
+from sfumato.questions import Events, Guess
+from sfumato.suppressed import SUPPRESSED
+
+MOST = 20_000
+"""Outputs or traces in a table, at most."""
+
+
+@attrs.frozen(eq=False)
+class Table:
+    """Pr[trace, output] for every trace (rows) and every output (columns)."""
+
+    traces: list[tuple[int, ...]]
+    outputs: list[tuple[Any, ...]]
+    joint: FloatArray
+
+    @classmethod
+    def of(cls, belief: Markov, channel: Emission) -> Table:
+        """Multiply out the chain and the channel, one trace and one output at a time."""
+        try:
+            alphabets = channel.outputs()
+        except OutsideHypotheses as reason:
+            raise NotHere(str(reason)) from None
+        if np.prod([len(alphabet) for alphabet in alphabets]) > MOST:
+            raise NotHere("too many outputs for the oracle's table")
+        if belief.state_count**belief.steps > MOST:
+            raise NotHere("too many traces for the oracle's table")
+        traces = list(itertools.product(range(belief.state_count), repeat=belief.steps))
+        outputs = list(itertools.product(*alphabets))
+        prior = np.array([_trace_probability(belief, trace) for trace in traces])
+        places = np.array(traces)
+        times = np.arange(belief.steps)
+        joint = np.empty((len(traces), len(outputs)))
+        for number, output in enumerate(outputs):
+            likelihood = np.exp(channel.evidence(output))
+            joint[:, number] = prior * likelihood[times, places].prod(axis=1)
+        return cls(traces, outputs, joint)
+
+
+def _trace_probability(belief: Markov, trace: tuple[int, ...]) -> float:
+    probability = float(belief.initial[trace[0]])
+    for time, (now, then) in enumerate(itertools.pairwise(trace)):
+        probability *= float(belief.matrix(time)[now, then])
+    return probability
+
+
+def posterior_gap(belief: Markov, question: Events, channel: Emission) -> float:
+    """Return max over outputs o and events A of Pr[A | o] − Pr[A]."""
+    table = Table.of(belief, channel)
+    seen = table.joint.sum(axis=0)
+    worst = -np.inf
+    for mask in question.masks:
+        inside = np.array([mask[range(belief.steps), trace].any() for trace in table.traces])
+        prior = float(table.joint[inside].sum())
+        possible = seen > 0
+        posterior = table.joint[inside].sum(axis=0)[possible] / seen[possible]
+        worst = max(worst, float(posterior.max()) - prior)
+    return worst
+
+
+def reconstruction(belief: Markov, question: Guess, channel: Emission) -> float:
+    """Return Σ_o max over guesses g of Pr[d(X, g) ≤ mistakes, o]."""
+    table = Table.of(belief, channel)
+    places = np.array(table.traces)
+    if len(places) ** 2 > 2_000_000:
+        raise NotHere("too many guesses for the oracle's table")
+    wrong = (places[:, None, :] != places[None, :, :]).sum(axis=2)
+    success = (wrong <= question.mistakes).astype(float) @ table.joint
+    return float(success.max(axis=0).sum())
+
+
+def mutual_information(belief: Markov, channel: Emission) -> float:
+    """Return I(X; O) in nats."""
+    table = Table.of(belief, channel)
+    independent = np.outer(table.joint.sum(axis=1), table.joint.sum(axis=0))
+    some = table.joint > 0
+    return float((table.joint[some] * np.log(table.joint[some] / independent[some])).sum())
+
+
+def expected_releases(belief: Markov, channel: Emission) -> float:
+    """Return the expected number of symbols that are not withheld."""
+    table = Table.of(belief, channel)
+    released = [sum(symbol is not SUPPRESSED for symbol in output) for output in table.outputs]
+    return float(table.joint.sum(axis=0) @ np.array(released, dtype=float))
+
+
+def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ...]) -> FloatArray:
+    """Return Pr[X_t = m | output] as (T, M)."""
+    weights = _weights(belief, channel, output)
+    places = np.array(list(weights))
+    chances = np.array(list(weights.values()))
+    marginals = np.zeros((belief.steps, belief.state_count))
+    for time in range(belief.steps):
+        np.add.at(marginals[time], places[:, time], chances)
+    law: FloatArray = marginals / chances.sum()
+    return law
+
+
+def _weights(
+    belief: Markov, channel: Emission, output: tuple[Any, ...]
+) -> dict[tuple[int, ...], float]:
+    likelihood = np.exp(channel.evidence(output))
+    times = range(belief.steps)
+    return {
+        trace: _trace_probability(belief, trace)
+        * float(np.prod([likelihood[t, trace[t]] for t in times]))
+        for trace in itertools.product(range(belief.state_count), repeat=belief.steps)
+    }
+
+
+def largest_posterior(belief: Markov, channel: Emission, output: tuple[Any, ...]) -> float:
+    """Return max over traces of Pr[trace, output]."""
+    return max(_weights(belief, channel, output).values())

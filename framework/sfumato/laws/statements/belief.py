@@ -1,0 +1,106 @@
+"""A prior says what it believes, and believes something possible."""
+# ruff: noqa: D401 - a law is a statement, not a command
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.beliefs import Gaussian, Markov
+from sfumato.laws.capabilities import believes
+from sfumato.laws.law import law
+from sfumato.laws.operations.goodness_of_fit import binomial_fit, gaussian_fit
+from sfumato.laws.violation import NotHere, require
+from sfumato.parameters import SEED
+
+INDEFINITE = 1e-10
+"""How far below zero rounding alone may push an eigenvalue, relative to the largest."""
+
+FALSE_ALARM = 1e-9
+
+
+@law("belief.possible", over=("prior",), cost=0.25)
+def belief_is_possible(prior: Any) -> None:
+    """The belief is of the declared type, and a covariance has no negative eigenvalue."""
+    belief = prior.belief()
+    require(
+        isinstance(belief, type(prior).yields),
+        f"the belief must be a {type(prior).yields.__name__}; got {type(belief).__name__}",
+    )
+    if isinstance(belief, Gaussian):
+        covariance = belief.covariance.dense()
+        require(np.isfinite(covariance).all(), "a covariance must be finite")
+        values = np.linalg.eigvalsh(covariance)
+        require(
+            values[0] >= -INDEFINITE * len(values) * max(values[-1], 0.0),
+            f"a covariance must have no negative eigenvalue; got {values[0]:.6g} "
+            f"beside {values[-1]:.6g}",
+        )
+    again = prior.belief()
+    require(belief == again, "asking twice for the belief must give the same belief")
+
+
+@law("belief.balls", over=("prior",), applies=believes(Gaussian))
+def stored_belief_is_the_exact_one(prior: Any) -> None:
+    """The covariance in float64 is the exact one, up to the rounding that is declared."""
+    belief = prior.belief()
+    if belief.exact is None:
+        raise NotHere("the belief has no exact covariance to compare with")
+    try:
+        import flint
+    except ImportError:
+        raise NotHere("comparing in balls needs the extra sfumato[certify]") from None
+    stored = belief.covariance.dense()
+    deviations = np.sqrt(np.outer(stored.diagonal(), stored.diagonal()))
+    with flint.ctx.workprec(256):
+        exact = belief.exact(256)
+        for i, row in enumerate(stored.tolist()):
+            for j, value in enumerate(row):
+                off = abs(float((exact[i, j] - flint.arb(value)).mid()))
+                require(
+                    off <= belief.rounding * deviations[i, j] + 1e-300,
+                    f"entry ({i}, {j}) must be {float(exact[i, j].mid()):.17g} up to the declared "
+                    f"rounding {belief.rounding:.3g}; got {value:.17g}",
+                )
+
+
+@law("belief.sampling", over=("prior",), cost=3, seed=SEED)
+def belief_samples_itself(prior: Any, seed: int, draws: int) -> None:
+    """Traces drawn from a belief have the law that the belief states."""
+    belief = prior.belief()
+    rng = np.random.default_rng(seed)
+    if isinstance(belief, Gaussian):
+        traces = np.array(belief.sample(rng, draws)).reshape(draws, -1)
+        centre = 0.0 if belief.mean is None else belief.mean
+        p_value, what = gaussian_fit(traces - centre, belief.covariance.dense(), 0.0)
+    elif isinstance(belief, Markov):
+        p_value, what = _chain_fit(belief, belief.sample(rng, draws))
+    else:
+        raise NotHere(f"no test of fit is known for {type(belief).__name__} beliefs")
+    require(
+        p_value > FALSE_ALARM,
+        f"traces must have the law that is believed; {what} has p-value {p_value:.3g} "
+        f"over {draws} draws",
+    )
+
+
+def _chain_fit(belief: Markov, traces: Any) -> tuple[float, str]:
+    """Test the frequency of every state and every step, each count binomial given the last."""
+    paths = np.array([belief.encode(trace) for trace in traces])
+    marginals = belief.marginals()
+    found = [
+        (binomial_fit(int((paths[:, t] == m).sum()), len(paths), marginals[t, m]), "a state")
+        for t in range(belief.steps)
+        for m in range(belief.state_count)
+    ]
+    for time in range(belief.steps - 1):
+        for now in range(belief.state_count):
+            there = paths[paths[:, time] == now, time + 1]
+            found += [
+                (binomial_fit(int((there == m).sum()), len(there), chance), "a step")
+                for m, chance in enumerate(belief.matrix(time)[now])
+                if len(there)
+            ]
+    p_value, what = min(found)
+    return min(1.0, p_value * len(found)), what

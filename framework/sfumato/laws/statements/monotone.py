@@ -1,0 +1,144 @@
+"""More noise, more suppression, a smaller secret: the loss moves the declared way."""
+# ruff: noqa: D401 - a law is a statement, not a command
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from sfumato.channels import AdditiveGaussian, Suppression
+from sfumato.errors import ParameterError
+from sfumato.laws.capabilities import both, counts_loss, releases, takes
+from sfumato.laws.law import law
+from sfumato.laws.losses import belief_of, designed, read, require_no_worse
+from sfumato.laws.operations.channel_changes import more_suppressed, noisier
+from sfumato.laws.violation import NotHere, require
+from sfumato.parameters import OPEN_UNIT, POSITIVE, SEED
+
+
+def _changed(plugin: Any, **values: Any) -> Any:
+    """Return the plugin with other parameter values, if they suit it."""
+    try:
+        return attrs.evolve(plugin, **values)
+    except ParameterError as reason:
+        raise NotHere(str(reason)) from None
+
+
+@law(
+    "monotone.noise",
+    over=("measure",),
+    applies=both(counts_loss, releases(AdditiveGaussian)),
+    seed=SEED,
+    amount=POSITIVE,
+)
+def more_noise_loses_less(
+    *, prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int, amount: float
+) -> None:
+    """With a larger noise covariance, in the order of matrices, the loss is no worse."""
+    sign = measure.quantity.sign
+    channel = designed(mechanism, prior, secret).channel
+    if not isinstance(channel, AdditiveGaussian):
+        raise NotHere("the release adds no Gaussian noise")
+    belief = belief_of(prior)
+    question = secret.question(belief)
+    before = read(measure, belief, question, channel)
+    louder = noisier(channel, np.random.default_rng(seed), amount)
+    require_no_worse(read(measure, belief, question, louder), before, sign, "adding noise")
+
+
+@law(
+    "monotone.suppression",
+    over=("measure",),
+    applies=both(counts_loss, releases(Suppression)),
+    seed=SEED,
+)
+def more_suppression_loses_less(
+    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
+) -> None:
+    """With larger memoryless suppression probabilities, the loss is no worse."""
+    sign = measure.quantity.sign
+    channel = designed(mechanism, prior, secret).channel
+    if not isinstance(channel, Suppression) or channel.after is not None:
+        raise NotHere("the release is not memoryless suppression")
+    belief = belief_of(prior)
+    question = secret.question(belief)
+    before = read(measure, belief, question, channel)
+    after = read(measure, belief, question, more_suppressed(channel, np.random.default_rng(seed)))
+    require_no_worse(after, before, sign, "suppressing more")
+
+
+@law(
+    "monotone.radius",
+    over=("secret", "measure"),
+    applies=both(counts_loss, takes("secret", "radius")),
+    share=OPEN_UNIT,
+)
+def smaller_radius_loses_less(
+    prior: Any, secret: Any, mechanism: Any, measure: Any, share: float
+) -> None:
+    """With a smaller radius, the loss is no worse."""
+    sign = measure.quantity.sign
+    release = designed(mechanism, prior, secret)
+    before = measure.loss(prior, secret, release)
+    closer = _changed(secret, radius=secret.radius * share)
+    require_no_worse(measure.loss(prior, closer, release), before, sign, "a smaller radius")
+
+
+@law(
+    "monotone.mistakes",
+    over=("secret", "measure"),
+    applies=both(counts_loss, takes("secret", "mistakes")),
+)
+def fewer_mistakes_lose_less(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+    """With fewer allowed mistakes, the loss is no worse."""
+    sign = measure.quantity.sign
+    if secret.mistakes == 0:
+        raise NotHere("no fewer mistakes than none")
+    release = designed(mechanism, prior, secret)
+    before = measure.loss(prior, secret, release)
+    stricter = _changed(secret, mistakes=secret.mistakes - 1)
+    require_no_worse(measure.loss(prior, stricter, release), before, sign, "fewer mistakes")
+
+
+@law(
+    "monotone.order",
+    over=("measure",),
+    applies=both(counts_loss, takes("measure", "order")),
+    share=OPEN_UNIT,
+)
+def lower_order_loses_less(
+    prior: Any, secret: Any, mechanism: Any, measure: Any, share: float
+) -> None:
+    """With a lower Rényi order, the loss is no worse."""
+    sign = measure.quantity.sign
+    release = designed(mechanism, prior, secret)
+    before = measure.loss(prior, secret, release)
+    milder = _changed(measure, order=1.0 + (measure.order - 1.0) * share)
+    require_no_worse(milder.loss(prior, secret, release), before, sign, "a lower order")
+
+
+@law(
+    "monotone.budget",
+    over=("mechanism",),
+    applies=takes("mechanism", "mse", "epsilon"),
+    cost=2,
+    factor=OPEN_UNIT,
+)
+def larger_budget_costs_less(prior: Any, secret: Any, mechanism: Any, factor: float) -> None:
+    """A smaller noise budget is not more noise, and a larger allowed loss not less useful."""
+    mse, epsilon = (getattr(mechanism, name, None) for name in ("mse", "epsilon"))
+    if mse is not None:
+        tight = _changed(mechanism, mse=mse * factor)
+    elif epsilon is not None:  # a larger allowed loss needs less noise
+        tight = _changed(mechanism, epsilon=epsilon / factor)
+    else:
+        raise NotHere("the mechanism has neither budget here")
+    loose = designed(mechanism, prior, secret)
+    small = designed(tight, prior, secret)
+    require(
+        small.utility() <= loose.utility() * (1 + 1e-5),
+        f"the utility must follow the budget: {small.utility():.9g} for {tight}, "
+        f"{loose.utility():.9g} for {mechanism}",
+    )

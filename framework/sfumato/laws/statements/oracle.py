@@ -1,0 +1,116 @@
+"""On tiny instances, what is computed is what brute force finds."""
+# ruff: noqa: D401 - a law is a statement, not a command
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from sfumato.beliefs import Markov
+from sfumato.errors import REFUSALS, ParameterError
+from sfumato.laws.capabilities import believes, both, promises
+from sfumato.laws.law import law
+from sfumato.laws.losses import above, belief_of, designed, read, shown
+from sfumato.laws.operations.channel_changes import garbled
+from sfumato.laws.oracles import markov_tables
+from sfumato.laws.oracles.lookup import brute_force
+from sfumato.laws.violation import NotHere, require
+from sfumato.parameters import SEED
+
+PRECISION = 1e-8
+"""Relative room for float64 on tiny instances, beyond what a reading declares."""
+
+
+@law("oracle.value", over=("measure",), cost=0.5, seed=SEED)
+def values_are_true(prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int) -> None:
+    """A value reported as exact equals brute force, and a bound lies on its side of it."""
+    release = designed(mechanism, prior, secret)
+    belief = belief_of(prior)
+    question = secret.question(belief)
+    _require_truth(measure, belief, question, release.channel)
+    with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
+        processed = garbled(release.channel, np.random.default_rng(seed))
+        _require_truth(measure, belief, question, processed)
+
+
+def _require_truth(measure: Any, belief: Any, question: Any, channel: Any) -> None:
+    reading = read(measure, belief, question, channel)
+    truth = brute_force(measure, belief, question, channel)
+    room = PRECISION + reading.relative_error
+    require(
+        not above(reading.floor, truth, room) and not above(truth, reading.ceiling, room),
+        f"the measure says {shown(reading)}; brute force finds {truth:.12g}",
+    )
+
+
+@law(
+    "oracle.adversary",
+    over=("adversary",),
+    applies=both(believes(Markov), promises("adversary", "posterior", "most probable trace")),
+    seed=SEED,
+)
+def adversary_infers_what_it_promises(
+    prior: Any, secret: Any, mechanism: Any, adversary: Any, seed: int
+) -> None:
+    """An adversary that promises the posterior, or the most probable trace, finds it."""
+    release = designed(mechanism, prior, secret)
+    belief = belief_of(prior)
+    rng = np.random.default_rng(seed)
+    output = release.apply(belief.sample(rng), rng)
+    found = adversary.infer(belief, release.channel, output)
+    if "posterior" in adversary.promises and isinstance(found, np.ndarray):
+        truth = markov_tables.posterior_marginals(belief, release.channel, output)
+        require(
+            np.allclose(found, truth, rtol=PRECISION, atol=PRECISION),
+            f"the posterior given {output} must be {truth.tolist()}; got {found.tolist()}",
+        )
+    elif "most probable trace" in adversary.promises:
+        best = markov_tables.largest_posterior(belief, release.channel, output)
+        likelihood = release.channel.log_likelihood(output, found)
+        chance = float(np.exp(belief.log_probability(found) + likelihood))
+        require(
+            chance >= best * (1 - PRECISION),
+            f"the most probable trace given {output} has probability {best:.12g}; "
+            f"{found} has {chance:.12g}",
+        )
+    else:
+        raise NotHere("no oracle knows this kind of posterior")
+
+
+@law("oracle.guess", over=("adversary",), applies=believes(Markov))
+def nobody_beats_the_best_guess(prior: Any, secret: Any, mechanism: Any, adversary: Any) -> None:
+    """What an adversary returns fits the trace, and no guesser beats the best possible guess."""
+    release = designed(mechanism, prior, secret)
+    belief = belief_of(prior)
+    table = markov_tables.Table.of(belief, release.channel)
+    success = best = 0.0
+    for number, output in enumerate(table.outputs):
+        column = table.joint[:, number]
+        if column.sum() <= 0:
+            continue
+        found = adversary.infer(belief, release.channel, output)
+        if isinstance(found, np.ndarray):
+            _require_law(found, belief)
+            continue
+        try:
+            place = table.traces.index(tuple(int(code) for code in belief.encode(found)))
+        except (ParameterError, ValueError):
+            require(holds=False, otherwise=f"a guess must be a trace of states; got {found!r}")
+        success += float(column[place])
+        best += float(column.max())
+    require(
+        success <= best * (1 + PRECISION),
+        f"no guess can succeed with probability {success:.12g}; the best has {best:.12g}",
+    )
+
+
+def _require_law(found: Any, belief: Any) -> None:
+    shape = (belief.steps, belief.state_count)
+    require(
+        found.shape == shape
+        and bool((found >= 0).all())
+        and np.allclose(found.sum(axis=1), 1.0, atol=PRECISION),
+        f"a posterior must be a law of the state at each time, {shape}; got {found.tolist()}",
+    )

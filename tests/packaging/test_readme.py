@@ -1,0 +1,22 @@
+"""The README tells the truth."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_example_prints_what_the_readme_says(capsys):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    exec(code, {})  # noqa: S102 - our own README
+    promised = re.findall(r"^# (.*)$", code, flags=re.MULTILINE)
+    assert capsys.readouterr().out.splitlines() == promised
+
+
+def test_both_commands_are_there():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "\npip install . && sfumato compare\n" in text
+    assert "\npip install '.[test]' && pytest\n" in text
