@@ -44,6 +44,7 @@ class _Parts:
         extra = None
         total = float(np.sum(factor**2))
         if independent is not None:
+            factor[independent] = 0.0  # but for rounding they are
             extra = np.zeros(size)
             extra[independent] = float(self.apart.dual_value) / independent.size
             total += float(np.sum(extra))

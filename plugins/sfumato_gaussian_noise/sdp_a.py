@@ -7,6 +7,7 @@ from sfumato.parameters import OPTIONAL, PLUGIN, POSITIVE, declare, parameter
 from sfumato.protocols import PriorClass, Secret
 from sfumato_gaussian_noise.blocks import Block, block_of
 from sfumato_gaussian_noise.calibrated import Calibrated, Design
+from sfumato_gaussian_noise.designed_for import designed_for
 from sfumato_gaussian_noise.sdp_a_program import sdp_a
 
 
@@ -41,8 +42,7 @@ class SDPA(Calibrated):
 
     def noise(self, prior: PriorClass, secret: Secret, mse: float) -> Design:
         """Solve the program for the one prior and secret."""
-        chosen = prior if self.design_prior is None else self.design_prior
-        blocks = secret_blocks(chosen, secret, self.name)
+        blocks = secret_blocks(designed_for(prior, self.design_prior), secret, self.name)
         if len(blocks) > 1:
             raise OutsideHypotheses(
                 f"{self.name} takes one secret; got {len(blocks)}: use gaussian_multiple_secrets."
