@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import queue
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,7 +13,7 @@ from sfumato.plugin_registry import Registry
 from sfumato.studies.work import Work, answer, failed, read_answer
 
 NO_WORKERS_FOR = 60
-"""Seconds to wait for a cluster that has no workers."""
+"""Seconds to wait for a cluster that has no workers, at first or any more."""
 
 
 def run_on_dask(
@@ -63,22 +65,39 @@ def _answers(
     client: Any, messages: Sequence[str], numbers: Sequence[int], at_once: int
 ) -> Iterator[tuple[int, Any]]:
     """Yield (number, answer or exception), keeping at most `at_once` messages under way."""
-    from distributed import as_completed
-
     left = iter(numbers)
-    first = list(itertools.islice(left, at_once))
-    under_way = {client.submit(answer, messages[number], pure=False): number for number in first}
-    if not under_way:
-        return
-    finished = as_completed(list(under_way))
-    for future in finished:
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    under_way: dict[Any, int] = {}
+
+    def submit(how_many: int) -> None:
+        for number in itertools.islice(left, how_many):
+            future = client.submit(answer, messages[number], pure=False)
+            under_way[future] = number
+            future.add_done_callback(done.put)
+
+    submit(at_once)
+    while under_way:
+        future = _next(client, done)
+        if future is None:
+            gone = ConnectionError("the Dask cluster has no workers any more")
+            yield from ((number, gone) for number in (*under_way.values(), *left))
+            return
         number = under_way.pop(future)
-        for following in itertools.islice(left, 1):
-            new = client.submit(answer, messages[following], pure=False)
-            under_way[new] = following
-            finished.add(new)
+        submit(1)
         yield number, (future.exception() if future.status != "finished" else future.result())
-        future.release()
+
+
+def _next(client: Any, done: queue.SimpleQueue[Any]) -> Any:
+    """Return the next finished future, or None when the cluster stays without workers."""
+    alive = time.monotonic()
+    while True:
+        try:
+            return done.get(timeout=1.0)
+        except queue.Empty:
+            now = time.monotonic()
+            alive = now if client.nthreads() else alive
+            if now - alive > NO_WORKERS_FOR:
+                return None
 
 
 def _is_death(outcome: Any) -> bool:
