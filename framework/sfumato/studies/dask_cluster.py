@@ -12,6 +12,8 @@ from sfumato.finding import Finding
 from sfumato.plugin_registry import Registry
 from sfumato.studies.work import Work, answer, failed, read_answer
 
+ANSWER_WITHIN = 10
+"""Seconds in which a scheduler must answer."""
 NO_WORKERS_FOR = 60
 """Seconds to wait for a cluster that has no workers, at first or any more."""
 
@@ -47,7 +49,7 @@ def _connected(address: str) -> Any:
             "--dask must have the package 'distributed'; install sfumato[dask]."
         ) from None
     try:
-        client = Client(address, set_as_default=False, timeout="10s")
+        client = Client(address, set_as_default=False, timeout=ANSWER_WITHIN)
     except (OSError, TimeoutError, ValueError) as error:
         raise ConnectionError(f"there is no Dask scheduler at {address}: {error}") from None
     try:

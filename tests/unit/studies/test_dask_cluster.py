@@ -24,7 +24,7 @@ def cluster():
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster,
     ):
         yield cluster
@@ -67,7 +67,7 @@ def test_cells_that_kill_workers_fail_and_the_rest_goes_on(
 def test_a_cluster_without_workers_is_not_waited_for_forever(small_table, monkeypatch):
     monkeypatch.setattr("sfumato.studies.dask_cluster.NO_WORKERS_FOR", 1)
     with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as empty,
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as empty,
         pytest.raises(ConnectionError, match="must have a worker"),
     ):
         sf.Study.from_table(small_table()).run(dask=empty.scheduler_address)
@@ -80,7 +80,7 @@ def test_a_cluster_that_loses_its_last_worker_fails_the_rest(
     deadly = {"name": "deadly", "file": str(tmp_path / "never")}
     study = sf.Study.from_table(small_table(measures=["renyi", deadly]))
     with distributed.LocalCluster(
-        n_workers=0, dashboard_address=None, silence_logs=50
+        n_workers=0, dashboard_address=":0", silence_logs=50
     ) as cluster, worker_without_nanny(cluster):
         result = study.run(dask=cluster.scheduler_address)
     assert len(result.comparisons[0].failed) == 8
@@ -105,6 +105,7 @@ def worker_without_nanny(cluster):
         worker.wait()
 
 
-def test_an_address_without_a_scheduler_is_one_sentence(small_table):
+def test_an_address_without_a_scheduler_is_one_sentence(small_table, monkeypatch):
+    monkeypatch.setattr("sfumato.studies.dask_cluster.ANSWER_WITHIN", 1)
     with pytest.raises(ConnectionError, match="no Dask scheduler at"):
         sf.Study.from_table(small_table()).run(dask="tcp://127.0.0.1:9")
