@@ -43,7 +43,7 @@ def measure_scenario(
 def _finding(release: Release, measure: Any) -> Finding:
     began = time.perf_counter()
     loss, outcome, reason = attempt(lambda: measure.loss(release.prior, release.secret, release))
-    others = {
+    others: dict[str, Any] = {
         "utility": release.utility(),
         "utility_quantity": release.utility_quantity,
         "seconds": time.perf_counter() - began,

@@ -27,7 +27,9 @@ def question(comparison: Comparison) -> str:
     """Return a list of the four roles, each with its nouns and what they are."""
     roles = []
     for kind, words in ROLES.items():
-        pairs = distinct((cell.labels.get(kind, ""), getattr(cell, kind)) for cell in comparison.cells)
+        pairs = distinct(
+            (cell.labels.get(kind, ""), getattr(cell, kind)) for cell in comparison.cells
+        )
         told: set[str] = set()
         items = "".join(_item(label, noun, told) for label, noun in pairs[:MOST_NOUNS])
         more = len(pairs) - MOST_NOUNS

@@ -43,13 +43,14 @@ def run_on_dask(
 def _connected(address: str) -> Any:
     """Return a client of the cluster, or say what is missing."""
     try:
-        from distributed import Client
+        import distributed
     except ImportError:
-        raise ImportError(
-            "--dask must have the package 'distributed'; install sfumato[dask]."
+        raise ConnectionError(
+            "a Dask cluster needs the package 'distributed'; install sfumato[dask]."
         ) from None
+    make: Any = distributed.Client  # which has no types
     try:
-        client = Client(address, set_as_default=False, timeout=ANSWER_WITHIN)
+        client = make(address, set_as_default=False, timeout=ANSWER_WITHIN)
     except (OSError, TimeoutError, ValueError) as error:
         raise ConnectionError(f"there is no Dask scheduler at {address}: {error}") from None
     try:

@@ -52,9 +52,7 @@ def test_a_finding_comes_back_identical(finding):
 
 
 def measured(value=0.25):
-    return Finding(
-        outcome="measured", reading=sf.Reading(value=value), quantity=sf.Quantity("q")
-    )
+    return Finding(outcome="measured", reading=sf.Reading(value=value), quantity=sf.Quantity("q"))
 
 
 def entry(cache):

@@ -50,9 +50,7 @@ def test_cells_that_kill_workers_fail_and_the_rest_goes_on(
     cluster, misbehaving, small_table, tmp_path
 ):
     deadly = {"name": "deadly", "file": str(tmp_path / "never")}
-    one = small_table(
-        measures=["renyi"], mechanisms=[{"name": "gaussian_uniform", "mse": 1.0}]
-    )
+    one = small_table(measures=["renyi"], mechanisms=[{"name": "gaussian_uniform", "mse": 1.0}])
     fine = {key: one[key] for key in one if key != "title"}
     bad = {**fine, "measures": [deadly], "priors": [{"name": "rbf", "length_scale": 1, "times": 5}]}
     study = sf.Study.from_table({"title": "x", "parts": [fine, bad, fine]})
@@ -79,9 +77,10 @@ def test_a_cluster_that_loses_its_last_worker_fails_the_rest(
     monkeypatch.setattr("sfumato.studies.dask_cluster.NO_WORKERS_FOR", 1)
     deadly = {"name": "deadly", "file": str(tmp_path / "never")}
     study = sf.Study.from_table(small_table(measures=["renyi", deadly]))
-    with distributed.LocalCluster(
-        n_workers=0, dashboard_address=":0", silence_logs=50
-    ) as cluster, worker_without_nanny(cluster):
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as cluster,
+        worker_without_nanny(cluster),
+    ):
         result = study.run(dask=cluster.scheduler_address)
     assert len(result.comparisons[0].failed) == 8
     assert "no workers any more" in result.comparisons[0].failed[0].reason

@@ -131,7 +131,9 @@ def test_a_changed_plugin_is_computed_again(misbehaving, small_table, tmp_path, 
 
     table = small_table(measures=["attack"], adversaries=["map"])
     before = sf.Study.from_table(table).run(cache=tmp_path / "c")
-    misbehaving.write_text(misbehaving.read_text().replace("value=1.0, witness", "value=2.0, witness"))
+    misbehaving.write_text(
+        misbehaving.read_text().replace("value=1.0, witness", "value=2.0, witness")
+    )
     use_registry(Registry.load([misbehaving]))
     after = sf.Study.from_table(table).run(cache=tmp_path / "c")
     assert set(before.to_pandas().value) == {1.0}
@@ -194,5 +196,7 @@ def test_a_stopped_run_resumes_to_identical_results(slow_study, tmp_path, sign, 
 
     fresh = tmp_path / "fresh.csv"
     sf.Study.read(tmp_path / "slow.toml").run().to_pandas().to_csv(fresh, index=False)
-    after, expected = (pd.read_csv(file).drop(columns=CLOCK) for file in (tmp_path / "out.csv", fresh))
+    after, expected = (
+        pd.read_csv(file).drop(columns=CLOCK) for file in (tmp_path / "out.csv", fresh)
+    )
     assert after.equals(expected)

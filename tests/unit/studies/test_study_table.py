@@ -110,7 +110,9 @@ def test_measures_are_taken_by_every_listed_adversary(misbehaving, small_table):
 
 def test_objects_and_tables_may_be_mixed_in_python(small_table):
     noise = sf.Labelled(sf.mechanisms.gaussian_uniform(mse=0.5), "noise")
-    study = sf.Study.from_table(small_table(mechanisms=[noise, sf.mechanisms.gaussian_uniform(mse=1.0)]))
+    study = sf.Study.from_table(
+        small_table(mechanisms=[noise, sf.mechanisms.gaussian_uniform(mse=1.0)])
+    )
     assert [labelled.label for labelled in study.parts[0].mechanisms] == ["noise", ""]
 
 

@@ -68,9 +68,7 @@ def test_whole_ends_give_whole_numbers():
 )
 def test_a_bad_sweep_names_its_place(sweep, match, small_table):
     with pytest.raises(StudyError, match=r"mechanisms\[0\]\.mse\..*" + match):
-        sf.Study.from_table(
-            small_table(mechanisms=[{"name": "gaussian_uniform", "mse": sweep}])
-        )
+        sf.Study.from_table(small_table(mechanisms=[{"name": "gaussian_uniform", "mse": sweep}]))
 
 
 def test_a_thousand_million_cells_are_refused_before_anything_is_made(small_table):
