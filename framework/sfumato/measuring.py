@@ -46,7 +46,7 @@ def _finding(release: Release, measure: Any) -> Finding:
     loss, outcome, reason = attempt(
         Loss, lambda: measure.loss(release.prior, release.secret, release)
     )
-    others = {
+    others: dict[str, Any] = {
         "utility": release.utility(),
         "utility_quantity": release.utility_quantity,
         "seconds": time.perf_counter() - began,
