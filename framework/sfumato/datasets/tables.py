@@ -22,7 +22,7 @@ Numbered = Iterator[tuple[int, Sequence[str]]]
 def read_trace_table(
     path: str | Path,
     *,
-    values: Sequence[str] = ("x", "y"),
+    values: Sequence[str] | None = None,
     time: str = "time",
     user: str = "user",
     trace: str = "trace",
@@ -31,10 +31,12 @@ def read_trace_table(
     """Yield the traces of a table with a header, one for each user (and `trace`, if it has one).
 
     Times are seconds, or ISO dates; without a column `user` all rows belong to one.
+    The values are in the columns named, or in what there is of x, y, z, or else in lat and lon.
     """
 
     def row_reader(columns: Sequence[str]) -> Callable[[Sequence[str]], Any]:
-        at_time, *at_values = (_place(columns, name, path) for name in (time, *values))
+        wanted = _values(columns) if values is None else values
+        at_time, *at_values = (_place(columns, name, path) for name in (time, *wanted))
         at_user, at_trace = _optional(columns, user), _optional(columns, trace)
 
         def parse(cells: Sequence[str]) -> tuple[str, str, float, tuple[float, ...]]:
@@ -123,6 +125,10 @@ def _opened_parquet(path: str | Path) -> tuple[list[str], Numbered]:
                 yield number, ["" if cell is None else str(cell) for cell in cells]
 
     return list(file.schema_arrow.names), rows()
+
+
+def _values(columns: Sequence[str]) -> Sequence[str]:
+    return [name for name in ("x", "y", "z") if name in columns] or ("lat", "lon")
 
 
 def _place(columns: Sequence[str], name: str, path: str | Path) -> int:
