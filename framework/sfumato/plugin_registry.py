@@ -19,7 +19,9 @@ import attrs
 import pluggy
 
 from sfumato import hookspecs
+from sfumato.combined_classes import combine
 from sfumato.errors import BrokenPluginWarning, DuplicateName, ParameterError, PluginError
+from sfumato.joint_traces import joint_traces
 from sfumato.parameters import Declared
 from sfumato.prior_classes import AnyOf, Family, Interval
 from sfumato.protocols.adversary import DeclaredAdversary
@@ -176,6 +178,13 @@ class Registry:
         """
         if kind == "prior" and set(specification) == {"any_of"}:
             return AnyOf(*(self.build("prior", option) for option in specification["any_of"]))
+        for operation in ("sum", "product"):
+            if kind == "prior" and set(specification) == {operation}:
+                parts = [self.build("prior", part) for part in specification[operation]]
+                return combine(operation, parts)
+        if kind == "prior" and set(specification) == {"joint", "positions"}:
+            base = self.build("prior", specification["joint"])
+            return joint_traces(base, tuple(specification["positions"]))
         if kind == "secret" and set(specification) == {"union"}:
             return SecretUnion(tuple(self.build(kind, part) for part in specification["union"]))
         plain = dict(specification)

@@ -11,6 +11,7 @@ import attrs
 
 from sfumato.content import ByContent
 from sfumato.errors import ParameterError
+from sfumato.prior_operators import PriorOperators
 from sfumato.protocols.prior import Prior
 from sfumato.protocols.prior_class import PriorClass, Supremum
 from sfumato.supremum_search import search_box
@@ -62,7 +63,7 @@ class Interval:
 
 
 @attrs.frozen(init=False, eq=False, repr=False)
-class AnyOf(ByContent, PriorClass):
+class AnyOf(ByContent, PriorOperators, PriorClass):
     """Any of the listed values of a parameter, or any of the listed priors.
 
     Given to a prior's parameter it makes a family of priors; of whole priors it is a class.
@@ -153,7 +154,7 @@ def _require_one_trace(members: Iterable[Prior], who: str) -> None:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Family(ByContent, PriorClass):
+class Family(ByContent, PriorOperators, PriorClass):
     """The priors of one kind whose parameters lie in given intervals or choices.
 
     The namespaces make it: ``sf.priors.rbf(length_scale=sf.Interval(3, 12), times=50)``.

@@ -9,7 +9,9 @@ from sfumato.protocols import DeclaredMechanism
 @hookimpl
 def sfumato_mechanisms() -> list[type[DeclaredMechanism]]:
     """Register the mechanisms."""
+    from sfumato_gaussian_noise.concentrated import Concentrated
     from sfumato_gaussian_noise.given import Given
+    from sfumato_gaussian_noise.optimal import Optimal
     from sfumato_gaussian_noise.uniform import Uniform
 
-    return [Given, Uniform]
+    return [Concentrated, Given, Optimal, Uniform]

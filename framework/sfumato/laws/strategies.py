@@ -63,7 +63,8 @@ def instances(
     surroundings = around or Surroundings(sizes or {})
     override = _registered_strategy(cls)
     if override is not None:
-        return override(dict(surroundings.sizes)).filter(lambda made: isinstance(made, cls))
+        drawn_by_author: SearchStrategy[Any] = override(dict(surroundings.sizes))
+        return drawn_by_author.filter(lambda made: isinstance(made, cls))
     tally = _Tally()
 
     @st.composite
@@ -141,7 +142,8 @@ def scenarios(
     The prior comes first and hands on its sizes and labels.
 
     >>> import sfumato as sf
-    >>> strategy = scenarios(sf.registry, mechanism=sf.registry.get("mechanism", "gaussian_uniform"))
+    >>> uniform = sf.registry.get("mechanism", "gaussian_uniform")
+    >>> strategy = scenarios(sf.registry, mechanism=uniform)
     """
     from hypothesis import strategies as st
 
@@ -179,10 +181,14 @@ def scenarios(
 def _beside(around: Surroundings, prior: Any) -> Surroundings:
     """Return the surroundings that a prior creates for secrets and mechanisms."""
     try:
-        labels: Sequence[Hashable] | None = getattr(prior.belief(), "states", None)
+        belief = prior.belief()
     except Exception:  # noqa: BLE001 - a law that asks for the belief will report it with a script
-        labels = None
-    return attrs.evolve(around, sizes=prior.sizes, labels=labels)
+        belief = None
+    labels: Sequence[Hashable] | None = getattr(belief, "states", None)
+    sizes = dict(prior.sizes)
+    if hasattr(belief, "entries"):  # several coordinates a time: more entries than times
+        sizes["entries"] = belief.entries
+    return attrs.evolve(around, sizes=sizes, labels=labels)
 
 
 def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str, list[Any]]:
