@@ -104,8 +104,20 @@ def _opened(path: str | Path) -> tuple[list[str], Numbered]:
     if header is None:
         raise BadRow(f"{Path(path).name}, line 1: a table must have a header; got an empty file.")
     columns = next(csv.reader([header[1]], delimiter=separator))
-    rows = ((number, next(csv.reader([line], delimiter=separator))) for number, line in lines)
-    return [column.strip() for column in columns], rows
+    return [column.strip() for column in columns], _numbered_cells(lines, separator)
+
+
+def _numbered_cells(lines: Iterator[tuple[int, str]], separator: str) -> Numbered:
+    """Yield the cells of every line, from one reader: a reader for each line is slow."""
+    number = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal number
+        for number, line in lines:  # noqa: B007 - read outside, after each row
+            yield line
+
+    for cells in csv.reader(texts(), delimiter=separator):
+        yield number, cells
 
 
 def _opened_parquet(path: str | Path) -> tuple[list[str], Numbered]:

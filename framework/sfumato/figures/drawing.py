@@ -1,0 +1,27 @@
+"""A figure that has been computed: panels, and what is to be said about them."""
+
+from __future__ import annotations
+
+import inspect
+
+import attrs
+
+from sfumato.figures.matrix_panel import MatrixPanel
+from sfumato.figures.panel import Panel
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Drawing:
+    """The panels of a figure, row by row, and an honest account.
+
+    Attributes
+    ----------
+    account
+        What was reproduced exactly, what differs from the published figure, and why.
+    columns
+        Panels in a row of the picture.
+    """
+
+    panels: tuple[Panel | MatrixPanel, ...] = attrs.field(converter=tuple)
+    account: str = attrs.field(default="", converter=inspect.cleandoc)
+    columns: int = 2
