@@ -44,6 +44,14 @@ FIGURES: Mapping[str, Figure] = MappingProxyType(
         "koga2024_figure_7": _figure(f"{KOGA}, Figure 7", "koga_simulated:figure_7"),
         "koga2024_figure_8": _figure(f"{KOGA}, Figure 8", "koga_people:figure_8", CHECK_INS),
         "maskit2012_examples": _figure(f"{MASKIT}, Examples 1 to 6", "maskit_examples:examples"),
+        **{
+            f"maskit2012_{name}": _figure(
+                f"{MASKIT}, {name.replace('_', ' ').capitalize()}",
+                f"maskit_experiments:{name}",
+                STREAMS,
+            )
+            for name in ("figure_4", "figure_5", "figure_6", "figure_7", "figure_8", "table_1")
+        },
     }
 )
 

@@ -15,9 +15,13 @@ from sfumato.figures.drawing import Drawing
 from sfumato.figures.matrix_panel import MatrixPanel
 from sfumato.figures.panel import Panel
 from sfumato.report.figure_style import PALETTE, save_figure, styled
+from sfumato.report.loss_figure import set_logarithmic
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
 
 PANEL_SIZE = (3.9, 3.0)
 LINES = {"line": "-", "dashed": "--", "dots": ""}
@@ -69,11 +73,25 @@ def _pictures(drawing: Drawing, folder: Path, name: str, title: str) -> list[Pat
                 _draw_matrix(axes, panel)
             else:
                 _draw_curves(axes, panel, colours)
+        _name_curves(picture, grid.flat)
         paths = [folder / f"{name}.svg", folder / f"{name}.png"]
         for path in paths:
             save_figure(picture, path)
         plt.close(picture)
     return paths
+
+
+def _name_curves(picture: Picture, grid: Iterable[Axes]) -> None:
+    """Write one legend for all panels below them; the same name has the same colour in each."""
+    named: dict[str, Any] = {}
+    for axes in grid:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
+    if len(named) > 1:
+        picture.legend(
+            named.values(), named.keys(), loc="outside lower center", ncols=4, frameon=False,
+            fontsize=7.5,
+        )  # fmt: skip
 
 
 def _draw_matrix(axes: Axes, panel: MatrixPanel) -> None:
@@ -90,7 +108,9 @@ def _draw_curves(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
         axes.axvline(panel.mark, color="#22272e", linestyle="--", linewidth=1)
     bars = [curve for curve in panel.curves if curve.style == "bars"]
     for curve in panel.curves:
-        colour = colours.setdefault(curve.label, PALETTE[len(colours) % len(PALETTE)])
+        # What is named alike up to a comma is the same thing, shown in another way.
+        family = curve.label.split(",")[0]
+        colour = colours.setdefault(family, PALETTE[len(colours) % len(PALETTE)])
         if curve.style == "bars":
             _draw_bars(axes, curve, bars.index(curve), len(bars), colour)
         elif curve.style == "level":
@@ -98,13 +118,11 @@ def _draw_curves(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
         else:
             _draw_line(axes, curve, colour)
     for axis in panel.log:
-        getattr(axes, f"set_{axis}scale")("log")
+        set_logarithmic(axes, axis)
     if panel.names:
-        axes.set_xticks(range(len(panel.names)), panel.names)
+        axes.set_xticks(range(len(panel.names)), panel.names, fontsize=7)
     axes.set_xlabel(panel.x)
     axes.set_ylabel(panel.y)
-    if len(panel.curves) > 1:
-        axes.legend(fontsize=6.5, frameon=False)
 
 
 def _draw_line(axes: Axes, curve: Curve, colour: str) -> None:
