@@ -9,9 +9,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-import sfumato as sf
 from sfumato.datasets import ActivityLog, BadRows, StateSequence, labels_of
 from sfumato.datasets.formats import FORMATS, format_of
+from sfumato.namespaces import priors
 
 STAND_IN = """
     The data are a stand-in: {count} made-up people with {days} days of {steps} hours each, a daily
@@ -52,7 +52,7 @@ class Person:
 
     def chain(self) -> Any:
         """Return the chain of the first half, with a matrix for each step of the day."""
-        return sf.priors.markov_chain.fit(
+        return priors.markov_chain.fit(
             self.training, homogeneous=False, smoothing=SMOOTHING, states=self.states
         )
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-import sfumato as sf
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
+from sfumato.namespaces import adversaries, measures, mechanisms, priors, secrets
 
 TAU = 0.1
 STEPS = 10
@@ -97,18 +97,16 @@ def figure_7(request: FigureRequest) -> Drawing:
 def success(setting: Setting) -> dict[str, float]:
     """Return every bound's and every attacker's success in one setting."""
     places, steps, mistakes, noise = setting
-    chain = sf.priors.markov_chain.simulated(states=places, tau=TAU, steps=steps)
-    secret = sf.secrets.trajectory(mistakes=mistakes)
-    release = sf.mechanisms.sensor_counts("drawn", noise=noise, seed=SEED).protect(chain, secret)
-    measures: dict[str, Any] = {
-        words: getattr(sf.measures, name)() for words, name in BOUNDS.items()
-    }
+    chain = priors.markov_chain.simulated(states=places, tau=TAU, steps=steps)
+    secret = secrets.trajectory(mistakes=mistakes)
+    release = mechanisms.sensor_counts("drawn", noise=noise, seed=SEED).protect(chain, secret)
+    chosen: dict[str, Any] = {words: getattr(measures, name)() for words, name in BOUNDS.items()}
     for words, name in ATTACKERS.items():
-        adversary = getattr(sf.adversaries, name)()
-        measures[words] = sf.measures.attack_success(adversary=adversary, trials=TRIALS, seed=SEED)
+        adversary = getattr(adversaries, name)()
+        chosen[words] = measures.attack_success(adversary=adversary, trials=TRIALS, seed=SEED)
     return {
         words: float(measure.loss(chain, secret, release).value)
-        for words, measure in measures.items()
+        for words, measure in chosen.items()
     }
 
 

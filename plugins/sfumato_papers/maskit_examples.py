@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-import sfumato as sf
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
+from sfumato.namespaces import adversaries, measures, mechanisms, priors, secrets
+from sfumato.suppressed import SUPPRESSED
 
 ACCOUNT = """
     Exact: every value of Examples 1, 2, 3, 4 and 6 that the paper states, as a pair of bars.
@@ -64,7 +65,7 @@ def layered(layers: Sequence[Sequence[str]], edges: Mapping[str, Sequence[str]])
     for state, following in edges.items():
         matrix[states.index(state)] = [(one in following) / len(following) for one in states]
     initial = [(state in layers[0]) / len(layers[0]) for state in states]
-    return sf.priors.markov_chain(
+    return priors.markov_chain(
         initial=initial, transitions=matrix, steps=len(layers), states=states
     )
 
@@ -72,12 +73,12 @@ def layered(layers: Sequence[Sequence[str]], edges: Mapping[str, Sequence[str]])
 def _masking(chain: Any, chances: Mapping[str, float]) -> Any:
     """Return the mechanism that suppresses the named states with these probabilities."""
     row = [chances.get(state, 0.0) for state in chain.states]
-    return sf.mechanisms.suppress_given(probabilities=np.tile(row, (chain.steps, 1)))
+    return mechanisms.suppress_given(probabilities=np.tile(row, (chain.steps, 1)))
 
 
 def _gap(chain: Any, secret: Any, mechanism: Any) -> float:
     release = mechanism.protect(chain, secret)
-    return float(sf.measures.posterior_gap().loss(chain, secret, release).value)
+    return float(measures.posterior_gap().loss(chain, secret, release).value)
 
 
 def _utility(chain: Any, secret: Any, mechanism: Any) -> float:
@@ -85,10 +86,10 @@ def _utility(chain: Any, secret: Any, mechanism: Any) -> float:
 
 
 def _example_1() -> list[Row]:
-    chain, secret = layered([["s", "x"]], {}), sf.secrets.contexts({"s"})
-    release = sf.mechanisms.suppress_probabilistic(delta=0.25).protect(chain, secret)
+    chain, secret = layered([["s", "x"]], {}), secrets.contexts({"s"})
+    release = mechanisms.suppress_probabilistic(delta=0.25).protect(chain, secret)
     p_s, p_x = release.channel.start[0]
-    gap = sf.measures.posterior_gap().loss(chain, secret, release).value
+    gap = measures.posterior_gap().loss(chain, secret, release).value
     return [
         ("p(s)", p_s, 1.0),
         ("p(x)", p_x, 1 / 3),
@@ -98,14 +99,14 @@ def _example_1() -> list[Row]:
 
 
 def _segmented(chain: Any, secret: Any) -> Any:
-    return sf.mechanisms.suppress_segmented(delta=0.25).protect(chain, secret)
+    return mechanisms.suppress_segmented(delta=0.25).protect(chain, secret)
 
 
 def _example_2() -> list[Row]:
     chain = layered(
         [["y1", "y2"], ["s1", "z1", "s2", "z2"]], {"y1": ["s1", "z1"], "y2": ["s2", "z2"]}
     )
-    secret = sf.secrets.contexts({"s1", "s2"})
+    secret = secrets.contexts({"s1", "s2"})
     hidden = {"s1": 1.0, "s2": 1.0}
 
     def gap(**chances: float) -> float:
@@ -122,8 +123,8 @@ def _example_2() -> list[Row]:
 
 
 def _example_3() -> list[Row]:
-    chain, secret = layered([["s1", "s2", "x1", "x2"]], {}), sf.secrets.contexts({"s1", "s2"})
-    naive = sf.mechanisms.suppress_sensitive()
+    chain, secret = layered([["s1", "s2", "x1", "x2"]], {}), secrets.contexts({"s1", "s2"})
+    naive = mechanisms.suppress_sensitive()
     return [
         ("posterior", 0.25 + _gap(chain, secret, naive), 1 / 2),
         ("probabilistic", _utility(chain, secret, _check("probabilistic", 0.25)), 1 / 2),
@@ -133,7 +134,7 @@ def _example_3() -> list[Row]:
 
 
 def _check(name: str, delta: float) -> Any:
-    return getattr(sf.mechanisms, f"suppress_{name}")(delta=delta)
+    return getattr(mechanisms, f"suppress_{name}")(delta=delta)
 
 
 def _example_4() -> list[Row]:
@@ -150,7 +151,7 @@ def _example_4() -> list[Row]:
             "s1": ["z1"], "y1": ["z2"], "y2": ["z1", "z2"], "y3": ["z1"], "s2": ["z2"],
         },
     )  # fmt: skip
-    secret = sf.secrets.contexts({"s1", "s2"})
+    secret = secrets.contexts({"s1", "s2"})
     best = _masking(chain, dict.fromkeys(["s1", "y1", "z1", "s2", "y3", "z2"], 1.0))
     third = 1 / 3
     return [
@@ -164,13 +165,13 @@ def _example_4() -> list[Row]:
 
 def _example_6() -> list[Row]:
     """Return what a weak adversary believes before and after ⊥, which betrays the chain."""
-    chain, secret = layered([["s", "x"]], {}), sf.secrets.contexts({"s"})
+    chain, secret = layered([["s", "x"]], {}), secrets.contexts({"s"})
     belief = chain.belief()
-    adversary = sf.adversaries.hidden_markov_posterior()
+    adversary = adversaries.hidden_markov_posterior()
 
     def posterior(name: str) -> float:
         release = _check(name, 0.25).protect(chain, secret)
-        return float(adversary.infer(belief, release.channel, [sf.SUPPRESSED])[0, 0])
+        return float(adversary.infer(belief, release.channel, [SUPPRESSED])[0, 0])
 
     return [
         ("prior", belief.marginals()[0, 0] / 3, 1 / 6),

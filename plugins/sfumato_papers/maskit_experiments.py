@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-import sfumato as sf
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
+from sfumato.namespaces import measures, mechanisms, secrets
+from sfumato.suppressed import SUPPRESSED
 from sfumato_papers.context_people import Person, people
 
 DELTA = 0.1
@@ -83,7 +84,7 @@ def figure_5(request: FigureRequest) -> Drawing:
 def figure_6(request: FigureRequest) -> Drawing:
     """Return the utility against δ, for a random sensitive context and for the home."""
     everyone, words = people(request.data)
-    choices = {
+    choices: dict[str, list[tuple[Hashable, ...]]] = {
         "a random sensitive context": [tuple(person.some_contexts(1)) for person in everyone],
         "the home is sensitive": [(person.home,) for person in everyone],
     }
@@ -98,8 +99,8 @@ def figure_7(request: FigureRequest) -> Drawing:
     everyone, words = people(request.data)
     counts = range(1, 7)
     curves = []
-    for name in CHECKS:
-        tasks = [(person, count, CHECKS[name]) for count in counts for person in everyone]
+    for name, mechanism in CHECKS.items():
+        tasks = [(person, count, mechanism) for count in counts for person in everyone]
         found = np.array(request.each(weaker_utility, tasks, f"set labels, {name}"))
         curves.append(Curve(name, counts, found.reshape(len(counts), -1).mean(axis=1)))
     panel = Panel(
@@ -162,9 +163,9 @@ Task = tuple[Person, tuple[Hashable, ...], float, int]
 def outcome(task: Task) -> dict[str, float]:
     """Return the fraction that each check releases, and the breaches of MaskSensitive."""
     person, sensitive, delta, seed = task
-    chain, secret = person.chain(), sf.secrets.contexts(list(sensitive))
-    naive = sf.mechanisms.suppress_sensitive().protect(chain, secret)
-    breach = sf.measures.breach_rate(traces=person.evaluation, delta=delta, per="length")
+    chain, secret = person.chain(), secrets.contexts(list(sensitive))
+    naive = mechanisms.suppress_sensitive().protect(chain, secret)
+    breach = measures.breach_rate(traces=person.evaluation, delta=delta, per="length")
     rates = breach.loss(chain, secret, naive).witness
     found = {
         "MaskSensitive": _released(naive, person.evaluation, seed),
@@ -172,7 +173,7 @@ def outcome(task: Task) -> dict[str, float]:
         "breaches per length": rates["length"],
     }
     for name, mechanism in CHECKS.items():
-        release = getattr(sf.mechanisms, mechanism)(delta=delta).protect(chain, secret)
+        release = getattr(mechanisms, mechanism)(delta=delta).protect(chain, secret)
         found[name] = _released(release, person.evaluation, seed)
     return found
 
@@ -183,20 +184,20 @@ def weaker_utility(task: tuple[Person, int, str]) -> float:
     (sensitive,) = person.some_contexts(1)
     others = [state for state in person.some_contexts(len(person.states)) if state != sensitive]
     labels = {state: {state, sensitive} for state in others[: count - 1]}
-    inner = getattr(sf.mechanisms, mechanism)(delta=DELTA)
+    inner = getattr(mechanisms, mechanism)(delta=DELTA)
     release = (
-        sf.mechanisms.suppress_set_labels(mechanism=inner, labels=labels) if labels else inner
-    ).protect(person.chain(), sf.secrets.contexts([sensitive]))
+        mechanisms.suppress_set_labels(mechanism=inner, labels=labels) if labels else inner
+    ).protect(person.chain(), secrets.contexts([sensitive]))
     return _released(release, person.evaluation, 1)
 
 
 def timings(person: Person) -> dict[str, tuple[float, float]]:
     """Return the seconds to prepare each check and the seconds of one decision."""
-    chain, secret = person.chain(), sf.secrets.contexts(person.some_contexts(3))
+    chain, secret = person.chain(), secrets.contexts(person.some_contexts(3))
     found = {}
     for name, mechanism in CHECKS.items():
         began = time.perf_counter()
-        release = getattr(sf.mechanisms, mechanism)(delta=DELTA).protect(chain, secret)
+        release = getattr(mechanisms, mechanism)(delta=DELTA).protect(chain, secret)
         ready = time.perf_counter()
         for day in person.evaluation:
             release.apply(day)
@@ -234,7 +235,7 @@ def _released(release: Any, days: Sequence[Sequence[Hashable]], seed: int) -> fl
     """Return the fraction of states that are released, in one draw for each day."""
     rng = np.random.default_rng(seed)
     outputs = [release.apply(day, rng) for day in days]
-    return float(np.mean([symbol is not sf.SUPPRESSED for out in outputs for symbol in out]))
+    return float(np.mean([symbol is not SUPPRESSED for out in outputs for symbol in out]))
 
 
 def _mean(rows: Sequence[dict[str, tuple[float, float]]], name: str, part: int) -> float:

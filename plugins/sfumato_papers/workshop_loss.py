@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-import sfumato as sf
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
+from sfumato.namespaces import measures, mechanisms, priors, secrets
+from sfumato.protocols import Release
 
 POINTS = 10
 SECRET = (0, 2, 4, 6, 8)
@@ -28,14 +29,14 @@ ACCOUNT = """
 def figure_2(request: FigureRequest) -> Drawing:
     """Return the loss against the noise variance, and the worst pair at length scale 2."""
     del request  # nothing to choose
-    secret = sf.secrets.compound(list(SECRET), radius=1.0)
+    secret = secrets.compound(list(SECRET), radius=1.0)
     curves = [_independent()]
     for squared in SQUARED_LENGTH_SCALES:
-        prior = sf.priors.rbf(length_scale=float(np.sqrt(squared)), times=POINTS)
-        curves.append(_curve(prior, secret, sf.measures.renyi_paper_bound(order=ORDER), squared))
+        prior = priors.rbf(length_scale=float(np.sqrt(squared)), times=POINTS)
+        curves.append(_curve(prior, secret, measures.renyi_paper_bound(order=ORDER), squared))
     for squared in SQUARED_LENGTH_SCALES:
-        prior = sf.priors.rbf(length_scale=float(np.sqrt(squared)), times=POINTS)
-        curves.append(_curve(prior, secret, sf.measures.renyi(order=ORDER), squared))
+        prior = priors.rbf(length_scale=float(np.sqrt(squared)), times=POINTS)
+        curves.append(_curve(prior, secret, measures.renyi(order=ORDER), squared))
     losses = Panel(
         title="(a) worst-case loss",
         x="noise variance of every point",
@@ -49,8 +50,8 @@ def figure_2(request: FigureRequest) -> Drawing:
     )
 
 
-def _release(prior: object, secret: object, variance: float) -> sf.Release:
-    release: sf.Release = sf.mechanisms.gaussian_uniform(mse=variance).protect(prior, secret)
+def _release(prior: object, secret: object, variance: float) -> Release:
+    release: Release = mechanisms.gaussian_uniform(mse=variance).protect(prior, secret)
     return release
 
 
@@ -77,8 +78,8 @@ def _rise(curves: list[Curve], variance: float) -> float:
 
 def _worst_pair(secret: object) -> Panel:
     """Return the eigenvector of the largest eigenvalue of the Fisher information, at l = 2."""
-    prior = sf.priors.rbf(length_scale=2.0, times=POINTS)
-    loss = sf.measures.renyi(order=ORDER).loss(prior, secret, _release(prior, secret, 0.1))
+    prior = priors.rbf(length_scale=2.0, times=POINTS)
+    loss = measures.renyi(order=ORDER).loss(prior, secret, _release(prior, secret, 0.1))
     displacement = np.ravel(loss.witness["displacement"])
     return Panel(
         title="(b) the pair that is told apart best, l = 2",

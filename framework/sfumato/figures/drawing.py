@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 
 import attrs
 
 from sfumato.figures.matrix_panel import MatrixPanel
 from sfumato.figures.panel import Panel
+
+
+def _listed(panels: Iterable[Panel | MatrixPanel]) -> tuple[Panel | MatrixPanel, ...]:
+    return tuple(panels)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -22,6 +27,6 @@ class Drawing:
         Panels in a row of the picture.
     """
 
-    panels: tuple[Panel | MatrixPanel, ...] = attrs.field(converter=tuple)
+    panels: tuple[Panel | MatrixPanel, ...] = attrs.field(converter=_listed)
     account: str = attrs.field(default="", converter=inspect.cleandoc)
     columns: int = 2

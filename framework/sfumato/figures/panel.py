@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Literal
+
 import attrs
 
 from sfumato.figures.curve import Curve
+
+
+def _listed(curves: Iterable[Curve]) -> tuple[Curve, ...]:
+    return tuple(curves)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -20,17 +27,17 @@ class Panel:
     names
         Words below the places x = 0, 1, ... where x counts things.
     log
-        Which axes are logarithmic: "", "x", "y" or "xy".
+        Which axis is logarithmic: "", "x" or "y".
     """
 
     title: str
     x: str
     y: str
-    curves: tuple[Curve, ...] = attrs.field(converter=tuple)
+    curves: tuple[Curve, ...] = attrs.field(converter=_listed)
     band: tuple[float, float] | None = None
     mark: float | None = None
     names: tuple[str, ...] = ()
-    log: str = ""
+    log: Literal["", "x", "y"] = ""
 
     def rows(self) -> list[list[object]]:
         """Return (panel, curve, x, y) of every value."""

@@ -117,8 +117,8 @@ def _draw_curves(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
             axes.axhline(curve.y[0], color=colour, linestyle=":", label=curve.label)
         else:
             _draw_line(axes, curve, colour)
-    for axis in panel.log:
-        set_logarithmic(axes, axis)
+    if panel.log:
+        set_logarithmic(axes, panel.log)
     if panel.names:
         axes.set_xticks(range(len(panel.names)), panel.names, fontsize=7)
     axes.set_xlabel(panel.x)
