@@ -11,7 +11,9 @@ def sfumato_mechanisms() -> list[type[DeclaredMechanism]]:
     """Register the mechanisms."""
     from sfumato_gaussian_noise.concentrated import Concentrated
     from sfumato_gaussian_noise.given import Given
+    from sfumato_gaussian_noise.multiple_secrets import MultipleSecrets
     from sfumato_gaussian_noise.optimal import Optimal
+    from sfumato_gaussian_noise.sdp_a import SDPA
     from sfumato_gaussian_noise.uniform import Uniform
 
-    return [Concentrated, Given, Optimal, Uniform]
+    return [Concentrated, Given, MultipleSecrets, Optimal, SDPA, Uniform]

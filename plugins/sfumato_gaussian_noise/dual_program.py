@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +9,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import SolverFailed
 from sfumato.matrices.matrix import Array
 from sfumato_gaussian_noise.blocks import Block
 from sfumato_gaussian_noise.closed_forms import Solution
 from sfumato_gaussian_noise.dual_bound import Witness
+from sfumato_gaussian_noise.solved import solve
 
 SOLVERS = ("CLARABEL", "SCS")
 
@@ -45,6 +44,7 @@ class _Parts:
         extra = None
         total = float(np.sum(factor**2))
         if independent is not None:
+            factor[independent] = 0.0  # but for rounding they are
             extra = np.zeros(size)
             extra[independent] = float(self.apart.dual_value) / independent.size
             total += float(np.sum(extra))
@@ -73,20 +73,9 @@ def best_noise(
     >>> bool(abs(best_noise([block], 4.0).factor ** 2 - 4.0) < 1e-6)
     True
     """
-    import cvxpy as cp
-
     basis = _basis(blocks, independent)
     parts, problem = _program(blocks, basis, budget, independent)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the status is read below, whatever is printed
-        try:
-            problem.solve(solver=solver, **_options(solver))
-        except cp.error.SolverError as error:
-            raise SolverFailed(f"{solver} must solve the noise program; it broke down.") from error
-    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) or parts.lmi.dual_value is None:
-        raise SolverFailed(
-            f"{solver} must solve the noise program; its status is {problem.status!r}."
-        )
+    solve(problem, solver, "the noise program", **_options(solver))
     factor, extra = parts.factor(blocks[0].shifts.shape[0], independent)
     return Solution(
         factor * np.sqrt(budget),
