@@ -42,6 +42,10 @@ NOUNS: Mapping[str, tuple[str, type[Declared]]] = MappingProxyType(
     }
 )
 
+OTHERS: Mapping[str, str] = MappingProxyType(
+    {"study": "sfumato_studies", "figure": "sfumato_figures", "strategy": "sfumato_strategies"}
+)
+
 
 @attrs.frozen
 class Entry:
@@ -138,7 +142,7 @@ class Registry:
         )
 
     def get(self, kind: str, name: str) -> Any:
-        """Return the registered class (or study file, or strategy)."""
+        """Return the registered class (or study file, or figure, or strategy)."""
         return self.entry(kind, name).value
 
     def find(self, name: str) -> list[Entry]:
@@ -146,7 +150,7 @@ class Registry:
         return [entry for entry in self.entries if entry.name == name]
 
     def _require_kind(self, kind: str) -> None:
-        known = (*NOUNS, "study", "strategy")
+        known = (*NOUNS, *OTHERS)
         if kind not in known:
             raise LookupError(f"there is no noun '{kind}'; {did_you_mean(kind, known)}")
 
@@ -246,7 +250,7 @@ def _entries(origin: str, module: ModuleType) -> list[Entry]:
     for kind, (hook, base) in NOUNS.items():
         for result in getattr(manager.hook, hook)():
             found.extend(_checked(kind, cls, base, origin) for cls in result)
-    for kind, hook in (("study", "sfumato_studies"), ("strategy", "sfumato_strategies")):
+    for kind, hook in OTHERS.items():
         for result in getattr(manager.hook, hook)():
             found.extend(_named_values(kind, hook, result, origin))
     if not found:
