@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Undecidable,
     )
     from sfumato.hookspecs import hookimpl
+    from sfumato.labelled import Labelled
     from sfumato.namespaces import adversaries, measures, mechanisms, priors, secrets
     from sfumato.plugin_registry import Registry
     from sfumato.prior_classes import AnyOf, Family, Interval
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from sfumato.quantities import EXPECTED_RELEASES, MEAN_SQUARED_ERROR, NOISE_VARIANCE
     from sfumato.secret_unions import SecretUnion
     from sfumato.soundness import Contradiction, contradictions
+    from sfumato.studies import Part, Study
     from sfumato.suppressed import SUPPRESSED
 
     registry: Registry
@@ -70,6 +72,7 @@ _HOMES = {
         "Undecidable",
     ),
     "hookspecs": ("hookimpl",),
+    "labelled": ("Labelled",),
     "namespaces": ("adversaries", "measures", "mechanisms", "priors", "secrets"),
     "plugin_registry": ("Registry",),
     "prior_classes": ("AnyOf", "Family", "Interval"),
@@ -94,6 +97,7 @@ _HOMES = {
     "quantities": ("EXPECTED_RELEASES", "MEAN_SQUARED_ERROR", "NOISE_VARIANCE"),
     "secret_unions": ("SecretUnion",),
     "soundness": ("Contradiction", "contradictions"),
+    "studies": ("Part", "Study"),
     "suppressed": ("SUPPRESSED",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import time
-import traceback
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.errors import REFUSALS
-from sfumato.protocols.loss import Loss
+from sfumato.finding import Finding, Outcome
+from sfumato.labelled import Labelled
+from sfumato.measuring import measure_scenario
+from sfumato.protocols.loss import Loss, Reading
 from sfumato.protocols.loss_measure import LossMeasure
 from sfumato.protocols.mechanism import Mechanism
 from sfumato.protocols.prior_class import PriorClass
-from sfumato.protocols.release import Release
+from sfumato.protocols.quantity import Quantity
+from sfumato.protocols.scenario import Scenario
 from sfumato.protocols.secret import Secret
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
     from rich.console import RenderableType
 
-Outcome = Literal["measured", "refused", "failed"]
+KINDS = ("prior", "secret", "mechanism", "measure")
 
 
 @attrs.frozen(kw_only=True)
@@ -33,34 +37,90 @@ class Cell:
     secret: Any
     mechanism: Any
     measure: Any
-    outcome: Outcome
-    loss: Loss | None = None
-    utility: float | None = None
-    reason: str = ""
-    seconds: float = 0.0
+    finding: Finding
+    labels: Mapping[str, str] = attrs.field(factory=dict)
+
+    @classmethod
+    def of(cls, nouns: Iterable[Labelled], finding: Finding) -> Cell:
+        """Return the cell of a prior, a secret, a mechanism and a measure, in this order."""
+        named = dict(zip(KINDS, nouns, strict=True))
+        return cls(
+            **{kind: labelled.noun for kind, labelled in named.items()},
+            labels={kind: labelled.label for kind, labelled in named.items()},
+            finding=finding,
+        )
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether it was measured, refused or failed."""
+        return self.finding.outcome
+
+    @property
+    def reason(self) -> str:
+        """Why it was refused or failed."""
+        return self.finding.reason
+
+    @property
+    def quantity(self) -> Quantity:
+        """What was measured; only measured cells have one."""
+        if self.finding.quantity is None:
+            raise ValueError(
+                f"the cell must be measured to have a quantity; it was {self.outcome}."
+            )
+        return self.finding.quantity
+
+    @property
+    def reading(self) -> Reading:
+        """The value with its direction; only measured cells have one."""
+        if self.finding.reading is None:
+            raise ValueError(f"the cell must be measured to have a value; it was {self.outcome}.")
+        return self.finding.reading
+
+    @property
+    def loss(self) -> Loss | None:
+        """The loss; the mechanism, which determines it, stands for the channel."""
+        found = self.finding
+        if found.reading is None or found.quantity is None:
+            return None
+        fields = {field.name: getattr(found.reading, field.name) for field in attrs.fields(Reading)}
+        return Loss(
+            **fields,
+            quantity=found.quantity,
+            scenario=Scenario(self.prior, self.secret, self.mechanism),
+            worst=found.worst,
+        )
 
     def row(self) -> dict[str, Any]:
         """Return the cell as one row of a tidy table."""
-        loss = self.loss
-        low, high = (loss.floor, loss.ceiling) if loss else (None, None)
+        found, reading = self.finding, self.finding.reading
         return {
-            "prior": str(self.prior),
-            "secret": str(self.secret),
-            "mechanism": str(self.mechanism),
-            "measure": str(self.measure),
-            "quantity": str(loss.quantity) if loss else None,
-            "value": loss.value if loss else None,
-            "bound": loss.bound if loss else None,
-            "floor": low,
-            "ceiling": high,
-            "worse": loss.quantity.worse if loss else None,
-            "worst": str(loss.worst) if loss else None,
-            "how": loss.how if loss else None,
-            "utility": self.utility,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "seconds": self.seconds,
+            **{kind: str(getattr(self, kind)) for kind in KINDS},
+            **{f"{kind}_label": self.labels.get(kind, "") for kind in KINDS},
+            "quantity": str(found.quantity) if found.quantity else None,
+            "value": reading.value if reading else None,
+            "bound": reading.bound if reading else None,
+            "floor": reading.floor if reading else None,
+            "ceiling": reading.ceiling if reading else None,
+            "worse": found.quantity.worse if found.quantity else None,
+            "worst": _text(found.worst),
+            "witness": reading.witness if reading else None,
+            "how": reading.how if reading else None,
+            "utility": found.utility,
+            "utility_quantity": str(found.utility_quantity) if found.utility_quantity else None,
+            "outcome": found.outcome,
+            "reason": found.reason,
+            "seconds": found.seconds,
+            "seed": found.seed,
+            "versions": found.versions,
         }
+
+
+def _text(worst: Mapping[str, Any] | None) -> str | None:
+    """Write a member's specification as one would in a study: ``rbf(length_scale=6.0)``."""
+    if worst is None:
+        return None
+    inside = ", ".join(f"{key}={value!r}" for key, value in worst.items() if key != "name")
+    return f"{worst.get('name', '')}({inside})"
 
 
 @attrs.frozen
@@ -68,12 +128,22 @@ class Comparison:
     """The cells of a comparison, in the order of the question."""
 
     cells: tuple[Cell, ...]
+    title: str = ""
+    notes: str = ""
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return one row for each cell: what was measured, refused and failed."""
+        """Return one row for each cell: what was measured, refused and failed.
+
+        Each parameter that was swept has a column of its own, such as ``prior.length_scale``.
+        """
         import pandas as pd
 
-        return pd.DataFrame([cell.row() for cell in self.cells])
+        from sfumato.report.sweep_axes import swept_columns
+
+        table = pd.DataFrame([cell.row() for cell in self.cells])
+        for name, values in swept_columns(self.cells).items():
+            table[name] = values
+        return table
 
     @property
     def measured(self) -> tuple[Cell, ...]:
@@ -91,10 +161,26 @@ class Comparison:
         reasons = Counter(cell.reason for cell in self.cells if cell.outcome == "refused")
         return dict(reasons.most_common())
 
-    def __rich__(self) -> RenderableType:
-        from sfumato.report.tables import comparison_table
+    def plot(self) -> Figure:
+        """Return a figure of the losses: against what was swept, else scenario by scenario.
 
-        return comparison_table(self)
+        Save it with ``.savefig("losses.svg")``, or as PDF or PNG.
+        """
+        from sfumato.report.loss_figure import loss_figure
+
+        return loss_figure((self,))
+
+    def to_html(self, path: Path | str) -> None:
+        """Write one self-contained page: the question, tables, figures and how to rerun it."""
+        from sfumato.report.html_page import write_page
+        from sfumato.studies.study_writing import as_study_result
+
+        write_page(Path(path), as_study_result(self))
+
+    def __rich__(self) -> RenderableType:
+        from sfumato.report.tables import ComparisonTable
+
+        return ComparisonTable(self)
 
     def __str__(self) -> str:
         from rich.console import Console
@@ -106,10 +192,10 @@ class Comparison:
 
 
 def compare(
-    priors: Iterable[PriorClass],
-    secrets: Iterable[Secret],
-    mechanisms: Iterable[Mechanism],
-    measures: Iterable[LossMeasure],
+    priors: Iterable[PriorClass | Labelled],
+    secrets: Iterable[Secret | Labelled],
+    mechanisms: Iterable[Mechanism | Labelled],
+    measures: Iterable[LossMeasure | Labelled],
 ) -> Comparison:
     """Measure every combination; what does not fit is refused with its reason, never dropped.
 
@@ -123,7 +209,7 @@ def compare(
     >>> round(float(table.value[0]), 3)
     260.603
     """
-    nouns: list[list[Any]] = []
+    lists: list[list[Labelled]] = []
     for words, given in (
         ("priors", priors),
         ("secrets", secrets),
@@ -132,51 +218,12 @@ def compare(
     ):
         if not isinstance(given, Iterable):
             raise TypeError(f"compare.{words} must be a list; got {given!r}.")
-        nouns.append(list(given))
-    every_measure = nouns[3]
-    cells = [
-        cell
-        for prior in nouns[0]
-        for secret in nouns[1]
-        for mechanism in nouns[2]
-        for cell in measure_scenario(prior, secret, mechanism, every_measure)
-    ]
+        lists.append([Labelled.of(noun) for noun in given])
+    every_measure = [labelled.noun for labelled in lists[3]]
+    cells = []
+    for scenario in itertools.product(*lists[:3]):
+        prior, secret, mechanism = (labelled.noun for labelled in scenario)
+        found = measure_scenario(prior, secret, mechanism, every_measure)
+        for measure, finding in zip(lists[3], found, strict=True):
+            cells.append(Cell.of((*scenario, measure), finding))
     return Comparison(tuple(cells))
-
-
-def measure_scenario(
-    prior: Any, secret: Any, mechanism: Any, measures: Sequence[Any]
-) -> Iterator[Cell]:
-    """Design one release and measure it by every measure."""
-    nouns = {"prior": prior, "secret": secret, "mechanism": mechanism}
-    release, outcome, reason = _attempt(lambda: mechanism.protect(prior, secret))
-    for measure in measures:
-        if release is None:
-            yield Cell(**nouns, measure=measure, outcome=outcome, reason=reason)
-        else:
-            yield _measured(release, measure, nouns)
-
-
-def _measured(release: Release, measure: Any, nouns: dict[str, Any]) -> Cell:
-    began = time.perf_counter()
-    loss, outcome, reason = _attempt(lambda: measure.loss(release.prior, release.secret, release))
-    return Cell(
-        **nouns,
-        measure=measure,
-        outcome=outcome,
-        loss=loss,
-        utility=release.utility(),
-        reason=reason,
-        seconds=time.perf_counter() - began,
-    )
-
-
-def _attempt(work: Any) -> tuple[Any, Outcome, str]:
-    """Return what `work` gives, or why it refused or failed; only three errors are refusals."""
-    try:
-        return work(), "measured", ""
-    except REFUSALS as error:
-        return None, "refused", str(error)
-    except Exception as error:  # noqa: BLE001 - a failed cell must not end the comparison
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        return None, "failed", f"{type(error).__name__}: {error} ({where.name})"

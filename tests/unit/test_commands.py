@@ -79,7 +79,7 @@ BAD_STUDIES = {
     "x = = 1": "is not TOML",
     'priors = [{ name = "rfb" }]': r"priors[0]: there is no prior named 'rfb'",
     'priors = [{ name = "rbf", length_scale = -1.0, times = 5 }]': (
-        "priors[0]: rbf.length_scale must be positive; got -1.0."
+        "priors[0].length_scale must be positive; got -1.0."
     ),
     'priors = [{ name = "rbf", lengthscale = 1.0, times = 5 }]': "no parameter 'lengthscale'",
     "parts = 3": "parts must be a list",

@@ -1,27 +1,173 @@
-"""`sfumato compare [STUDY.toml]`: run a study and print its table."""
+"""`sfumato compare [STUDY.toml]`: run a study, print its tables, write its files."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sfumato.commands._plugins import with_plugins
 from sfumato.plugin_registry import default_registry
 
+if TYPE_CHECKING:
+    from sfumato.studies.engine import Progress
+    from sfumato.studies.study import Study
+    from sfumato.studies.study_result import StudyResult
+
+FIGURES = (".pdf", ".png", ".svg")
+INTERRUPTED = 130
+"""The exit status of a command that was stopped by Ctrl-C."""
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
 
 @click.command("compare")
 @with_plugins
 @click.argument("study", required=False, type=click.Path(path_type=Path))
-def command(study: Path | None) -> None:
-    """Compare definitions side by side; without STUDY, on a bundled example of three worlds."""
-    from rich.console import Console
+@click.option("--html", type=_FILE, metavar="FILE", help="Write one self-contained page.")
+@click.option("--csv", type=_FILE, metavar="FILE", help="Write the tidy table, a row a cell.")
+@click.option("--parquet", type=_FILE, metavar="FILE", help="Write the tidy table as Parquet.")
+@click.option("--plot", type=_FILE, metavar="FILE", help="Draw the losses (.svg, .pdf or .png).")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Worker processes to use.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+@click.option(
+    "--cache",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where finished cells are kept; by default the user's cache folder.",
+)
+@click.option("--no-cache", is_flag=True, help="Keep nothing and compute everything.")
+def command(  # noqa: PLR0917 - click passes one for each option, by name
+    study: Path | None,
+    html: Path | None,
+    csv: Path | None,
+    parquet: Path | None,
+    plot: Path | None,
+    jobs: int,
+    dask: str | None,
+    cache: Path | None,
+    no_cache: bool,
+) -> None:
+    """Compare definitions side by side; without STUDY, on a bundled example of three worlds.
 
+    Finished cells are kept: the same command run again, also after Ctrl-C, goes on where it was.
+    The exit status is 1 when a cell failed; a refused cell is an answer.
+    """
     from sfumato.studies import default_study, read_study
+    from sfumato.studies.cache import default_cache_folder
 
+    _check_outputs(html, csv, parquet, plot)
+    if cache and no_cache:
+        raise click.UsageError("give --cache DIR or --no-cache, not both.")
     registry = default_registry()
     question = default_study(registry) if study is None else read_study(study, registry)
+    folder = None if no_cache else cache or default_cache_folder()
+    result = _run(question, jobs=jobs, dask=dask, cache=folder)
+    _print(result)
+    if csv:
+        result.to_pandas().to_csv(csv, index=False)
+    if parquet:
+        result.to_pandas().to_parquet(parquet, index=False)
+    if plot:
+        from sfumato.report.figure_style import save_figure
+
+        save_figure(result.plot(), plot)
+    if html:
+        result.to_html(html)
+    if any(comparison.failed for comparison in result.comparisons):
+        sys.exit(1)
+
+
+def _check_outputs(
+    html: Path | None, csv: Path | None, parquet: Path | None, plot: Path | None
+) -> None:
+    """Refuse what could not be written before anything is computed."""
+    for file in (html, csv, parquet, plot):
+        if file and not file.parent.is_dir():
+            raise click.UsageError(f"{file} must be in a folder that exists; {file.parent} is not.")
+    if plot and plot.suffix not in FIGURES:
+        raise click.UsageError(f"--plot must end in {', '.join(FIGURES)}; got {plot}.")
+    if parquet:
+        try:
+            import pyarrow as pa  # noqa: F401 - only whether it is there
+        except ImportError:
+            raise click.UsageError(
+                "--parquet must have the package 'pyarrow'; install sfumato[parquet]."
+            ) from None
+
+
+def _run(question: Study, *, cache: Path | None, **where: Any) -> StudyResult:
+    """Run with live progress; Ctrl-C says how to go on."""
+    finished = [0, question.size]
+
+    def note(done: int, total: int) -> None:
+        finished[:] = [done, total]
+
+    try:
+        with _progress(note) as progress:
+            return question.run(cache=cache, progress=progress, **where)
+    except KeyboardInterrupt:
+        kept = (
+            f"they are kept in {cache}, and the same command goes on from there."
+            if cache
+            else "nothing was kept, as --no-cache says."
+        )
+        click.echo(
+            f"interrupted: {finished[0]} of {finished[1]} cells are finished; {kept}", err=True
+        )
+        sys.exit(INTERRUPTED)
+
+
+@contextmanager
+def _progress(note: Progress) -> Iterator[Progress]:
+    """Show how many cells are finished and the time left, on the error stream of a terminal."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task("cells", total=None)
+
+        def show(done: int, total: int) -> None:
+            note(done, total)
+            bar.update(task, completed=done, total=total)
+
+        yield show
+
+
+def _print(result: StudyResult) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
     console = Console()
-    for part, comparison in question.run():
-        console.rule(f"[bold]{part.title or question.title}")
+    console.print(Text(result.study.title, style="bold"))
+    if result.study.notes:
+        console.print(Text(result.study.notes.strip()))
+    for comparison in result.comparisons:
+        console.print()
+        if comparison.title != result.study.title:
+            console.print(Text(comparison.title, style="bold underline"))
         console.print(comparison)
+    for problem in result.problems:
+        click.secho(f"sfumato: {problem}", err=True, fg="red")

@@ -2,91 +2,148 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.protocols.loss import Loss
+import attrs
+
+from sfumato.report.loss_columns import LEGEND, Column, LossTable, loss_table, number
+from sfumato.report.noun_names import full_name
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.console import Console, ConsoleOptions
     from rich.table import Table
 
     from sfumato.comparison import Cell, Comparison
 
-MARKS = {"exact": "=", "upper": "≤", "lower": "≥", "estimate": "≈"}
-FACTORS = ("prior", "secret", "mechanism")
+SPACE = 3
+"""Columns of the terminal between two columns of the table."""
 
 
-def short(noun: Any) -> str:
-    """Return a noun's repr without its namespaces: ``rbf(length_scale=6.0, times=50)``."""
-    text = str(noun).replace("sf.AnyOf", "AnyOf").replace("sf.Interval", "Interval")
-    for plural in ("priors", "secrets", "mechanisms", "adversaries", "measures"):
-        text = text.replace(f"sf.{plural}.", "")
-    return text if len(text) <= 72 else text[:69] + "..."
+@attrs.frozen
+class ComparisonTable:
+    """The table of losses, then the refusals by reason, then the failures.
+
+    It fits the terminal: when all columns do not fit side by side, further measures follow in a
+    table below; no name is broken inside a word.
+    """
+
+    comparison: Comparison
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
+        from rich.padding import Padding
+        from rich.text import Text
+
+        comparison = self.comparison
+        if comparison.measured:
+            table = loss_table(comparison.measured)
+            for line in table.shared:
+                yield Text(line, style="italic")
+            if _names_width(table) > options.max_width // 2:
+                table = _numbered(table)
+                for line in table.shared:
+                    yield Text(line)
+            for columns in _groups(table, options.max_width):
+                yield Text("")
+                yield _rich_table(table, columns)
+            yield Text(LEGEND, style="dim")
+        if comparison.refusals:
+            total = sum(comparison.refusals.values())
+            yield Text(f"{total} combinations do not fit:", style="dim")
+            for reason, count in comparison.refusals.items():
+                yield Padding(Text(f"{count} × {reason}", style="dim"), (0, 0, 0, 2))
+        if comparison.failed:
+            yield Text(f"{len(comparison.failed)} cells failed:", style="bold red")
+            for line in failures(comparison):
+                yield Padding(Text(line, style="red"), (0, 0, 0, 2))
 
 
-def number(loss: Loss) -> str:
-    """Return the value with the sign of its direction: ``≤ 0.25``."""
-    text = f"{MARKS[loss.bound]} {loss.value:.6g}".replace("inf", "∞")
-    if loss.bound == "estimate" and loss.interval is not None:
-        low, high = (f"{end:.4g}".replace("inf", "∞") for end in loss.interval)
-        text += f" [{low}, {high}]"
-    return text
+def failures(comparison: Comparison) -> list[str]:
+    """Return the reasons for failures, each with a count and the first cell it stopped."""
+    reasons: dict[str, list[Cell]] = {}
+    for cell in comparison.failed:
+        reasons.setdefault(cell.reason, []).append(cell)
+    lines = []
+    for reason, cells in reasons.items():
+        nouns = (getattr(cells[0], kind) for kind in ("measure", "mechanism", "secret", "prior"))
+        first = "; ".join(full_name(noun) for noun in nouns)
+        lines.append(f"{len(cells)} × {reason} First in: {first}.")
+    return lines
 
 
-def comparison_table(comparison: Comparison) -> Group:
-    """Return the table of losses, then the refusals by reason, then the failures."""
-    from rich.console import Group
+def _names_width(table: LossTable) -> int:
+    """Return the narrowest that the columns of names can be with no word broken."""
+    return sum(
+        max(len(factor), *(_longest_word(row[place]) for row, _ in table.rows)) + SPACE
+        for place, factor in enumerate(table.factors)
+    )
+
+
+def _numbered(table: LossTable) -> LossTable:
+    """Put the names, too long for columns, into a list above and numbers into the table."""
+    lines, rows = [], []
+    for place, (names, losses) in enumerate(table.rows, start=1):
+        lines.append(f"{place}: " + "; ".join(names))
+        rows.append(((str(place),), losses))
+    return LossTable(tuple(lines), ("scenario",), table.columns, tuple(rows))
+
+
+def _groups(table: LossTable, width: int) -> Iterator[Sequence[Column]]:
+    """Split the columns into tables that fit the width with no word broken."""
+    names = _names_width(table)
+    group: list[Column] = []
+    used = names
+    for column in table.columns:
+        needed = _column_width(table, column) + SPACE
+        if group and used + needed > width:
+            yield group
+            group, used = [], names
+        group.append(column)
+        used += needed
+    yield group
+
+
+def _longest_word(text: str) -> int:
+    return max((len(word) for word in text.split()), default=0)
+
+
+def _column_width(table: LossTable, column: Column) -> int:
+    cells = [losses[column] for _, losses in table.rows if column in losses]
+    values = [len(number(cell.reading)) for cell in cells]
+    return max([*values, *(_longest_word(line) for line in column.heading)])
+
+
+def _rich_table(table: LossTable, columns: Sequence[Column]) -> Table:
+    """Return one table; a name is written once where it repeats downwards."""
+    from rich import box
+    from rich.table import Table
     from rich.text import Text
 
-    parts: list[Any] = []
-    if comparison.measured:
-        parts.append(_losses(comparison.measured))
-        parts.append(Text("= exact   ≤ upper bound   ≥ lower bound   ≈ estimate", style="dim"))
-    if comparison.refusals:
-        lines = [f"  {count} × {reason}" for reason, count in comparison.refusals.items()]
-        total = f"{sum(comparison.refusals.values())} combinations do not fit:"
-        parts.append(Text("\n".join([total, *lines]), style="dim"))
-    parts.extend(
-        Text(
-            f"failed: {short(cell.measure)} on {short(cell.mechanism)}, {short(cell.prior)}: "
-            f"{cell.reason}",
-            style="bold red",
-        )
-        for cell in comparison.failed
-    )
-    return Group(*parts)
+    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    for place, factor in enumerate(table.factors):
+        narrowest = max(_longest_word(row[place]) for row, _ in table.rows)
+        made.add_column(factor, min_width=max(narrowest, len(factor)))
+    for column in columns:
+        quantity, measure, worse = column.heading
+        heading = Text(quantity, style="bold")
+        if measure:
+            heading.append(f"\n{measure}", style="not bold")
+        heading.append(f"\n{worse}", style="not bold dim")
+        made.add_column(heading, justify="right", min_width=_column_width(table, column))
+    before: tuple[str, ...] = ()
+    for names, losses in table.rows:
+        if not any(column in losses for column in columns):
+            continue
+        shown = [_unless_repeated(names, before, place) for place in range(len(names))]
+        values = [
+            Text(number(cell.reading) if cell else "·")
+            for cell in (losses.get(column) for column in columns)
+        ]
+        made.add_row(*(Text(name) for name in shown), *values)
+        before = names
+    return made
 
 
-def _losses(cells: tuple[Cell, ...]) -> Table:
-    """Return scenarios by measures; what all scenarios share stands above the table."""
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    shown = [f for f in FACTORS if len({short(getattr(cell, f)) for cell in cells}) > 1]
-    shared = [f"{f} {short(getattr(cells[0], f))}" for f in FACTORS if f not in shown]
-    columns = list(dict.fromkeys(_heading(cell) for cell in cells))
-    rows: dict[tuple[Any, ...], dict[str, str]] = {}
-    for cell in cells:
-        if cell.loss is not None:
-            scenario = tuple(getattr(cell, factor) for factor in FACTORS)
-            rows.setdefault(scenario, {})[_heading(cell)] = number(cell.loss)
-    table = Table(box=box.SIMPLE_HEAD, title=escape("; ".join(shared)), title_justify="left")
-    for factor in shown:
-        table.add_column(factor, overflow="fold", ratio=1)
-    for heading in columns:
-        table.add_column(escape(heading), justify="right", overflow="fold")
-    for scenario, losses in rows.items():
-        nouns = dict(zip(FACTORS, scenario, strict=True))
-        names = [escape(short(nouns[factor])) for factor in shown]
-        table.add_row(*names, *(escape(losses.get(heading, "")) for heading in columns))
-    return table
-
-
-def _heading(cell: Cell) -> str:
-    """Return the head of a measure's column: only one quantity is ever below it."""
-    if cell.loss is None:
-        return short(cell.measure)
-    quantity = cell.loss.quantity
-    return f"{quantity}\n{short(cell.measure)}\n{quantity.worse} is worse"
+def _unless_repeated(names: tuple[str, ...], before: tuple[str, ...], place: int) -> str:
+    """Return a name, or nothing where it and all before it are as in the row above."""
+    return "" if names[: place + 1] == before[: place + 1] else names[place]

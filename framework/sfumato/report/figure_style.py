@@ -1,0 +1,100 @@
+"""How figures look: one style, one colour for each mechanism, markers that say the direction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from sfumato.report.noun_names import noun_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from sfumato.comparison import Cell, Comparison
+    from sfumato.protocols.loss import Reading
+
+# Distinguishable also with colour-blind eyes and in grey (Okabe and Ito, 2008).
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6E6E6E", "#8B6F00")
+INK = "#22272e"
+FAINT = "#d9dde3"
+WIDTH = 7.6
+
+# Pointing to where the truth lies: an upper bound points down, or to the left.
+MARKERS = {"exact": "o", "upper": "v", "lower": "^", "estimate": "D"}
+MARKERS_ACROSS = {"exact": "o", "upper": "<", "lower": ">", "estimate": "D"}
+
+STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "axes.edgecolor": "#8a929c",
+    "axes.labelcolor": INK,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e8ebef",
+    "grid.linewidth": 0.7,
+    "xtick.color": "#59616b",
+    "ytick.color": "#59616b",
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "text.color": INK,
+    "lines.linewidth": 1.7,
+    "lines.markersize": 4.5,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "savefig.dpi": 200,
+    "svg.hashsalt": "sfumato",  # the same figure is the same file
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in this style, without touching the caller's."""
+    import matplotlib as mpl
+
+    defaults: Any = mpl.rcParamsDefault
+    with mpl.rc_context({**defaults, **STYLE, "backend": mpl.rcParams["backend"]}):
+        yield
+
+
+def mechanism_colours(comparisons: Iterable[Comparison]) -> dict[str, str]:
+    """Return a colour for each mechanism, the same in all figures of a study."""
+    families = dict.fromkeys(
+        mechanism_family(cell) for comparison in comparisons for cell in comparison.measured
+    )
+    return {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(families)}
+
+
+def mechanism_family(cell: Cell) -> str:
+    """Return what a mechanism's colour goes by: its label, else its whole name."""
+    return cell.labels.get("mechanism") or str(cell.mechanism)
+
+
+def scenario_names(cells: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
+    """Return, for each cell, the names of the nouns in which the cells differ."""
+    names = {kind: noun_names(cells, kind) for kind in kinds}
+    varying = [kind for kind in kinds if len(names[kind].names) > 1]
+    return [" · ".join(names[kind].of(cell, kind) for kind in varying) for cell in cells]
+
+
+def draw_reading(axes: Axes, x: float, y: float, reading: Reading, colour: str) -> None:
+    """Draw a value on a horizontal axis: filled where exact, open where it is not."""
+    face = colour if reading.bound == "exact" else "white"
+    axes.plot(
+        [x], [y], MARKERS_ACROSS[reading.bound], color=colour, markerfacecolor=face, markersize=6,
+        markeredgewidth=1.5, clip_on=False, zorder=4,
+    )  # fmt: skip
+
+
+def save_figure(figure: Figure, target: Any, **options: Any) -> None:
+    """Save with the options of this style, so that the same figure is the same file."""
+    with styled():
+        figure.savefig(target, **options)

@@ -1,0 +1,139 @@
+"""A study's result as one self-contained page: no network, no scripts."""
+
+from __future__ import annotations
+
+import io
+import os
+import platform
+import re
+import tempfile
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.measuring import versions
+from sfumato.plugin_registry import default_registry
+from sfumato.report.figure_style import mechanism_colours, save_figure
+from sfumato.report.html_question import question
+from sfumato.report.html_tables import left_out, losses
+from sfumato.report.loss_figure import panels_figure, panels_of
+from sfumato.report.risk_figure import risk_figure
+from sfumato.report.risk_map import RiskMap, risk_maps
+from sfumato.report.sandwich_figure import MOST_SCENARIOS, sandwich_figure, sandwiches
+from sfumato.studies.study_writing import to_toml
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from sfumato.comparison import Comparison
+    from sfumato.studies.study_result import StudyResult
+
+
+def write_page(path: Path, result: StudyResult) -> None:
+    """Write the page; a half-written one never takes the place of an older one."""
+    text = page(result)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def page(result: StudyResult) -> str:
+    """Return the whole page."""
+    study = result.study
+    colours = mechanism_colours(result.comparisons)
+    style = files("sfumato.report").joinpath("page.css").read_text(encoding="utf-8")
+    sections = "".join(_section(comparison, colours) for comparison in result.comparisons)
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{escape(study.title)}</title><style>{style}</style></head><body>"
+        f"<header><div><h1>{escape(study.title)}</h1><p>{escape(study.notes.strip())}</p></div>"
+        f"</header><main>{sections}{_environment(result)}</main></body></html>\n"
+    )
+
+
+def _section(comparison: Comparison, colours: dict[str, str]) -> str:
+    heading = f"<h2>{escape(comparison.title)}</h2>" if comparison.title else ""
+    notes = f"<p>{escape(comparison.notes)}</p>" if comparison.notes else ""
+    return (
+        f"<section>{heading}{notes}{question(comparison)}<h3>Every definition's answer</h3>"
+        f"{losses(comparison, colours)}{''.join(_figures(comparison, colours))}"
+        f"{left_out(comparison)}</section>"
+    )
+
+
+def _figures(comparison: Comparison, colours: dict[str, str]) -> Iterator[str]:
+    if not comparison.measured:
+        return
+    yield "<h3>The losses as a picture</h3>"
+    yield _inline(panels_figure([("", panels_of(comparison))], colours))
+    for quantity, found in sandwiches(comparison).items():
+        yield f"<h3>Attack ≤ exact ≤ bounds: {escape(quantity.name)}</h3>"
+        yield _inline(sandwich_figure(quantity, found, colours))
+        some = (
+            f" {MOST_SCENARIOS} of {len(found)} scenarios." if len(found) > MOST_SCENARIOS else ""
+        )
+        yield _caption(f"The shaded span is where the truth must lie.{some}")
+    maps = risk_maps(comparison)
+    if maps:
+        yield "<h3>Which points leak</h3>"
+    for risk in maps:
+        if risk.rows:
+            yield _inline(risk_figure(risk))
+        yield _caption(_told(risk))
+
+
+def _told(risk: RiskMap) -> str:
+    words = [
+        f"Prior: {risk.prior}. Secret: {risk.secret}.",
+        "Each cell is the loss if that single time were the secret; darker is worse.",
+    ]
+    if risk.marked:
+        words.append("▾ marks what the mechanisms were asked to protect.")
+    if not all(row.exact for row in risk.rows):
+        words.append("Some values are bounds.")
+    if risk.left_out:
+        words.append(f"Not drawn: {'; '.join(risk.left_out)}.")
+    return " ".join(words)
+
+
+def _caption(text: str) -> str:
+    return f"<p class='caption'>{escape(text)}</p>"
+
+
+def _inline(figure: Figure) -> str:
+    """Return a figure as SVG that can stand inside a page."""
+    target = io.StringIO()
+    save_figure(figure, target, format="svg", metadata={"Date": None, "Creator": None})
+    drawing = target.getvalue()
+    drawing = drawing[drawing.index("<svg") :]
+    drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
+    return f"<figure>{drawing}</figure>"
+
+
+def _environment(result: StudyResult) -> str:
+    """Return what computed the page and how to compute it again."""
+    plugins = "".join(f" --plugin {Path(path).name}" for path in default_registry().paths)
+    cells = [cell for comparison in result.comparisons for cell in comparison.cells]
+    seconds = sum(cell.finding.seconds for cell in cells)
+    computed = dict.fromkeys(cell.finding.versions for cell in cells if cell.finding.versions)
+    software = "; ".join(computed) or versions()
+    facts = (
+        f"{len(cells):,} cells, {seconds:.3g} seconds of measuring; seed {result.study.seed}.",
+        f"Computed with {software}, on {platform.system()} {platform.machine()}.",
+    )
+    told = "".join(f"<p>{escape(fact)}</p>" for fact in facts)
+    return (
+        f"<section><h2>How to run it again</h2>{told}<p>Save the text below as "
+        f"<code>study.toml</code>, then</p><pre>sfumato compare{escape(plugins)} study.toml "
+        f"--html page.html</pre><details><summary>study.toml</summary><pre>"
+        f"{escape(to_toml(result.study))}</pre></details></section>"
+    )

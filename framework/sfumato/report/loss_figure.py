@@ -1,0 +1,137 @@
+"""Losses as a picture: against what was swept, else scenario by scenario."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from sfumato.report.figure_style import WIDTH, mechanism_colours, styled
+from sfumato.report.loss_columns import loss_table
+from sfumato.report.sweep_axes import SweepAxis, sweep_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from sfumato.comparison import Cell, Comparison
+    from sfumato.protocols.quantity import Quantity
+
+MOST_PANELS = 12
+"""Of one part; further quantities are in its table."""
+
+
+@attrs.frozen
+class Panel:
+    """The cells of one quantity in one part."""
+
+    quantity: Quantity
+    cells: tuple[Cell, ...]
+    axis: SweepAxis | None
+
+    @property
+    def height(self) -> float:
+        """How tall it is, in inches."""
+        if self.axis is not None:
+            return 2.7
+        scenarios = {(cell.prior, cell.secret, cell.mechanism) for cell in self.cells}
+        return 0.9 + 0.27 * len(scenarios)
+
+
+def loss_figure(comparisons: Sequence[Comparison]) -> Figure:
+    """Return one figure with a panel for each quantity of each comparison."""
+    parts = [(_heading(comparison), panels_of(comparison)) for comparison in comparisons]
+    return panels_figure(parts, mechanism_colours(comparisons))
+
+
+def _heading(comparison: Comparison) -> str:
+    """Return the title and what all scenarios share, in lines that fit."""
+    lines = textwrap.wrap(comparison.title, 78)
+    if comparison.measured:
+        shared = "; ".join(loss_table(comparison.measured).shared)
+        lines += textwrap.wrap(shared, 86)
+    return "\n".join(lines)
+
+
+def panels_of(comparison: Comparison) -> list[Panel]:
+    """Return a panel for each quantity, of all measures that count it."""
+    found: dict[Any, list[Cell]] = {}
+    swept = sweep_axes(comparison.measured)
+    axis = swept[0] if swept else None
+    for cell in comparison.measured:
+        found.setdefault(_panel_key(cell.quantity, axis), []).append(cell)
+    panels = [Panel(cells[0].quantity, tuple(cells), axis) for cells in found.values()]
+    return panels[:MOST_PANELS]
+
+
+def _panel_key(quantity: Quantity, axis: SweepAxis | None) -> Any:
+    """Return what one panel holds: one quantity, or its family where its parameter is swept."""
+    if axis is None or axis.kind != "measure":
+        return quantity
+    others = tuple(item for item in quantity.parameters if item[0] != axis.parameter)
+    return quantity.name, quantity.unit, quantity.worse, others
+
+
+def panels_figure(parts: Sequence[tuple[str, Sequence[Panel]]], colours: dict[str, str]) -> Figure:
+    """Draw the panels of each part, one below the other, under the part's heading."""
+    from matplotlib.figure import Figure
+
+    with styled():
+        shown = [(heading, panels) for heading, panels in parts if panels]
+        heights = [_part_height(heading, panels) for heading, panels in shown] or [1.0]
+        figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
+        if not shown:
+            figure.text(0.5, 0.5, "nothing was measured", ha="center")
+            return figure
+        subfigures = figure.subfigures(len(shown), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for subfigure, (heading, panels) in zip(subfigures, shown, strict=True):
+            if heading:
+                subfigure.suptitle(heading, x=0.01, ha="left", fontsize=10, weight="bold")
+            _draw_part(subfigure, panels, colours)
+    return figure
+
+
+def _part_height(heading: str, panels: Sequence[Panel]) -> float:
+    return 0.2 * len(heading.splitlines()) + 0.15 + sum(panel.height for panel in panels)
+
+
+def _draw_part(subfigure: Any, panels: Sequence[Panel], colours: dict[str, str]) -> None:
+    from sfumato.report.dot_panel import draw_dots
+    from sfumato.report.sweep_panel import draw_sweep
+
+    ratios = [panel.height for panel in panels]
+    rows = subfigure.subplots(len(panels), 1, squeeze=False, height_ratios=ratios)[:, 0]
+    for axes, panel in zip(rows, panels, strict=True):
+        draw = draw_dots if panel.axis is None else draw_sweep
+        draw(axes, panel, colours)
+        axes.set_title(f"{panel.quantity}, {panel.quantity.worse} is worse")
+
+
+def finite_values(cells: Sequence[Cell]) -> list[float]:
+    """Return the finite values among the cells' losses."""
+    return [cell.reading.value for cell in cells if math.isfinite(cell.reading.value)]
+
+
+def use_logarithm(axes: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:
+    """Make an axis logarithmic where positive values span more than a factor of thirty."""
+    if values and min(values) > 0 and max(values) / min(values) > 30:
+        set_logarithmic(axes, which)
+
+
+def set_logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with plain numbers: 100, not 10²."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def draw_nothing(axes: Axes) -> None:
+    """Say that all values are infinite."""
+    axes.text(0.5, 0.5, "all values are infinite", ha="center", transform=axes.transAxes)

@@ -1,0 +1,164 @@
+"""Which points of a trace leak: the loss of every single time, under each mechanism."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sfumato.measuring import attempt
+from sfumato.plugin_registry import default_registry
+from sfumato.protocols.loss_measure import DeclaredMeasure
+from sfumato.protocols.quantity import Quantity
+from sfumato.questions.by_time import by_time
+from sfumato.report.noun_names import noun_names
+
+if TYPE_CHECKING:
+    from sfumato.comparison import Cell, Comparison
+
+MOST_MAPS = 3
+MOST_ROWS = 12
+PATIENCE = 20.0
+"""Seconds for the maps of one comparison; rows that would take longer are left out and counted."""
+
+
+@attrs.frozen(kw_only=True)
+class RiskRow:
+    """The loss at each time of one thing that is asked, under one mechanism."""
+
+    mechanism: str
+    asked: str
+    losses: Mapping[int, float]
+    exact: bool
+
+
+@attrs.frozen(kw_only=True)
+class RiskMap:
+    """Losses by mechanism and time, for one prior and one secret.
+
+    Attributes
+    ----------
+    marked
+        The times that the secret itself names.
+    left_out
+        The mechanisms that are not drawn, with the reason.
+    """
+
+    prior: str
+    secret: str
+    quantity: Quantity
+    rows: tuple[RiskRow, ...]
+    marked: frozenset[int]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def times(self) -> range:
+        """From the first time to the last."""
+        return range(1 + max(max(row.losses) for row in self.rows))
+
+
+def risk_maps(comparison: Comparison) -> list[RiskMap]:
+    """Return maps of a few pairs of prior and secret, spread over those of the comparison.
+
+    For a class of priors the map is that of the member with the worst loss.
+    """
+    groups: dict[Any, list[Cell]] = {}
+    for cell in comparison.measured:
+        if _asks_by_time(cell):
+            groups.setdefault((cell.prior, cell.secret, type(cell.measure)), []).append(cell)
+    first: dict[
+        Any, list[Cell]
+    ] = {}  # one measure for each prior and secret: the first that reads its question
+    for (prior, secret, _), cells in groups.items():
+        same = [cell for cell in cells if cell.measure == cells[0].measure]
+        first.setdefault((prior, secret), same)
+    chosen = _spread(list(first.values()), MOST_MAPS)
+    until = clock.monotonic() + PATIENCE
+    return [_risk_map(comparison.measured, cells, until) for cells in chosen]
+
+
+def _asks_by_time(cell: Cell) -> bool:
+    """Whether the measure depends on what is asked."""
+    return isinstance(cell.measure, DeclaredMeasure) and all(
+        question is not object for _, question, _ in type(cell.measure).reads
+    )
+
+
+def _spread(items: list[Any], most: int) -> list[Any]:
+    if len(items) <= most:
+        return items
+    return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]
+
+
+def _risk_map(every: Sequence[Cell], cells: list[Cell], until: float) -> RiskMap:
+    names = {kind: noun_names(every, kind) for kind in ("prior", "secret", "mechanism")}
+    rows: list[RiskRow] = []
+    left_out: list[str] = []
+    for cell in cells:
+        name = names["mechanism"].of(cell, "mechanism")
+        if clock.monotonic() > until or len(rows) >= MOST_ROWS:
+            left_out.append(f"{name} (too many)")
+            continue
+        found, _, reason = attempt(partial(_rows, cell, name))
+        if found is None:
+            left_out.append(f"{name} ({reason})")
+        else:
+            rows.extend(found)
+    return RiskMap(
+        prior=names["prior"].of(cells[0], "prior"),
+        secret=names["secret"].of(cells[0], "secret"),
+        quantity=cells[0].quantity,
+        rows=tuple(rows),
+        marked=_marked(cells[0]),
+        left_out=tuple(left_out),
+    )
+
+
+def _rows(cell: Cell, mechanism: str) -> list[RiskRow]:
+    """Design the release again and read it at each time, for the worst member of the class."""
+    channel = cell.mechanism.protect(cell.prior, cell.secret).channel
+    belief = _worst(cell).belief()
+    rows = []
+    for asked, questions in by_time(cell.secret.question(belief), belief).items():
+        found = {
+            time: cell.measure.evaluate(belief, question, channel)
+            for time, question in questions.items()
+        }
+        rows.append(
+            RiskRow(
+                mechanism=mechanism,
+                asked=asked,
+                losses={time: reading.value for time, reading in found.items()},
+                exact=all(reading.bound == "exact" for reading in found.values()),
+            )
+        )
+    return rows
+
+
+def _worst(cell: Cell) -> Any:
+    """Return the member of the cell's class that its loss is the loss of."""
+    for member in cell.prior.members():
+        if member.specification() == cell.finding.worst:
+            return member
+    return default_registry().build("prior", cell.finding.worst or {})
+
+
+def _marked(cell: Cell) -> frozenset[int]:
+    """Return the times that a question about displacements names."""
+    belief = next(cell.prior.members()).belief()
+    question = cell.secret.question(belief)
+    entries = set(getattr(question, "entries", ()))
+    times = getattr(belief, "times", 0)
+    if not entries or not hasattr(belief, "entries_at"):
+        return frozenset()
+    return frozenset(time for time in range(times) if entries & set(belief.entries_at(time)))
+
+
+def finite_losses(risk: RiskMap) -> list[float]:
+    """Return the finite losses of a map."""
+    losses = (loss for row in risk.rows for loss in row.losses.values())
+    return [loss for loss in losses if math.isfinite(loss)]

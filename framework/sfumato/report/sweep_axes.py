@@ -1,0 +1,93 @@
+"""Which parameters of a comparison were swept: found from what its nouns say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sfumato.plain_json import to_json
+
+if TYPE_CHECKING:
+    from sfumato.comparison import Cell
+
+KINDS = ("prior", "secret", "mechanism", "measure")
+FEWEST = 3
+"""Values that make a sweep; two are a comparison of two."""
+
+
+@attrs.frozen
+class SweepAxis:
+    """A numeric parameter of one noun that takes several values while the rest stays the same."""
+
+    kind: str
+    parameter: str
+
+    @property
+    def column(self) -> str:
+        """The name of its column in the tidy table."""
+        return f"{self.kind}.{self.parameter}"
+
+    def value(self, cell: Cell) -> float | None:
+        """Return the cell's value of the parameter, or None where its noun has none."""
+        found: Any = flat(getattr(cell, self.kind)).get(self.parameter)
+        return float(found) if _is_number(found) else None
+
+
+def flat(noun: Any) -> dict[str, Any]:
+    """Return what a noun says, nested tables opened: ``{"adversary.name": "map"}``.
+
+    >>> import sfumato as sf
+    >>> flat(sf.priors.rbf(length_scale=6.0, times=50))
+    {'name': 'rbf', 'length_scale': 6.0, 'times': 50}
+    """
+    specification = getattr(noun, "specification", None)
+    plain = specification() if specification else {"name": str(noun)}
+    return dict(_leaves(plain, ""))
+
+
+def _leaves(plain: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in plain.items():
+        if isinstance(value, Mapping) and "name" in value:
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def distinct(nouns: Iterable[Any]) -> list[Any]:
+    """Return the nouns without repetitions, in order."""
+    return list(dict.fromkeys(nouns))
+
+
+def sweep_axes(cells: Sequence[Cell], fewest: int = FEWEST) -> list[SweepAxis]:
+    """Return the parameters with at least `fewest` values, the one with the most first."""
+    sizes: dict[SweepAxis, int] = {}
+    for kind in KINDS:
+        tables = [flat(noun) for noun in distinct(getattr(cell, kind) for cell in cells)]
+        numeric = {key for table in tables for key, value in table.items() if _is_number(value)}
+        for parameter in sorted(numeric):
+            longest = _longest_run(tables, parameter)
+            if longest >= fewest:
+                sizes[SweepAxis(kind, parameter)] = longest
+    return sorted(sizes, key=lambda axis: -sizes[axis])
+
+
+def _longest_run(tables: list[dict[str, Any]], parameter: str) -> int:
+    """Return the most values that the parameter takes while nothing else changes."""
+    groups: dict[str, set[float]] = {}
+    for table in tables:
+        if _is_number(table.get(parameter)):
+            rest = to_json({key: value for key, value in table.items() if key != parameter})
+            groups.setdefault(rest, set()).add(table[parameter])
+    return max((len(values) for values in groups.values()), default=0)
+
+
+def swept_columns(cells: Sequence[Cell]) -> dict[str, list[float | None]]:
+    """Return, for each parameter that varies by itself, its value in every cell."""
+    axes = sweep_axes(cells, fewest=2)
+    return {axis.column: [axis.value(cell) for cell in cells] for axis in axes}

@@ -1,0 +1,110 @@
+"""Finished cells on disk, by content: what makes a run resumable."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from sfumato.finding import Finding
+from sfumato.plain_json import digest, from_json, to_json
+
+ENVIRONMENT = "SFUMATO_CACHE"
+
+
+def default_cache_folder() -> Path:
+    """Return the folder of the environment variable, or the user's folder for caches."""
+    if os.environ.get(ENVIRONMENT):
+        return Path(os.environ[ENVIRONMENT])
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "sfumato"
+
+
+@attrs.define
+class Cache:
+    """A folder of JSON files, one for each finished cell, named by what the cell asks.
+
+    A file is written beside its place and then renamed, so that a reader, or a second run, sees a
+    whole entry or none. Each entry carries a checksum; one that does not match is reported in
+    `problems` and computed again. When the folder cannot be written, that is reported once and
+    the run goes on without it.
+
+    >>> import tempfile
+    >>> cache = Cache(Path(tempfile.mkdtemp()))
+    >>> cache.put("00ff", Finding(outcome="refused", reason="no"))
+    >>> cache.get("00ff").reason, cache.get("00fe")
+    ('no', None)
+    """
+
+    folder: Path = attrs.field(converter=Path)
+    problems: list[str] = attrs.field(factory=list, init=False)
+    _writable: bool = attrs.field(default=True, init=False)
+
+    def get(self, key: str) -> Finding | None:
+        """Return the finding kept under the key, or None."""
+        path = self._path(key)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            self._note_damage(path, error)
+            return None
+        try:
+            return _read(key, from_json(text))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            self._note_damage(path, error)
+            return None
+
+    def put(self, key: str, finding: Finding) -> None:
+        """Keep a finding; failures are not kept, so that a later run tries again."""
+        if finding.outcome == "failed" or not self._writable:
+            return
+        plain = finding.plain()
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, to_json({"checksum": _checksum(key, plain), "finding": plain}))
+        except OSError as error:
+            self._writable = False
+            self.problems.append(
+                f"the cache {self.folder} cannot be written ({error.strerror or error}): cells "
+                "finished from here on are in this run's results only; free some space or name "
+                "another folder with --cache."
+            )
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.json"
+
+    def _note_damage(self, path: Path, error: Exception) -> None:
+        self.problems.append(
+            f"the cache entry {path.name} was damaged ({type(error).__name__}) and is computed "
+            "again."
+        )
+
+
+def _read(key: str, entry: Any) -> Finding:
+    if entry["checksum"] != _checksum(key, entry["finding"]):
+        raise ValueError("its checksum does not match")
+    return Finding.from_plain(entry["finding"])
+
+
+def _checksum(key: str, plain: Any) -> str:
+    return digest([key, plain])
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file beside its place, then rename it into place; leave nothing half-written."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(temporary).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        raise
