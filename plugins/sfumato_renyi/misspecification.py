@@ -8,7 +8,7 @@ import attrs
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.compatibility import require_measure
+from sfumato.compatibility import require_measure, require_one_trace
 from sfumato.errors import Incompatible
 from sfumato.inference.conditional_divergence import conditional_divergence
 from sfumato.inference.worst_pair import worst_pair
@@ -100,6 +100,7 @@ class Misspecification(DeclaredMeasure):
 
         def reading(member: Prior) -> Reading:
             true = member.belief()
+            require_one_trace(true, release.channel)
             return self._bound(believed, true, secret.question(true), release.channel)
 
         found, worst = over_class(prior, reading, self.quantity)

@@ -23,9 +23,12 @@ class Prior(Declared, PriorOperators, PriorClass):
         The registered name.
     yields
         The type of belief that `belief` returns.
+    scale_parameter
+        The parameter to which the covariance is proportional, if there is one.
     """
 
     kind: ClassVar[str] = "prior"
+    scale_parameter: ClassVar[str | None] = None
     yields: ClassVar[type]
 
     @abstractmethod

@@ -176,3 +176,54 @@ def test_extreme_orders_scale_the_loss(order):
     assert sf.measures.renyi(order=order).loss(prior, secret, release).value == pytest.approx(
         order / 2 * one
     )
+
+
+def scaled_class(variance, **parameters):
+    return sf.priors.rbf(times=8, variance=variance, **parameters)
+
+
+MONOTONE = [
+    sf.measures.renyi(),
+    sf.measures.renyi_paper_bound(),
+    sf.measures.odds_gap(),
+    sf.measures.posterior_interval(),
+]
+
+
+@pytest.mark.parametrize("measure", MONOTONE, ids=lambda measure: measure.name)
+def test_an_interval_of_variances_is_worst_at_its_low_end_for_certain(measure):
+    secret = sf.secrets.compound([2, 5])
+    prior = scaled_class(sf.Interval(0.5, 9.0), length_scale=2.0)
+    release = sf.mechanisms.gaussian_uniform(mse=0.3).protect(prior, secret)
+    found = measure.loss(prior, secret, release)
+    assert found.bound in ("exact", "upper")
+    assert found.worst == scaled_class(0.5, length_scale=2.0)
+    assert found.scenario.prior == prior
+    sign = found.quantity.sign
+    for variance in np.geomspace(0.5, 9.0, 12):
+        member = measure.loss(scaled_class(variance, length_scale=2.0), secret, release)
+        assert sign * member.value <= sign * found.value + 1e-9 * abs(found.value)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.floats(1.0, 50.0))
+def test_a_larger_prior_never_loses_more(seed, factor):
+    secret, noise = sf.secrets.compound([1, 4]), drawn_noise(seed, 8)
+    small, large = (scaled_class(v, length_scale=1.5) for v in (1.0, factor))
+    release = release_of(small, secret, noise)
+    for measure in (sf.measures.renyi(), sf.measures.odds_gap(), sf.measures.posterior_interval()):
+        one, other = (measure.loss(prior, secret, release) for prior in (small, large))
+        sign = one.quantity.sign
+        assert sign * other.value <= sign * one.value + 1e-9 * abs(one.value)
+
+
+def test_other_parameters_are_still_searched():
+    secret = sf.secrets.basic(3)
+    prior = scaled_class(sf.Interval(1.0, 2.0), length_scale=sf.Interval(1.0, 2.0))
+    release = sf.mechanisms.gaussian_uniform(mse=0.3).protect(prior, secret)
+    found = sf.measures.renyi().loss(prior, secret, release)
+    assert (found.bound, found.worst.variance) == ("estimate", 1.0)
+    either = sf.AnyOf(
+        scaled_class(sf.Interval(1.0, 2.0), length_scale=2.0), scaled_class(3.0, length_scale=1.0)
+    )
+    assert sf.measures.renyi().loss(either, secret, release).bound == "exact"
