@@ -27,6 +27,10 @@ class LossMeasure(Protocol):
     ----------
     reads
         The (belief, question, channel) types it can evaluate; ``object`` stands for any.
+
+    >>> import sfumato as sf
+    >>> isinstance(sf.measures.renyi(), LossMeasure)
+    True
     """
 
     kind: ClassVar[str] = "measure"
@@ -50,6 +54,10 @@ class DeclaredMeasure(Declared, LossMeasure):
     worst_scale
         At which end of the prior's scale a loss is worst, where its author has proved it: then an
         interval of scales is not searched, and a loss over it can be exact.
+
+    >>> import sfumato as sf
+    >>> sf.measures.renyi(order=2.0).quantity.worse
+    'larger'
     """
 
     kind: ClassVar[str] = "measure"
