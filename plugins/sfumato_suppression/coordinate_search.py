@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,6 +54,27 @@ class MemorylessTable:
         return min(present, float(lowest_chances(lines, np.array([grid]))[0]))
 
 
+@attrs.frozen(eq=False)
+class _Passage:
+    """From each start to a state of an event, and on to each end: (A, P) and (P, B) arrays.
+
+    Without passing through the state whose probability is being lowered, and through it.
+    """
+
+    reach_without: FloatArray
+    leave_without: FloatArray
+    reach_within: FloatArray
+    leave_within: FloatArray
+
+    def without(self) -> FloatArray:
+        """Return the products without, (P, A, B)."""
+        return self.reach_without.T[:, :, None] * self.leave_without[:, None]
+
+    def within(self) -> FloatArray:
+        """Return the products through the state, (P, A, B), for probability one."""
+        return self.reach_within.T[:, :, None] * self.leave_within[:, None]
+
+
 class _Followed:
     """The kernels of one chain under a table that changes."""
 
@@ -89,43 +112,65 @@ class _Followed:
     def lines(self, time: int, state: int) -> Iterator[Line]:
         """Yield the constraints that fail at probability zero; the others hold all the way."""
         here, first, after = self._around(time)
-        place = first + state
         starts, ends = self._bounds(time)
-        without = self._chances[time].copy()
-        without[state] = 0.0
-        left = self._matrix[starts, here] * without  # suppressed at `time`, but not in `state`
+        left = self._matrix[starts, here] * self._without(time, state)
         right = self._matrix[1 + first : 1 + after, ends]
-        to, on = self._matrix[starts, place], self._matrix[1 + place, ends]
+        to, on = self._matrix[starts, first + state], self._matrix[1 + first + state, ends]
         total_without, total_with = left @ right, to[:, None] * on
-        for events in self._parts(total_with.size):
-            pairs = slice(self._firsts[events.start], self._firsts[events.stop])
-            places, weights = self._places[pairs], self._chances.flat[self._places[pairs]]
-            # An event before, at or after `time`: how it is reached and left without `state`.
-            early, late = places < first, places >= after
-            rows = self._matrix[1 + places]
-            reached = np.where(late, left @ self._matrix[1 + first : 1 + after, places], 0.0)
-            reached += np.where(late, 0.0, self._matrix[starts[:, None], places])
-            weights_without = weights.copy()
-            now = ~early & ~late
-            weights_without[now] = without[places[now] - first]
-            leaving = np.where(early[:, None], (rows[:, here] * without) @ right, rows[:, ends])
-            joint_without = (reached * weights_without).T[:, :, None] * leaving[:, None]
-            joint_without = self._by_event(joint_without, axis=0, events=events)
+        for events, passage in self._passages(time, state, starts, ends, left, right):
             limits = self.chain.limits[events, None, None]
-            failing = joint_without > limits * (1.0 + ROUNDING) * total_without
-            if not failing.any():
-                continue
-            through = np.where(late, self._matrix[1 + place, places], rows[:, place]) * weights
-            origin = np.where(late, to[:, None], self._matrix[starts[:, None], places])
-            target = np.where(late[:, None], rows[:, ends], on)
-            joint_with = (origin * np.where(now, 0.0, through)).T[:, :, None] * target[:, None]
-            joint_with = self._by_event(joint_with, axis=0, events=events)
-            yield Line(
-                joint_without[failing][None],
-                joint_with[failing][None],
-                (limits * total_without)[failing][None],
-                (limits * total_with)[failing][None],
-            )
+            without = self._by_event(passage.without(), axis=0, events=events)
+            failing = without > limits * (1.0 + ROUNDING) * total_without
+            if failing.any():
+                within = self._by_event(passage.within(), axis=0, events=events)
+                yield Line(
+                    without[failing][None],
+                    within[failing][None],
+                    (limits * total_without)[failing][None],
+                    (limits * total_with)[failing][None],
+                )
+
+    def _passages(
+        self,
+        time: int,
+        state: int,
+        starts: NDArray[np.intp],
+        ends: NDArray[np.intp],
+        left: FloatArray,
+        right: FloatArray,
+    ) -> Iterator[tuple[slice, _Passage]]:
+        """Yield runs of events before, at and after `time`, and the ways through them."""
+        here, first, after = self._around(time)
+        place = first + state
+        on = self._matrix[1 + place, ends]
+        for events in self._parts(time, len(starts) * len(ends)):
+            places = self._places[self._firsts[events.start] : self._firsts[events.stop]]
+            weights = self._chances.flat[places]
+            if places[-1] < first:
+                reached = self._matrix[starts[:, None], places] * weights
+                rows = self._matrix[1 + places, here]
+                onward = (rows * self._without(time, state)) @ right
+                through = rows[:, state, None] * on
+                yield events, _Passage(reached, onward, reached, through)
+            elif places[0] < after:
+                reached = self._matrix[starts[:, None], places]
+                kept = reached * self._without(time, state)[places - first]
+                onward = self._matrix[1 + places[:, None], ends]
+                # An event of this very time cannot lie in `state`, which could not be released.
+                yield events, _Passage(kept, onward, np.zeros_like(kept), onward)
+            else:
+                reached = (left @ self._matrix[1 + first : 1 + after, places]) * weights
+                onward = self._matrix[1 + places[:, None], ends]
+                through = self._matrix[starts, place, None] * (
+                    self._matrix[1 + place, places] * weights
+                )
+                yield events, _Passage(reached, onward, through, onward)
+
+    def _without(self, time: int, state: int) -> FloatArray:
+        """Return the chances at a time, with that of one state at zero."""
+        chances = self._chances[time].copy()
+        chances[state] = 0.0
+        return chances
 
     def _around(self, time: int) -> tuple[slice, int, int]:
         """Return the columns of a time, its first place, and the first place after it."""
@@ -140,11 +185,13 @@ class _Followed:
         ends = np.append(released[released >= after], self._matrix.shape[1] - 1)
         return starts, ends
 
-    def _parts(self, size: int) -> Iterator[slice]:
-        """Yield runs of events for which arrays of `size` entries each stay in the cache."""
-        stride = max(1, CACHED // max(size, 1))
-        for begin in range(0, len(self.chain.times), stride):
-            yield slice(begin, min(begin + stride, len(self.chain.times)))
+    def _parts(self, time: int, size: int) -> Iterator[slice]:
+        """Yield runs of events, all before, at or after `time`, small enough for the cache."""
+        stride = max(1, CACHED // size)
+        cuts = (0, self.chain.before(time), self.chain.before(time + 1), len(self.chain.times))
+        for begin, end in itertools.pairwise(cuts):
+            for cut in range(begin, end, stride):
+                yield slice(cut, min(cut + stride, end))
 
     def _by_event(
         self, pairs: FloatArray, axis: int, events: slice = slice(None)
