@@ -13,6 +13,7 @@ from sfumato.channels import RelabelledSuppression, Suppression
 from sfumato.channels.suppression import LastRelease
 from sfumato.errors import ParameterError
 from sfumato.labels import position_in, positions_of
+from sfumato.randomness import generator_or_secure
 from sfumato.suppressed import SUPPRESSED
 
 KEY_BYTES = 32
@@ -52,8 +53,9 @@ class SuppressionStream:
         rng: np.random.Generator | None = None,
     ) -> SuppressionStream:
         """Begin at time 0 with a key from the secure source, or from a generator for research."""
-        key = secrets.token_bytes(KEY_BYTES) if rng is None else rng.bytes(KEY_BYTES)
-        return cls(channel, key)
+        if rng is None:
+            return cls(channel, secrets.token_bytes(KEY_BYTES))
+        return cls(channel, generator_or_secure(rng).bytes(KEY_BYTES))
 
     @classmethod
     def resumed(
