@@ -72,9 +72,7 @@ def inhomogeneous_chain(
     )
 
 
-def _laws(
-    paths: NDArray[np.intp], count: int, smoothing: float
-) -> tuple[FloatArray, FloatArray]:
+def _laws(paths: NDArray[np.intp], count: int, smoothing: float) -> tuple[FloatArray, FloatArray]:
     """Return the initial law and the matrices of days, (days, T) positions."""
     steps = paths.shape[1]
     moves = np.zeros((steps - 1, count, count))
@@ -82,9 +80,13 @@ def _laws(
         np.add.at(moves[time], (paths[:, time], paths[:, time + 1]), 1.0)
     uniform = np.full(count, 1.0 / count)
     habit = _leaning(moves.sum(axis=0), uniform, smoothing)
-    occurring = _leaning(np.bincount(paths.ravel(), minlength=count) * 1.0, uniform, smoothing)
-    first = np.bincount(paths[:, 0], minlength=count) * 1.0
+    occurring = _leaning(_counted(paths.ravel(), count), uniform, smoothing)
+    first = _counted(paths[:, 0], count)
     return _leaning(first, occurring, smoothing), _leaning(moves, habit, smoothing)
+
+
+def _counted(states: NDArray[np.intp], count: int) -> FloatArray:
+    return np.bincount(states, minlength=count).astype(np.float64)
 
 
 def _leaning(counts: FloatArray, habit: FloatArray, weight: float) -> FloatArray:

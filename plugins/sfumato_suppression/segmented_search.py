@@ -27,9 +27,7 @@ from sfumato_suppression.segment_values import judge, waiting_values
 from sfumato_suppression.simulatable_search import simulatable_tables
 from sfumato_suppression.step_choice import Rules, chosen_chances
 
-RULES = Rules(
-    np.array([1, 1, 2, 2, 3, 10]), np.array([True, False, True, False, True, True])
-)
+RULES = Rules(np.array([1, 1, 2, 2, 3, 10]), np.array([True, False, True, False, True, True]))
 """Coarse grids leave slack for later times; which is best differs from start to start."""
 
 ROUNDS = 2
@@ -61,7 +59,7 @@ def _best_tables(
     waiting = np.zeros((len(chains), *hidden.shape))
     for _ in range(ROUNDS):
         greedy = _greedy_tables(chains, starts, waiting, to_go)
-        best = _better(chains, starts, best, greedy.reshape(-1, *hidden.shape), to_go)
+        best = _better(chains, starts, best, list(greedy.reshape(-1, *hidden.shape)), to_go)
         waiting = waiting_values(chains, starts, best[0], to_go)
     return best
 

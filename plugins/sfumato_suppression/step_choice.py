@@ -95,9 +95,7 @@ class _Constraints:
     bound: FloatArray
 
     @classmethod
-    def of(
-        cls, laws: Sequence[WaitingLaws], time: int, allowed: NDArray[np.bool_]
-    ) -> _Constraints:
+    def of(cls, laws: Sequence[WaitingLaws], time: int, allowed: NDArray[np.bool_]) -> _Constraints:
         """Collect the constraints of all events, but those that no choice can break."""
         joints, bounds = [], []
         for law in laws:
@@ -143,4 +141,4 @@ class _Constraints:
         excess = self.joint - self.bound
         need = np.where(allowed[:, None], 0.0, excess).sum(axis=-1)
         share = np.divide(1.0, need, out=np.zeros_like(need), where=need > 0.0)
-        return np.einsum("gcm,gc->gm", np.maximum(-excess, 0.0), share) + 1e-300
+        return np.asarray(np.einsum("gcm,gc->gm", np.maximum(-excess, 0.0), share)) + 1e-300

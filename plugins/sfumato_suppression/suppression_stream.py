@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels import RelabelledSuppression, Suppression
+from sfumato.channels import RelabelledSuppression, Suppression, suppression_of
 from sfumato.channels.suppression import LastRelease
 from sfumato.errors import ParameterError
 from sfumato.labels import position_in, positions_of
@@ -36,9 +36,10 @@ class SuppressionStream:
         time: int = 0,
         last: LastRelease = None,
     ) -> None:
-        relabelled = isinstance(channel, RelabelledSuppression)
-        self._suppression = channel.suppression if relabelled else channel
-        self._shown = channel.shown if relabelled else channel.states
+        self._suppression = suppression_of(channel)
+        self._shown = (
+            channel.shown if isinstance(channel, RelabelledSuppression) else channel.states
+        )
         self._positions = positions_of(channel.states)
         self._key = key
         self._coins = _coins(key, channel.steps)

@@ -69,7 +69,9 @@ def test_a_real_home_is_defended_end_to_end():
     fitted, held_out = days[: len(days) // 2], days[len(days) // 2 :]
     states = sorted({state for day in days for state in day})
     chain = sf.priors.markov_chain.fit(fitted, homogeneous=False, states=states, smoothing=1.0)
-    sensitive = next(state for state in states if "bath" in state.lower() or "toilet" in state.lower())
+    sensitive = next(
+        state for state in states if "bath" in state.lower() or "toilet" in state.lower()
+    )
     secret = sf.secrets.contexts({sensitive})
     delta = 0.1
     naive = sf.mechanisms.suppress_sensitive().protect(chain, secret)

@@ -100,12 +100,15 @@ def test_greedy_tables_are_all_private(brute_force_gap):
         assert brute_force_gap(belief, channel, secret.question(belief)) <= 0.2 + 1e-12
 
 
-def gamma_utility(belief, sensitive, delta):
+def gamma_utility(belief, sensitive, delta):  # noqa: C901 - algorithm 4, literally
     """Expected releases of algorithm 4 by the recursion of section 5.1, in rational numbers."""
     steps, count = belief.steps, belief.state_count
-    exact = lambda array: [[Fraction(x).limit_denominator(10**6) for x in row] for row in array]  # noqa: E731
-    matrices = [exact(matrix) for matrix in belief.transitions]
-    initial = [Fraction(x).limit_denominator(10**6) for x in belief.initial]
+
+    def exact(law):
+        return [Fraction(x).limit_denominator(10**6) for x in law]
+
+    matrices = [[exact(row) for row in matrix] for matrix in belief.transitions]
+    initial = exact(belief.initial)
 
     def move(law, t):
         return [sum(law[k] * matrices[t][k][j] for k in range(count)) for j in range(count)]
