@@ -123,7 +123,8 @@ class MarkovChain(Prior):
         """Fit one chain to traces of one person (or of many, taken for one).
 
         Transitions are (n_ij + a) / (Σ_j n_ij + a M), with a the smoothing; the chain starts in
-        its stationary law. With ``homogeneous=False`` there is one matrix for each step.
+        its stationary law. With ``homogeneous=False`` there is one matrix for each step; a row that
+        was seen seldom leans on how its state moves at any time, which counts for a days.
 
         Parameters
         ----------
