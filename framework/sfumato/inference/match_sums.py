@@ -7,7 +7,6 @@ import math
 import attrs
 import numpy as np
 
-from sfumato.beliefs.markov import Markov
 from sfumato.inference.max_products import max_products
 from sfumato.inference.segments import Segments, arrivals
 from sfumato.inference.sightings import IntArray, Sightings, Watch
