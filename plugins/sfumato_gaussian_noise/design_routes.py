@@ -4,23 +4,66 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.matrices import Diagonal, Scaled, Sum
+from sfumato.errors import OutsideHypotheses
+from sfumato.matrices import Diagonal, Matrix, Scaled, Sum
+from sfumato.matrices.matrix import Array
 from sfumato.questions.displacements import Displacements
 from sfumato_gaussian_noise.blocks import Block, block_of
-from sfumato_gaussian_noise.class_losses import class_losses
+from sfumato_gaussian_noise.class_losses import ClassLosses, Violation, class_losses
 from sfumato_gaussian_noise.closed_forms import Solution, one_ball, one_value_apart
 from sfumato_gaussian_noise.design_task import Certified, Task
-from sfumato_gaussian_noise.dual_bound import DualBound, dual_bound
+from sfumato_gaussian_noise.dual_bound import DualBound, Witness, dual_bound
+from sfumato_gaussian_noise.long_trace import long_trace
 from sfumato_gaussian_noise.member_exchange import member_exchange
+
+LONG = 4_000
+"""Traces with more entries are never given a dense matrix."""
 
 
 def cheapest_route(task: Task) -> Certified:
     """Return a design within tolerance: by a formula if one can be certified, else by a program."""
-    for route in (_prior_shaped, _one_ball):
+    long = task.belief.entries > LONG
+    for route in (_prior_shaped, long_trace) if long else (_prior_shaped, _even, _one_ball):
         found = route(task)
         if found is not None and task.met(found):
             return found
+    if long:
+        raise OutsideHypotheses(
+            f"above {LONG} entries a design takes one prior on a regular grid and one secret time, "
+            f"or every point; got {task.belief.entries} entries and another question."
+        )
     return member_exchange(task)
+
+
+def _even(task: Task) -> Certified | None:
+    """Return the only noise of equal, independent variances where every entry is secret.
+
+    Its own worst displacement a, read by y = (C + σ²I)⁻¹a, proves that there is none other.
+    """
+    belief = task.belief
+    if task.independent is None or task.independent.size < belief.entries:
+        return None
+    variance = task.budget / belief.entries
+    noise = Diagonal.constant(variance, belief.entries)
+    losses = class_losses(task.prior, task.secret, noise)
+    witnesses = [_read(task, violation, variance) for violation in losses.above(0.0)[:1]]
+    bound = dual_bound(witnesses, task.independent) if witnesses else DualBound(0.0, 0.0)
+    return Certified(noise, losses, bound, "the only noise of its class")
+
+
+def _read(task: Task, worst: Violation, variance: float) -> Witness:
+    belief = worst.member.belief()
+    question = task.secret.question(belief)
+    block = block_of(belief, question.groups[worst.group], question.radii[worst.group])
+    if block is None or block.shifts.shape[1] != worst.displacement.size:
+        raise OutsideHypotheses(
+            "secret entries must be neither constants nor copies of each other for independent "
+            "noise on all of them; got some that are."
+        )
+    along = block.along(worst.displacement)
+    total = along.spread + variance * np.eye(belief.entries)
+    reading: Array = np.linalg.solve(total, along.shifts[:, 0])
+    return Witness(1.0, along, reading)
 
 
 def _one_ball(task: Task) -> Certified | None:
@@ -67,11 +110,25 @@ def _prior_shaped(task: Task) -> Certified | None:
     scale = task.budget / belief.covariance.trace()
     even = Diagonal.constant(task.floor * task.budget / belief.entries, belief.entries)
     noise = Sum((Scaled(belief.covariance, (1 - task.floor) * scale), even))
-    losses = class_losses(task.prior, task.secret, noise)
+    if belief.entries > LONG:
+        losses = _above_the_shape(task, noise)
+    else:
+        losses = class_losses(task.prior, task.secret, noise)
     # r² n / B as a line in the budget: its tangent at this one.
     best = question.radii[0] ** 2 * belief.entries / task.budget * (1 - 1e-13)
     bound = DualBound(gain=2 * best, price=best / task.budget)
     return Certified(noise, losses, bound, "closed form, noise shaped like the prior")
+
+
+def _above_the_shape(task: Task, noise: Matrix) -> ClassLosses:
+    """Bound the loss by monotonicity: if the floor covers all rounding, Γ ⪰ (1 − κ) c Σ."""
+    belief = task.belief
+    rounding = belief.rounding * task.budget + noise.error_bound()
+    if task.floor * task.budget / belief.entries < rounding:
+        return ClassLosses(np.inf, "single", ())
+    radius = task.secret.question(belief).radii[0]
+    worst = radius**2 * belief.entries / ((1 - task.floor) * task.budget) * (1 + 1e-12)
+    return ClassLosses(worst, "single", ())
 
 
 def _is_single(task: Task) -> bool:

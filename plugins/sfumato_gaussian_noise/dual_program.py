@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +9,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import SolverFailed
 from sfumato.matrices.matrix import Array
 from sfumato_gaussian_noise.blocks import Block
 from sfumato_gaussian_noise.closed_forms import Solution
 from sfumato_gaussian_noise.dual_bound import Witness
+from sfumato_gaussian_noise.solved import solve
 
 SOLVERS = ("CLARABEL", "SCS")
 
@@ -45,6 +44,7 @@ class _Parts:
         extra = None
         total = float(np.sum(factor**2))
         if independent is not None:
+            factor[independent] = 0.0  # but for rounding they are
             extra = np.zeros(size)
             extra[independent] = float(self.apart.dual_value) / independent.size
             total += float(np.sum(extra))
@@ -73,20 +73,9 @@ def best_noise(
     >>> bool(abs(best_noise([block], 4.0).factor ** 2 - 4.0) < 1e-6)
     True
     """
-    import cvxpy as cp
-
     basis = _basis(blocks, independent)
     parts, problem = _program(blocks, basis, budget, independent)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the status is read below, whatever is printed
-        try:
-            problem.solve(solver=solver, **_options(solver))
-        except cp.error.SolverError as error:
-            raise SolverFailed(f"{solver} must solve the noise program; it broke down.") from error
-    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) or parts.lmi.dual_value is None:
-        raise SolverFailed(
-            f"{solver} must solve the noise program; its status is {problem.status!r}."
-        )
+    solve(problem, solver, "the noise program", **_options(solver))
     factor, extra = parts.factor(blocks[0].shifts.shape[0], independent)
     return Solution(
         factor * np.sqrt(budget),
@@ -162,8 +151,7 @@ def _weights(blocks: Sequence[Block]) -> tuple[list[Any], list[Any], list[Any]]:
             share: Any = weight[0, 0]
         else:
             weight, share = cp.Variable((count, count), PSD=True), cp.Variable(nonneg=True)
-            for ball in block.balls:
-                constraints.append(sum(weight[i, i] for i in ball) == share)
+            constraints += [sum(weight[i, i] for i in ball) == share for ball in block.balls]
         weights.append(weight)
         shares.append(share)
     return weights, constraints, shares
@@ -187,10 +175,7 @@ def _block_diagonal(weights: Sequence[Any]) -> Any:
     for i, weight in enumerate(weights):
         k = weight.shape[0]
         rows.append(
-            [
-                weight if i == j else np.zeros((k, other.shape[0]))
-                for j, other in enumerate(weights)
-            ]
+            [weight if i == j else np.zeros((k, other.shape[0])) for j, other in enumerate(weights)]
         )
     return cp.bmat(rows)
 
@@ -205,8 +190,8 @@ def _root(spread: Array) -> Array:
 def _witnesses(blocks: Sequence[Block], parts: _Parts, budget: float) -> tuple[Witness, ...]:
     """Return the displacements that carry weight: the eigenvectors of every N_j.
 
-    Their readings are the columns of Y_j = T_j N_j⁻¹. Weights are in units of Σ_j max_k tr (N_j)_kk,
-    so that every point becomes feasible, whatever slack the solver left.
+    Their readings are the columns of Y_j = T_j N_j⁻¹. Weights are in units of
+    Σ_j max_k tr (N_j)_kk, so that every point becomes feasible, whatever slack the solver left.
     """
     columns, apart, own = parts.columns
     readings = parts.basis @ columns.value

@@ -12,6 +12,7 @@ from sfumato.protocols import PriorClass, Secret
 from sfumato_gaussian_noise.calibrated import Calibrated, Design
 from sfumato_gaussian_noise.design_routes import cheapest_route
 from sfumato_gaussian_noise.design_task import Certified, Task
+from sfumato_gaussian_noise.designed_for import designed_for
 
 
 @declare
@@ -23,10 +24,11 @@ class Optimal(Calibrated):
     and displacements exchanged until loss and lower bound meet. What is returned contains a floor
     of independent noise that is counted in the budget and really drawn, and is measured exactly.
 
-    The claims of the release are, in units of half the Rényi order: `worst_loss` of what is sampled;
+    Claims of the release, in units of half the Rényi order: `worst_loss` of what is sampled;
     `lower_bound` on the worst loss of any additive Gaussian noise of the same budget (with
     `independent_secret_noise`, of that class); their `relative_gap`; and `class_seen`, which says
-    "searched" where a larger loss may hide between the members looked at.
+    "searched" where a larger loss may hide between the members looked at. With `design_prior` they
+    are about that class.
 
     Guarantee: the gap is at most `tolerance`, besides the price 1/(1 − floor) of the floor;
     otherwise `SolverFailed` is raised. Of three or more balls of several coordinates each, both
@@ -60,7 +62,7 @@ class Optimal(Calibrated):
 
     def noise(self, prior: PriorClass, secret: Secret, mse: float) -> Design:
         """Design by the cheapest route that can be certified."""
-        chosen = prior if self.design_prior is None else self.design_prior
+        chosen = designed_for(prior, self.design_prior)
         belief = next(chosen.members()).belief()
         independent: NDArray[np.intp] | None = None
         if self.independent_secret_noise:
@@ -74,7 +76,9 @@ class Optimal(Calibrated):
             independent=independent,
         )
         found = cheapest_route(task)
-        return Design(found.noise, self._claims(task, found), found.losses.worst)
+        # A target must hold under the prior that is asked about, whatever the design was for.
+        loss = found.losses.worst if chosen is prior else None
+        return Design(found.noise, self._claims(task, found), loss)
 
     def _claims(self, task: Task, found: Certified) -> dict[str, Any]:
         claims = {

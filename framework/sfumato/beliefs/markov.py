@@ -107,6 +107,11 @@ class Markov(ByContent):
         return int(self.initial.size)
 
     @property
+    def trace_form(self) -> tuple[int, Labels]:
+        """What traces look like here: their steps and the labels of the states, in order."""
+        return self.steps, self.states
+
+    @property
     def transitions(self) -> FloatArray:
         """The matrices, (T − 1, M, M), read-only; a view of one matrix if the chain repeats it."""
         if self._matrices.ndim == 3:
