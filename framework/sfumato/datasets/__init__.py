@@ -2,6 +2,7 @@
 
 from sfumato.datasets.activity_log import ActivityLog
 from sfumato.datasets.bad_rows import BadRow, BadRows
+from sfumato.datasets.check_in_windows import check_ins_as_published
 from sfumato.datasets.check_ins import read_foursquare, read_gowalla
 from sfumato.datasets.geolife import read_geolife, read_geolife_table, read_plt
 from sfumato.datasets.geolife_preprocessing import geolife_as_published, sampling_period
@@ -18,6 +19,7 @@ __all__ = [
     "BadRows",
     "RealTrace",
     "StateSequence",
+    "check_ins_as_published",
     "geolife_as_published",
     "labels_of",
     "read_foursquare",

@@ -72,6 +72,7 @@ def format_of(path: str | Path) -> str:
             ("geolife-table", {"traj", "days_1899", "lat", "lon"}),
             ("states", {"time", "state"}),
             ("traces", {"time", "x"}),
+            ("traces", {"time", "lat", "lon"}),
         ):
             if needed <= columns:
                 return name

@@ -22,7 +22,7 @@ Numbered = Iterator[tuple[int, Sequence[str]]]
 def read_trace_table(
     path: str | Path,
     *,
-    values: Sequence[str] = ("x", "y"),
+    values: Sequence[str] | None = None,
     time: str = "time",
     user: str = "user",
     trace: str = "trace",
@@ -31,10 +31,12 @@ def read_trace_table(
     """Yield the traces of a table with a header, one for each user (and `trace`, if it has one).
 
     Times are seconds, or ISO dates; without a column `user` all rows belong to one.
+    The values are in the columns named, or in what there is of x, y, z, or else in lat and lon.
     """
 
     def row_reader(columns: Sequence[str]) -> Callable[[Sequence[str]], Any]:
-        at_time, *at_values = (_place(columns, name, path) for name in (time, *values))
+        wanted = _values(columns) if values is None else values
+        at_time, *at_values = (_place(columns, name, path) for name in (time, *wanted))
         at_user, at_trace = _optional(columns, user), _optional(columns, trace)
 
         def parse(cells: Sequence[str]) -> tuple[str, str, float, tuple[float, ...]]:
@@ -102,8 +104,20 @@ def _opened(path: str | Path) -> tuple[list[str], Numbered]:
     if header is None:
         raise BadRow(f"{Path(path).name}, line 1: a table must have a header; got an empty file.")
     columns = next(csv.reader([header[1]], delimiter=separator))
-    rows = ((number, next(csv.reader([line], delimiter=separator))) for number, line in lines)
-    return [column.strip() for column in columns], rows
+    return [column.strip() for column in columns], _numbered_cells(lines, separator)
+
+
+def _numbered_cells(lines: Iterator[tuple[int, str]], separator: str) -> Numbered:
+    """Yield the cells of every line, from one reader: a reader for each line is slow."""
+    number = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal number
+        for number, line in lines:  # noqa: B007 - read outside, after each row
+            yield line
+
+    for cells in csv.reader(texts(), delimiter=separator):
+        yield number, cells
 
 
 def _opened_parquet(path: str | Path) -> tuple[list[str], Numbered]:
@@ -123,6 +137,10 @@ def _opened_parquet(path: str | Path) -> tuple[list[str], Numbered]:
                 yield number, ["" if cell is None else str(cell) for cell in cells]
 
     return list(file.schema_arrow.names), rows()
+
+
+def _values(columns: Sequence[str]) -> Sequence[str]:
+    return [name for name in ("x", "y", "z") if name in columns] or ("lat", "lon")
 
 
 def _place(columns: Sequence[str], name: str, path: str | Path) -> int:

@@ -77,27 +77,28 @@ class SegmentKernels:
         possible
             Which states the chain can reach, (T, M).
         """
-        released = np.flatnonzero(((self.chances < 1.0) & possible).ravel())
+        bound = limits < 1.0
+        times, members, limits = events.times[bound], events.members[bound], limits[bound]
+        shown = (self.chances < 1.0) & possible
+        if (members & shown[times]).any():
+            return False
+        released = np.flatnonzero(shown.ravel())
         starts = np.concatenate([[0], 1 + released])
         ends = np.append(released, self.matrix.shape[1] - 1)
         segments = self.matrix[starts[:, None], ends]
-        into, out_of = self.matrix[starts], self.matrix[:, ends]
         count = self.chances.shape[1]
-        for time, members, limit in zip(events.times, events.members, limits, strict=True):
-            if limit >= 1.0:
-                continue
-            first, states = time * count, time * count + np.flatnonzero(members)
-            # Starts before `time`, ends after it; between them, what is released at `time`.
-            rows, columns = np.searchsorted(released, [first, first + count])
-            if np.isin(states, released[rows:columns]).any():
-                return False
-            before = into[: rows + 1, states] * self.chances.flat[states]
-            joint = _product(before, out_of[1 + states, columns:])
-            if (joint > limit * segments[: rows + 1, columns:]).any():
+        # Starts before each event, ends after it.
+        rows = 1 + np.searchsorted(released, times * count)
+        columns = np.searchsorted(released, (times + 1) * count)
+        numbers, states = np.nonzero(members)
+        places = times[numbers] * count + states
+        into = self.matrix[starts[:, None], places] * self.chances.flat[places]
+        out_of = self.matrix[1 + places[:, None], ends]
+        firsts = np.searchsorted(numbers, np.arange(len(times) + 1))
+        for event, limit in enumerate(limits):
+            part = slice(firsts[event], firsts[event + 1])
+            before, after = into[: rows[event], part], out_of[part, columns[event] :]
+            joint = before * after if len(after) == 1 else before @ after  # twice as fast
+            if (joint > limit * segments[: rows[event], columns[event] :]).any():
                 return False
         return True
-
-
-def _product(before: FloatArray, after: FloatArray) -> FloatArray:
-    """Return before @ after; for an event of one state a plain product is twice as fast."""
-    return before * after if len(after) == 1 else before @ after

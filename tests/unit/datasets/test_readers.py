@@ -208,6 +208,12 @@ def test_trace_tables_group_by_user_and_trace(tmp_path):
     assert bob.times.tolist() == [9.0]
     (alone,) = read_trace_table(write(tmp_path, "room.csv", "time,t\n0,1.5\n"), values=("t",))
     assert (alone.user, alone.values.tolist()) == ("room", [[1.5]])
+    (line,) = read_trace_table(write(tmp_path, "line.csv", "time,x\n0,1.5\n"))
+    assert line.values.tolist() == [[1.5]]
+    (place,) = read_trace_table(write(tmp_path, "place.csv", "time,lon,lat\n0,1,2\n"))
+    assert place.values.tolist() == [[2.0, 1.0]]
+    with pytest.raises(BadRow, match="the header must have a column 'lat'"):
+        list(read_trace_table(write(tmp_path, "none.csv", "time,t\n0,1\n")))
 
 
 def test_tables_report_what_is_missing(tmp_path):
@@ -245,6 +251,7 @@ def test_parquet_gives_what_csv_gives(tmp_path):
 def test_formats_are_told_from_paths(tmp_path):
     assert format_of(plt(tmp_path / "g", "1,2,0,9,100.0,d,t\n")) == "geolife"
     assert format_of(write(tmp_path, "a.csv", "time,x\n")) == "traces"
+    assert format_of(write(tmp_path, "p.csv", "time,lat,lon\n")) == "traces"
     assert format_of(write(tmp_path, "b.csv", "user,time,state\n")) == "states"
     assert format_of(write(tmp_path, "c.csv", "user,traj,lat,lon,days_1899\n")) == "geolife-table"
     assert format_of("OrdonezA_ADLs.txt") == "ordonez"
