@@ -54,7 +54,7 @@ def test_measures_of_a_quantity_stand_side_by_side_and_one_column_has_one_quanti
     for _, row in table.rows:
         for column, cell in row.items():
             assert cell.quantity == column.quantity
-    assert all(f"{q.worse} is worse" in printed(worlds, 160) for q in quantities)
+    assert all(f"{q.worse} is worse" in printed(worlds, 240) for q in quantities)
 
 
 def test_what_all_share_is_said_once(swept):
