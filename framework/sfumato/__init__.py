@@ -22,6 +22,7 @@ from sfumato.version import __version__
 
 if TYPE_CHECKING:
     from sfumato.comparison import Comparison, compare
+    from sfumato.composition import compose
     from sfumato.errors import (
         BrokenPluginWarning,
         DuplicateName,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "comparison": ("Comparison", "compare"),
+    "composition": ("compose",),
     "errors": (
         "BrokenPluginWarning",
         "DuplicateName",

@@ -1,4 +1,4 @@
-"""The whole extension surface: one hook for each noun, one for studies, one for strategies.
+"""The whole extension surface: one hook for each noun, and for studies, figures and strategies.
 
 A plugin is a module (or a single file) with functions marked ``@sf.hookimpl``.
 It enters by an entry point of the group ``sfumato``, by ``--plugin FILE`` on every command, or by
@@ -21,6 +21,8 @@ from sfumato.protocols.secret import DeclaredSecret
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
+    from sfumato.figures import Figure
 
 PROJECT = "sfumato"
 
@@ -193,5 +195,21 @@ def sfumato_strategies() -> Mapping[str, Callable[[Mapping[str, int]], SearchStr
     ... def sfumato_strategies():
     ...     from hypothesis import strategies as st
     ...     return {"credulous": lambda sizes: st.builds(sf.adversaries.credulous)}
+    """
+    raise NotImplementedError  # pluggy only reads the signature
+
+
+@hookspec
+def sfumato_figures() -> Mapping[str, Figure]:
+    """Return published figures that can be computed again, by name.
+
+    >>> import sfumato as sf
+    >>> from sfumato.figures import Curve, Drawing, Figure, Panel
+    >>> def compute(request):
+    ...     line = Curve("loss", [1.0, 2.0], [0.5, 0.25])
+    ...     return Drawing(panels=[Panel(title="a", x="noise", y="loss", curves=[line])])
+    >>> @sf.hookimpl
+    ... def sfumato_figures():
+    ...     return {"nobody1999_figure_1": Figure("Nobody (1999), Figure 1", compute)}
     """
     raise NotImplementedError  # pluggy only reads the signature

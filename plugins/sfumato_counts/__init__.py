@@ -1,9 +1,9 @@
-"""Mechanisms that release counts of who is where."""
+"""Mechanisms that release counts of who is where, and what everyone loses at worst."""
 
 from __future__ import annotations
 
 from sfumato.hookspecs import hookimpl
-from sfumato.protocols import DeclaredMechanism
+from sfumato.protocols import DeclaredMeasure, DeclaredMechanism
 
 
 @hookimpl
@@ -12,3 +12,11 @@ def sfumato_mechanisms() -> list[type[DeclaredMechanism]]:
     from sfumato_counts.sensor_counts import SensorCounts
 
     return [SensorCounts]
+
+
+@hookimpl
+def sfumato_measures() -> list[type[DeclaredMeasure]]:
+    """Register the measure."""
+    from sfumato_counts.differential_privacy import DifferentialPrivacy
+
+    return [DifferentialPrivacy]

@@ -1,16 +1,30 @@
-"""Counts from sensors that watch one place at each step."""
+"""Counts from sensors that watch one or more places at each step."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, Symbols
-from sfumato.parameters import LIST_OF, OPTIONAL, POSITIVE, Label, declare, parameter
-from sfumato.protocols import DeclaredMechanism, PriorClass, Release, Secret
+from sfumato.parameters import (
+    CHOICE,
+    LABEL_SET,
+    LIST_OF,
+    OPTIONAL,
+    POSITIVE,
+    SEED,
+    Label,
+    declare,
+    parameter,
+)
+from sfumato.protocols import DeclaredMechanism, PriorClass, Secret
 from sfumato.quantities import NOISE_VARIANCE
+from sfumato_counts.counting_release import CountingRelease
+
+Places = tuple[Hashable, ...]
 
 
 @declare
@@ -18,47 +32,80 @@ class SensorCounts(DeclaredMechanism):
     """At step t a sensor counts who is at place c_t; the target adds 1[X_t = c_t] to it.
 
     The adversary knows everyone else and subtracts them, so what is released about the target is
-    that indicator, plus N(0, noise²) where noise is added.
+    that indicator, plus N(0, noise²) where noise is added. With several sensors at a step, each
+    has its own count and its own noise.
 
-    Reference: Koga, Meehan and Chaudhuri (2024), section 3.
+    `sensors` lists the place watched at each step, or a list of places for some step; one place
+    alone is watched at every step; ``"drawn"`` draws one place for each step, uniformly with the
+    given seed, and everyone knows the draw.
 
-    >>> SensorCounts([0, 1, 0])
-    sf.mechanisms.sensor_counts(sensors=[0, 1, 0])
+    Reference: Koga, Meehan and Chaudhuri (2024), sections 2.1 and 3.1.
+
+    >>> SensorCounts([0, [1, 2], 0])
+    sf.mechanisms.sensor_counts(sensors=[0, [1, 2], 0])
     """
 
     name = "sensor_counts"
     asks = ((Markov, object),)
     yields = Emission
 
-    sensors: tuple[Hashable, ...] = parameter(
-        LIST_OF(Label("M"), size="T"), doc="the place watched at each step"
+    sensors: tuple[Hashable, ...] | Hashable = parameter(
+        CHOICE("drawn") | LIST_OF(Label("M") | LABEL_SET("M"), size="T") | Label("M"),
+        doc="the place or places watched at each step; one place for all steps; or 'drawn'",
     )
     noise: float | None = parameter(
         OPTIONAL(POSITIVE), default=None, doc="standard deviation of the noise; none by default"
     )
+    seed: int = parameter(SEED, default=0, doc="of the places that are drawn")
 
-    def design(self, prior: PriorClass, secret: Secret) -> Release:
+    def places(self, belief: Markov) -> tuple[Places, ...]:
+        """Return the places watched at each step.
+
+        >>> belief = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=3)
+        >>> SensorCounts(1).places(belief), SensorCounts([0, [0, 1], 1]).places(belief)
+        (((1,), (1,), (1,)), ((0,), (0, 1), (1,)))
+        """
+        if self.sensors == "drawn":
+            drawn = np.random.default_rng(self.seed).integers(belief.state_count, size=belief.steps)
+            return tuple((belief.states[place],) for place in drawn)
+        if not isinstance(self.sensors, tuple):
+            return ((self.sensors,),) * belief.steps
+        return tuple(here if isinstance(here, tuple) else (here,) for here in self.sensors)
+
+    def design(self, prior: PriorClass, secret: Secret) -> CountingRelease:
         """Place the sensors among the chain's states."""
         belief = next(prior.members()).belief()
-        if len(self.sensors) != belief.steps:
-            raise self.reject(
-                "sensors", f"one place for each of {belief.steps} steps", list(self.sensors)
-            )
-        unknown = [place for place in self.sensors if place not in belief.states]
-        if unknown:
-            raise self.reject("sensors", f"among {list(belief.states)}", unknown[0])
-        return Release(
+        watched = self._watched(belief)
+        return CountingRelease(
             mechanism=self,
             prior=prior,
             secret=secret,
-            channel=self._channel(belief),
-            utility_value=0.0 if self.noise is None else self.noise**2,
+            channel=self._channel(belief, watched),
+            utility_value=0.0 if self.noise is None else self.noise * self.noise,
             utility_quantity=NOISE_VARIANCE,
+            watched=watched,
         )
 
-    def _channel(self, belief: Markov) -> Emission:
-        seen = np.zeros((belief.steps, belief.state_count))
-        seen[np.arange(belief.steps), belief.encode(self.sensors)] = 1.0
+    def _watched(self, belief: Markov) -> NDArray[np.float64]:
+        """Return which state each sensor of each step watches, (T, M, K)."""
+        places = self.places(belief)
+        if len(places) != belief.steps:
+            raise self.reject("sensors", f"one place for each of {belief.steps} steps", places)
+        unknown = [place for here in places for place in here if place not in belief.states]
+        if unknown:
+            raise self.reject("sensors", f"among {list(belief.states)}", unknown[0])
+        most = max(map(len, places))
+        watched = np.zeros((belief.steps, belief.state_count, most))
+        for time, here in enumerate(places):
+            watched[time, belief.encode(here), np.arange(len(here))] = 1.0
+        return watched
+
+    def _channel(self, belief: Markov, watched: NDArray[np.float64]) -> Emission:
         if self.noise is not None:
-            return NoisyVectors(belief.states, seen[:, :, None], self.noise)
-        return Symbols(belief.states, (0, 1), np.stack([1.0 - seen, seen], axis=-1))
+            return NoisyVectors(belief.states, watched, self.noise)
+        most = watched.shape[2]
+        unseen = 1.0 - watched.sum(axis=2)
+        laws = np.concatenate([unseen[:, :, None], watched], axis=2)
+        one_sensor = (0, 1)
+        several = tuple(tuple(row) for row in np.eye(most + 1, most, -1, dtype=int).tolist())
+        return Symbols(belief.states, one_sensor if most == 1 else several, laws)

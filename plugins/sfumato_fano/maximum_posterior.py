@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.inference.viterbi import viterbi
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredAdversary
+from sfumato_fano.guesser import Guesser, IntArray
 
 
 @declare
-class MaximumPosterior(DeclaredAdversary):
+class MaximumPosterior(Guesser):
     """The trajectory of largest posterior probability, by the Viterbi recursion.
 
     Optimal for guesses without mistakes; with mistakes allowed others can do better.
 
-    Reference: Koga, Meehan and Chaudhuri (2024), section 5, the MAP attack.
+    Reference: Koga, Meehan and Chaudhuri (2024), section 3.2.2, the MAP estimator.
 
     >>> import sfumato as sf
     >>> from sfumato.channels import Symbols
@@ -29,11 +29,10 @@ class MaximumPosterior(DeclaredAdversary):
     """
 
     name = "map"
-    reads = ((Markov, Emission),)
 
-    def infer(
-        self, belief: Markov, channel: Emission, observed: Sequence[Any]
-    ) -> tuple[Hashable, ...]:
-        """Return the guessed labels."""
-        path, _ = viterbi(belief, channel.evidence(observed))
-        return belief.decode(path)
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Sequence[Any], mistakes: int | None
+    ) -> IntArray:
+        """Return the likeliest trajectory for each output."""
+        del mistakes
+        return viterbi(belief, channel.evidence_batch(observed))[0]

@@ -26,7 +26,7 @@ class Given(DeclaredMechanism):
     asks = ((Gaussian, Displacements),)
     yields = AdditiveGaussian
 
-    covariance: NDArray[np.float64] = parameter(COVARIANCE("n"), doc="the noise covariance Γ")
+    covariance: NDArray[np.float64] = parameter(COVARIANCE("entries"), doc="the noise covariance Γ")
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Use the covariance for traces of its size."""

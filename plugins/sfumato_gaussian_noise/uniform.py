@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from sfumato.beliefs import Gaussian
-from sfumato.channels import AdditiveGaussian
 from sfumato.matrices import Diagonal
-from sfumato.parameters import POSITIVE, declare, parameter
-from sfumato.protocols import DeclaredMechanism, PriorClass, Release, Secret
-from sfumato.questions import Displacements
-from sfumato_gaussian_noise.additive_release import additive_release
+from sfumato.parameters import declare
+from sfumato.protocols import PriorClass, Secret
+from sfumato_gaussian_noise.calibrated import Calibrated, Design
 
 
 @declare
-class Uniform(DeclaredMechanism):
+class Uniform(Calibrated):
     """Independent noise of variance `mse` on every entry, whatever is secret: Γ = mse · I.
 
     Reference: Meehan and Chaudhuri (2021), section 5, the independent/uniform baseline.
@@ -24,12 +19,8 @@ class Uniform(DeclaredMechanism):
     """
 
     name = "gaussian_uniform"
-    asks = ((Gaussian, Displacements),)
-    yields = AdditiveGaussian
 
-    mse: float = parameter(POSITIVE, doc="average noise variance per entry")
-
-    def design(self, prior: PriorClass, secret: Secret) -> Release:
-        """Spread the noise evenly."""
+    def noise(self, prior: PriorClass, secret: Secret, mse: float) -> Design:  # noqa: ARG002
+        """Spread the noise evenly; the secret does not matter."""
         entries = next(prior.members()).belief().entries
-        return additive_release(self, prior, secret, Diagonal(np.full(entries, self.mse)))
+        return Design(Diagonal.constant(mse, entries))

@@ -9,10 +9,12 @@ from sfumato.protocols import DeclaredSecret, Prior
 @hookimpl
 def sfumato_priors() -> list[type[Prior]]:
     """Register the priors."""
+    from sfumato_gaussian_process.kernel import Kernel
+    from sfumato_gaussian_process.matern import Matern
     from sfumato_gaussian_process.periodic import Periodic
     from sfumato_gaussian_process.rbf import RBF
 
-    return [Periodic, RBF]
+    return [Kernel, Matern, Periodic, RBF]
 
 
 @hookimpl

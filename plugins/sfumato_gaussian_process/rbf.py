@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.beliefs import Gaussian
 from sfumato.parameters import POSITIVE, TIMES, declare, parameter
-from sfumato.protocols import Prior
-from sfumato_gaussian_process.stationary_kernel import stationary_belief
+from sfumato_gaussian_process.coordinates import across_parameter, dimensions_parameter
+from sfumato_gaussian_process.stationary_prior import StationaryPrior
 
 
 @declare
-class RBF(Prior):
+class RBF(StationaryPrior):
     """Smooth traces: covariance σ² exp(−(s − t)² / (2 l²)).
 
     Strictly positive definite at distinct times, yet numerically singular: on 50 points its
@@ -27,24 +26,24 @@ class RBF(Prior):
     """
 
     name = "rbf"
-    yields = Gaussian
+    definite = True  # its spectral density is positive everywhere
 
     length_scale: float = parameter(POSITIVE, doc="distance in time over which entries look alike")
     times: int | NDArray[np.float64] = parameter(
         TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
     )
     variance: float = parameter(POSITIVE, default=1.0, doc="prior variance of each entry")
+    dimensions: int | None = dimensions_parameter()
+    across: NDArray[np.float64] | None = across_parameter()
 
-    def belief(self) -> Gaussian:
-        """Return the Gaussian belief."""
-        return stationary_belief(self, self.times, definite=True)
-
-    def covariance_at(self, lag: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return σ² exp(−lag² / (2 l²))."""
-        covariance: NDArray[np.float64] = self.variance * np.exp(
-            -0.5 * np.square(lag / self.length_scale)
-        )
-        return covariance
+    @staticmethod
+    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+        """Return exp(−lag² / (2 l²))."""
+        (length_scale,) = shape
+        # Beyond 100 length scales the exponential underflows anyway; the square must not overflow.
+        scaled = np.minimum(np.abs(lag) / length_scale, 100.0)
+        correlation: NDArray[np.float64] = np.exp(-0.5 * np.square(scaled))
+        return correlation
 
     def ball_at(self, lag: Any) -> Any:
         """Return the same for a ball."""

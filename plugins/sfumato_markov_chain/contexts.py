@@ -25,8 +25,17 @@ class Contexts(DeclaredSecret):
     """Being in a sensitive context at some time: one event for each context and time.
 
     With ``together=True`` the contexts count as one: "in some sensitive context at time t".
+    With ``window=True`` the times count as one: "in that context at some of these times".
 
-    Reference: Götz, Nath and Gehrke (2012), definition 1.
+    A window can be measured, but suppression is not designed for it: it spans several segments.
+    Nor does δ/w at each of its w times give δ for the window. What follows from
+    Pr[X_t = s | o] ≤ Pr[X_t = s] + δ/w is, by the union bound,
+
+        Pr[∃t: X_t = s | o] ≤ Σ_t Pr[X_t = s | o] ≤ Σ_t Pr[X_t = s] + δ,
+
+    and Σ_t Pr[X_t = s] exceeds the prior of the window, Pr[∃t: X_t = s], wherever s may last.
+
+    Reference: Götz, Nath and Gehrke (2012), definition 1 and the remarks after it.
 
     >>> Contexts({"hospital", "bar"})
     sf.secrets.contexts(states=['bar', 'hospital'])
@@ -40,6 +49,7 @@ class Contexts(DeclaredSecret):
         OPTIONAL(LIST_OF(INDEX("T"))), default=None, doc="positions that count; all by default"
     )
     together: bool = parameter(SWITCH, default=False, doc="whether the contexts are one event")
+    window: bool = parameter(SWITCH, default=False, doc="whether the times are one event")
 
     def question(self, belief: Markov) -> Events:
         """Return one event for each sensitive state and time."""
@@ -50,12 +60,12 @@ class Contexts(DeclaredSecret):
         if times[-1] >= belief.steps:
             raise self.reject("times", f"below the trace length {belief.steps}", times[-1])
         groups = [self.states] if self.together else [(state,) for state in self.states]
-        masks, names = [], []
-        for group in groups:
+        spans = [tuple(times)] if self.window else [(time,) for time in times]
+        masks = np.zeros((len(groups), len(spans), belief.steps, belief.state_count), dtype=bool)
+        names = []
+        for row, group in enumerate(groups):
             columns = [belief.index(state) for state in group]
-            for time in times:
-                mask = np.zeros((belief.steps, belief.state_count), dtype=bool)
-                mask[time, columns] = True
-                masks.append(mask)
-                names.append((group[0] if len(group) == 1 else group, time))
-        return Events(np.array(masks), tuple(names))
+            for column, span in enumerate(spans):
+                masks[row, column, np.array(span)[:, None], columns] = True
+                names.append(tuple(part[0] if len(part) == 1 else part for part in (group, span)))
+        return Events(masks.reshape(-1, *masks.shape[2:]), tuple(names))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.errors import OutsideHypotheses
+from sfumato.errors import OutsideHypotheses, ParameterError
+from sfumato.inference.spectral_gap import spectral_gap
 from sfumato.inference.stationary_law import stationary_law
 from sfumato.parameters import (
     CHOICE,
@@ -21,6 +24,7 @@ from sfumato.parameters import (
     parameter,
 )
 from sfumato.protocols import Prior
+from sfumato_markov_chain.fitting import FittedChains, Moves, smoothed, states_of
 
 
 @declare
@@ -28,6 +32,7 @@ class MarkovChain(Prior):
     """A chain: the law of the first state, and a transition matrix for each step.
 
     One matrix of shape (M, M) rules every step; a stack of shape (T-1, M, M) one step each.
+    ``markov_chain.fit``, ``fit_each`` and ``simulated`` make chains from data or by formula.
 
     >>> chain = MarkovChain(initial="stationary", transitions=[[0.5, 0.5], [1.0, 0.0]], steps=3)
     >>> chain.belief().initial.round(4)
@@ -73,4 +78,130 @@ class MarkovChain(Prior):
 
     def trace_signature(self) -> Hashable:
         """Return the number of steps and the labels."""
-        return (self.steps, self.states or self.sizes["M"])
+        return (self.steps, self.states or tuple(range(self.sizes["M"])))
+
+    def spectral_gap(self) -> float:
+        """Return 1 − |λ_2|: near 0 for someone who stays, near 1 for someone who jumps about.
+
+        >>> MarkovChain("stationary", [[0.9, 0.1], [0.1, 0.9]], 3).spectral_gap()
+        0.2
+        """
+        if self.transitions.ndim == 3:
+            raise OutsideHypotheses("the spectral gap is that of one matrix; got one each step.")
+        return round(float(spectral_gap(self.transitions)), 15)
+
+    @classmethod
+    def simulated(cls, states: int, tau: float, steps: int) -> MarkovChain:
+        """Return the chain on a line with transitions ∝ exp(−|i − j| / (τ M)), stationary.
+
+        The larger τ, the more independent the places of different steps.
+
+        Reference: Koga, Meehan and Chaudhuri (2024), section 4.1, simulated data.
+
+        >>> MarkovChain.simulated(states=3, tau=0.5, steps=2).transitions.round(3).tolist()
+        [[0.563, 0.289, 0.148], [0.253, 0.493, 0.253], [0.148, 0.289, 0.563]]
+        """
+        if isinstance(states, bool) or not isinstance(states, (int, np.integer)) or states < 1:
+            raise ParameterError(f"markov_chain.simulated must have states >= 1; got {states!r}.")
+        if isinstance(tau, bool) or not isinstance(tau, (int, float)) or not 0 < tau < math.inf:
+            raise ParameterError(f"markov_chain.simulated must have tau > 0; got {tau!r}.")
+        places = np.arange(states)
+        weights = np.exp(-np.abs(places[:, None] - places) / (tau * states))
+        transitions = weights / weights.sum(axis=1, keepdims=True)
+        return cls(initial="stationary", transitions=transitions, steps=steps)
+
+    @classmethod
+    def fit(
+        cls,
+        sequences: Sequence[Sequence[Any]],
+        *,
+        homogeneous: bool = True,
+        smoothing: float = 1.0,
+        states: Iterable[Any] | None = None,
+        steps: int | None = None,
+    ) -> MarkovChain:
+        """Fit one chain to traces of one person (or of many, taken for one).
+
+        Transitions are (n_ij + a) / (Σ_j n_ij + a M), with a the smoothing; the chain starts in
+        its stationary law. With ``homogeneous=False`` there is one matrix for each step.
+
+        Parameters
+        ----------
+        sequences
+            Traces of labels.
+        homogeneous
+            Whether one matrix rules every step; if not, traces must have one length.
+        smoothing
+            Added to the count of every move; 0 for bare frequencies.
+        states
+            All possible labels, also those never seen; those seen by default.
+        steps
+            Length of the traces that the chain is to describe; of the longest trace by default.
+
+        Examples
+        --------
+        >>> chain = MarkovChain.fit([["home", "work", "home", "home"]], smoothing=0.5)
+        >>> chain.states, chain.transitions.round(3).tolist()
+        (('home', 'work'), [[0.5, 0.5], [0.75, 0.25]])
+        """
+        traces = list(sequences)
+        _checked_smoothing(smoothing)
+        if not homogeneous:
+            from sfumato_markov_chain.day_streams import inhomogeneous_chain
+
+            labels = states_of(traces) if states is None else tuple(states)
+            fitted: MarkovChain = inhomogeneous_chain(traces, labels, smoothing)
+            return fitted
+        moves = Moves.of([traces], states)
+        return cls(
+            initial="stationary",
+            transitions=smoothed(moves.counts(0, 1)[0], smoothing),
+            steps=steps or max(len(trace) for trace in traces),
+            states=moves.states,
+        )
+
+    @classmethod
+    def fit_each(
+        cls,
+        people: Sequence[Sequence[Any]],
+        *,
+        smoothing: float = 1.0,
+        states: Iterable[Any] | None = None,
+        steps: int | None = None,
+    ) -> FittedChains:
+        """Fit one chain to each person's trace, all over the same states.
+
+        Parameters
+        ----------
+        people
+            One trace of labels for each person; an (N, L) array will do.
+        smoothing, states, steps
+            As for `fit`.
+
+        Returns
+        -------
+        FittedChains
+            A sequence of priors, each made when it is asked for.
+
+        Examples
+        --------
+        >>> chains = MarkovChain.fit_each([[0, 1, 0], [1, 1, 1]], steps=5)
+        >>> len(chains), chains[1].transitions.round(3).tolist()
+        (2, [[0.5, 0.5], [0.25, 0.75]])
+        """
+        _checked_smoothing(smoothing)
+        traces = list(people)
+        moves = Moves.of([[trace] for trace in traces], states)
+        longest = max(len(trace) for trace in traces)
+        return FittedChains(moves, smoothing, steps or longest, cls)
+
+
+def _checked_smoothing(smoothing: object) -> None:
+    if (
+        isinstance(smoothing, bool)
+        or not isinstance(smoothing, (int, float))
+        or not 0.0 <= smoothing < math.inf  # written so that NaN fails
+    ):
+        raise ParameterError(
+            f"markov_chain.fit must have smoothing >= 0 and finite; got {smoothing!r}."
+        )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import attrs
+
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, Suppression
+from sfumato.channels import Emission, RelabelledSuppression, Suppression
 from sfumato.inference.posterior_gaps import worst_posterior_gap
 from sfumato.inference.segment_check import worst_segment_gap
+from sfumato.inference.window_gaps import worst_window_gap
 from sfumato.parameters import declare
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 from sfumato.quantities import POSTERIOR_GAP
@@ -20,7 +23,8 @@ class PosteriorGap(DeclaredMeasure):
 
     Assumptions: the adversary knows the chain and the system.
     Guarantee: exact. For suppression in polynomial time, segment by segment; for any other finite
-    channel by listing its outputs, refused where they are too many.
+    channel, and for events over a window of times, by listing all outputs, refused where they are
+    too many.
     Reference: Götz, Nath and Gehrke (2012), definition 1.
 
     >>> import sfumato as sf
@@ -41,9 +45,16 @@ class PosteriorGap(DeclaredMeasure):
 
     def evaluate(self, belief: Markov, question: Events, channel: Emission) -> Reading:
         """Return the worst gap, with the output and the event that attain it."""
-        if isinstance(channel, Suppression):
+        if isinstance(channel, RelabelledSuppression):
+            reading = self.evaluate(belief, question, channel.suppression)
+            shown = channel.relabelled(reading.witness["output"])
+            return attrs.evolve(reading, witness={**reading.witness, "output": shown})
+        if question.has_windows:
+            gap, how = worst_window_gap(belief, channel, question.masks), "all outputs"
+        elif isinstance(channel, Suppression):
             gap, how = worst_segment_gap(belief, channel, question.masks), "segments"
         else:
             gap, how = worst_posterior_gap(belief, channel, question.masks), "all outputs"
         witness = {"output": gap.output, "event": question.names[gap.event]}
-        return Reading(value=gap.value, witness=witness, how=how)
+        # Some output raises an event's probability or leaves it: below zero is only rounding.
+        return Reading(value=max(gap.value, 0.0), witness=witness, how=how)

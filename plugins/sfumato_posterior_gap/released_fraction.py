@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Suppression
+from sfumato.channels import RelabelledSuppression, Suppression
 from sfumato.inference.expected_releases import expected_releases
 from sfumato.parameters import declare
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
@@ -25,15 +25,16 @@ class ReleasedFraction(DeclaredMeasure):
     """
 
     name = "released_fraction"
-    reads = ((Markov, object, Suppression),)
+    reads = ((Markov, object, Suppression), (Markov, object, RelabelledSuppression))
 
     @property
     def quantity(self) -> Quantity:
         """The released fraction."""
         return RELEASED_FRACTION
 
-    def evaluate(self, belief: Markov, question: Any, channel: Suppression) -> Reading:
+    def evaluate(self, belief: Markov, question: Any, channel: Any) -> Reading:
         """Return the expected number of releases over the number of steps."""
         del question
-        released = expected_releases(belief, channel)
+        decides = channel.suppression if isinstance(channel, RelabelledSuppression) else channel
+        released = expected_releases(belief, decides)
         return Reading(value=released / belief.steps, how="recursion over last releases")

@@ -10,10 +10,13 @@ from sfumato.protocols import DeclaredAdversary, DeclaredMeasure
 def sfumato_measures() -> list[type[DeclaredMeasure]]:
     """Register the measures."""
     from sfumato_renyi.mean_squared_error import MeanSquaredError
+    from sfumato_renyi.misspecification import Misspecification
+    from sfumato_renyi.odds_gap import OddsGap
     from sfumato_renyi.posterior_interval import PosteriorInterval
     from sfumato_renyi.renyi import Renyi
+    from sfumato_renyi.renyi_paper_bound import RenyiPaperBound
 
-    return [MeanSquaredError, PosteriorInterval, Renyi]
+    return [MeanSquaredError, Misspecification, OddsGap, PosteriorInterval, Renyi, RenyiPaperBound]
 
 
 @hookimpl

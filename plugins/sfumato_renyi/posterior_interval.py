@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
+from sfumato.errors import Undecidable
 from sfumato.inference.fisher_information import fisher_information, scalar_informations
 from sfumato.inference.information import EXACT
+from sfumato.inference.prior_precision import prior_precision
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import declare
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
+from sfumato_renyi.worst_square import is_scalar
 
 
 @declare
@@ -22,7 +29,8 @@ class PosteriorInterval(DeclaredMeasure):
 
     Formula: 2 √λ_min(V_SS), V the posterior covariance: 2σ for one entry, the narrowest direction
     for several; the mean over its groups for a question of many.
-    It is computed as V_SS = (Σ_SS⁻¹ + M)⁻¹ from the gain in precision M, whose error is certified.
+    It is computed as 2 / √λ_max(Σ_SS⁻¹ + M), M the gain in precision: both precisions have
+    certified relative errors, and a largest eigenvalue, unlike a smallest, keeps its digits.
 
     Assumptions: a Gaussian prior and additive Gaussian noise.
 
@@ -50,7 +58,7 @@ class PosteriorInterval(DeclaredMeasure):
     ) -> Reading:
         """Return the mean width over the question's groups."""
         groups = question.groups
-        if len(groups) > 1 and all(len(group) == len(group[0]) == 1 for group in groups):
+        if all(is_scalar(group) for group in groups):
             return _scalar_intervals(belief, groups, channel)
         found = [_interval(belief, group, channel) for group in groups]
         error = max(error for _, error in found)
@@ -58,35 +66,59 @@ class PosteriorInterval(DeclaredMeasure):
 
 
 def _reading(width: float, error: float, how: str) -> Reading:
+    """Return a width whose precision is known to within `error`, or a lower bound of it."""
     if error <= EXACT:
         return Reading(value=width, relative_error=error, how=how)
-    return Reading(value=width, bound="lower", how=how)
+    return Reading(value=width * (1 - 1e-12), bound="lower", how=how)
 
 
 def _scalar_intervals(
     belief: Gaussian, groups: tuple[Group, ...], channel: AdditiveGaussian
 ) -> Reading:
-    """Return the mean of 2σ over one-entry groups, from one factorisation."""
+    """Return the mean of 2σ over one-entry groups."""
     entries = np.array([group[0][0] for group in groups])
-    informations, error = scalar_informations(belief, channel)
+    gains, error = _gains(belief, entries, channel)
     variances = belief.covariance.diagonal()[entries]
-    gains = informations[entries]
-    # V = Σ / (1 + Σ M): zero where the entry is certain or revealed.
-    widths = 2.0 * np.sqrt(variances / (1.0 + variances * gains))
-    return _reading(float(widths.mean()), error, "one factorisation for all entries")
+    # V = Σ / (1 + Σ M): zero where the entry is certain or revealed. Products may overflow to an
+    # infinite precision, which is a width of zero.
+    with np.errstate(over="ignore"):
+        precisions = 1.0 + np.where(variances > 0, variances * gains, 0.0)
+        widths = 2.0 * np.sqrt(variances / precisions)
+    return _reading(float(widths.mean()), error, "precision of each entry")
+
+
+def _gains(
+    belief: Gaussian, entries: NDArray[np.intp], channel: AdditiveGaussian
+) -> tuple[NDArray[np.float64], float]:
+    """Return the gain in precision of each entry, and the largest relative error."""
+    if entries.size > 1:
+        informations, error = scalar_informations(belief, channel)
+        return informations[entries], error
+    information = fisher_information(belief, channel, entries.tolist())
+    return information.matrix[0], information.relative_error
 
 
 def _interval(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> tuple[float, float]:
-    """Return 2 √λ_min(V_SS) for one group, and the relative error of the precision."""
+    """Return 2 √λ_min(V_SS) for one group, and the relative error of its precision.
+
+    Where that error is not negligible, the width returned is a lower end.
+    """
     entries = [entry for ball in group for entry in ball]
     information = fisher_information(belief, channel, entries)
-    prior = belief.covariance.block(entries, entries)
     if information.infinite or information.support.shape[1] < len(entries):
         return 0.0, 0.0  # some direction is certain
-    # V = R (I + R M R)⁻¹ R with R = Σ_SS^{1/2}: no inverse of the prior.
-    values, vectors = np.linalg.eigh(prior)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    inner = np.eye(len(entries)) + root @ information.matrix @ root
-    posterior = root @ np.linalg.solve(inner, root)
-    smallest = float(np.linalg.eigvalsh((posterior + posterior.T) / 2)[0])
-    return 2.0 * float(np.sqrt(max(smallest, 0.0))), information.relative_error
+    precision, error = prior_precision(belief, entries)
+    if error >= 0.5:
+        raise Undecidable(
+            "float64 cannot tell the prior of these entries from a singular one: choose entries "
+            "further apart, or install sfumato[certify], which may decide it."
+        )
+    error = max(error, information.relative_error)
+    own, gained = (float(np.linalg.norm(matrix, 2)) for matrix in (precision, information.matrix))
+    total = float(np.linalg.eigvalsh(precision + information.matrix)[-1])
+    # λ_max errs by at most the error of either norm, and each norm is at most λ_max itself.
+    absolute = error * (own + gained * len(entries)) + 8 * len(entries) * ROUNDOFF * total
+    relative = absolute / total
+    if relative <= EXACT:
+        return 2.0 / math.sqrt(total), relative
+    return 2.0 / math.sqrt(total * (1 + relative)), relative

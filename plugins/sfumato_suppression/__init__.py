@@ -10,5 +10,11 @@ from sfumato.protocols import DeclaredMechanism
 def sfumato_mechanisms() -> list[type[DeclaredMechanism]]:
     """Register the mechanisms."""
     from sfumato_suppression.given import Given
+    from sfumato_suppression.hybrid import Hybrid
+    from sfumato_suppression.probabilistic import Probabilistic
+    from sfumato_suppression.segmented import Segmented
+    from sfumato_suppression.sensitive import Sensitive
+    from sfumato_suppression.set_labels import SetLabels
+    from sfumato_suppression.simulatable import Simulatable
 
-    return [Given]
+    return [Sensitive, Given, Probabilistic, Simulatable, Hybrid, Segmented, SetLabels]

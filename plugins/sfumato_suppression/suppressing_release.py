@@ -1,26 +1,71 @@
-"""From a suppression channel to a release."""
+"""A release that withholds states, one at a time if need be."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from sfumato.channels import Suppression
+import attrs
+import numpy as np
+
+from sfumato.channels import RelabelledSuppression, Suppression
+from sfumato.errors import ParameterError
 from sfumato.inference.expected_releases import expected_releases
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES
+from sfumato_suppression.suppression_stream import SuppressionStream
+
+
+@attrs.frozen(kw_only=True)
+class SuppressingRelease(Release):
+    """A release whose channel suppresses states; it can answer while the trace happens.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain(
+    ...     initial=[0.5, 0.5], transitions=[[0.5, 0.5], [0.5, 0.5]], steps=2, states=["s", "x"]
+    ... )
+    >>> release = sf.mechanisms.suppress_sensitive().protect(chain, sf.secrets.contexts({"s"}))
+    >>> stream = release.stream()
+    >>> stream.send("s"), stream.send("x")
+    (sf.SUPPRESSED, 'x')
+    """
+
+    def stream(
+        self,
+        rng: np.random.Generator | None = None,
+        state: str | Mapping[str, Any] | None = None,
+    ) -> SuppressionStream:
+        """Begin a stream, or resume one from its `state`.
+
+        Without a generator the decisions come from the secure source.
+        """
+        if state is not None:
+            return SuppressionStream.resumed(self.channel, state)
+        return SuppressionStream.begun(self.channel, rng)
+
+    def apply(
+        self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
+    ) -> tuple[Any, ...]:
+        """Release a whole trace: what the stream answers, state by state."""
+        if len(trace) != self.channel.steps:
+            raise ParameterError(
+                f"trace must have {self.channel.steps} states; got {len(trace)}."
+            )
+        stream = self.stream(rng)
+        return tuple([stream.send(state) for state in trace])
 
 
 def suppressing_release(
     mechanism: Mechanism,
     prior: PriorClass,
     secret: Secret,
-    channel: Suppression,
+    channel: Suppression | RelabelledSuppression,
     claims: Mapping[str, Any] | None = None,
-) -> Release:
+) -> SuppressingRelease:
     """Return the release; over a class its utility is that of the least favourable member."""
-    worst = prior.supremum(lambda member: -expected_releases(member.belief(), channel))
-    return Release(
+    decides = channel.suppression if isinstance(channel, RelabelledSuppression) else channel
+    worst = prior.supremum(lambda member: -expected_releases(member.belief(), decides))
+    return SuppressingRelease(
         mechanism=mechanism,
         prior=prior,
         secret=secret,

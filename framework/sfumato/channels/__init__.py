@@ -6,7 +6,16 @@ from sfumato.channels.additive_gaussian import AdditiveGaussian
 from sfumato.channels.channel import Channel
 from sfumato.channels.emission import Emission
 from sfumato.channels.noisy_vectors import NoisyVectors
+from sfumato.channels.relabelled_suppression import RelabelledSuppression
 from sfumato.channels.suppression import Suppression
 from sfumato.channels.symbols import Symbols
 
-__all__ = ["AdditiveGaussian", "Channel", "Emission", "NoisyVectors", "Suppression", "Symbols"]
+__all__ = [
+    "AdditiveGaussian",
+    "Channel",
+    "Emission",
+    "NoisyVectors",
+    "RelabelledSuppression",
+    "Suppression",
+    "Symbols",
+]

@@ -25,6 +25,7 @@ from sfumato.plugin_registry import NOUNS, Registry, default_registry
 def command(compatible: str | None) -> None:
     """List every registered prior, secret, mechanism, adversary and measure."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     registry = default_registry()
@@ -39,7 +40,7 @@ def command(compatible: str | None) -> None:
         for name in registry.names(kind):
             entry = registry.entry(kind, name)
             summary = (inspect.getdoc(entry.value) or "").split("\n\n")[0].replace("\n", " ")
-            table.add_row(kind, f"[bold]{name}[/bold]", summary, entry.origin.split("'")[1])
+            table.add_row(kind, f"[bold]{name}[/bold]", escape(summary), entry.origin.split("'")[1])
     console.print(table)
 
 

@@ -17,7 +17,7 @@ TINY = 1e-303
 
 
 @attrs.frozen(eq=False)
-class _Regression:
+class Regression:
     """Z given X_S = x has mean Ã x and covariance C + Γ; with bounds of their rounding."""
 
     weights: Array  # Ã, (n, k)
@@ -41,7 +41,7 @@ def fisher_form(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> tuple
     scales = np.concatenate([belief.covariance.diagonal(), noise.diagonal()])
     if np.any((scales != 0) & (scales < TINY)):
         return unknown
-    regression = _regression(belief, secret)
+    regression = regress(belief, secret)
     if regression is None:
         return unknown
     total = noise.dense()
@@ -61,7 +61,7 @@ def fisher_form(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> tuple
     return (matrix, relative) if sound else unknown
 
 
-def _regression(belief: Gaussian, secret: SecretEntries) -> _Regression | None:
+def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
     """Return Ã and C; None where float64 cannot tell Σ_SS from a singular matrix.
 
     Entries obey |E_ij| ≤ ε σ_i σ_j, with ε the belief's rounding and that of the elimination. Let
@@ -71,7 +71,7 @@ def _regression(belief: Gaussian, secret: SecretEntries) -> _Regression | None:
     """
     weights = secret.copies.copy()
     if secret.others.size == 0:
-        return _Regression(weights, None, np.zeros_like(weights), 0.0)
+        return Regression(weights, None, np.zeros_like(weights), 0.0)
     chosen, others, k = secret.representatives, secret.others, secret.representatives.size
     deviations = np.sqrt(belief.covariance.diagonal())
     own, rest = deviations[chosen], deviations[others]
@@ -90,11 +90,11 @@ def _regression(belief: Gaussian, secret: SecretEntries) -> _Regression | None:
     conditional = np.zeros((belief.entries, belief.entries))
     left = belief.covariance.block(others, others) - scaled @ cross
     conditional[np.ix_(others, others)] = (left + left.T) / 2
-    return _Regression(weights, conditional, slack, 1.01 * rounding * float(np.sum(reach**2)))
+    return Regression(weights, conditional, slack, 1.01 * rounding * float(np.sum(reach**2)))
 
 
 def _solve(
-    regression: _Regression, total: Array, error: float, floor: float
+    regression: Regression, total: Array, error: float, floor: float
 ) -> tuple[Array, float]:
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 

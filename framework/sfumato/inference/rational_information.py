@@ -41,7 +41,7 @@ def rational_information(
         conditional = [[Fraction()] * len(every) for _ in every]
     else:
         covariance = belief.covariance.rational(every)
-        basis = _independent(covariance, secret.representatives.tolist())
+        basis = independent_entries(covariance, secret.representatives.tolist())
         regression, conditional = _regress(covariance, basis)
     noisy = noise.rational(every, sampled=True)
     total = [
@@ -97,7 +97,7 @@ def is_singular(matrix: Rows) -> bool:
     >>> is_singular([[Fraction(1), Fraction(2)], [Fraction(2), Fraction(4)]])
     True
     """
-    return len(_independent(matrix, list(range(len(matrix))))) < len(matrix)
+    return len(independent_entries(matrix, list(range(len(matrix))))) < len(matrix)
 
 
 def _is_positive(pivot: Fraction, rest: list[Fraction]) -> bool:
@@ -109,8 +109,13 @@ def _is_positive(pivot: Fraction, rest: list[Fraction]) -> bool:
     return pivot > 0
 
 
-def _independent(covariance: Rows, chosen: list[int]) -> list[int]:
-    """Return the entries of `chosen` that no earlier ones determine."""
+def independent_entries(covariance: Rows, chosen: list[int]) -> list[int]:
+    """Return the entries of `chosen` that no earlier ones determine.
+
+    >>> one = Fraction(1)
+    >>> independent_entries([[one, one], [one, one]], [0, 1])
+    [0]
+    """
     block = [[covariance[i][j] for j in chosen] for i in chosen]
     kept = []
     for p, entry in enumerate(chosen):

@@ -9,18 +9,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sfumato.laws.pytest_door import conformance
     from sfumato.laws.strategies import instances, scenarios
     from sfumato.laws.trial import check
+    from sfumato.laws.verification import verify
     from sfumato.laws.violation import Violation
 
 _HOMES = {
     "Violation": "violation",
     "check": "trial",
+    "conformance": "pytest_door",
     "instances": "strategies",
     "scenarios": "strategies",
+    "verify": "verification",
 }
 
-__all__ = ["Violation", "check", "instances", "scenarios"]
+__all__ = ["Violation", "check", "conformance", "instances", "scenarios", "verify"]
 
 
 def __getattr__(name: str) -> Any:

@@ -35,6 +35,21 @@ def takes(kind: str, *names: str) -> Callable[[Classes], bool]:
     return applies
 
 
+def believes(kind: type) -> Callable[[Classes], bool]:
+    """Return whether the prior's belief is of that type."""
+    return lambda classes: issubclass(classes["prior"].yields, kind)
+
+
+def releases(kind: type) -> Callable[[Classes], bool]:
+    """Return whether the mechanism's channel can be of that type."""
+
+    def applies(classes: Classes) -> bool:
+        channel = classes["mechanism"].yields
+        return issubclass(channel, kind) or issubclass(kind, channel)
+
+    return applies
+
+
 def promises(kind: str, *words: str) -> Callable[[Classes], bool]:
     """Return whether the class of that noun lists one of the words in its `promises`."""
 

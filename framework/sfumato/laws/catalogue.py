@@ -8,8 +8,8 @@ import pkgutil
 from collections.abc import Iterator
 from types import ModuleType
 
+from sfumato.laws import audits, statements
 from sfumato.laws import mutants as mutant_package
-from sfumato.laws import statements
 from sfumato.laws.law import Law
 from sfumato.laws.mutant import Mutant
 from sfumato.plugin_registry import did_you_mean
@@ -33,6 +33,17 @@ def all_laws() -> tuple[Law, ...]:
 
 
 @functools.cache
+def audit_laws() -> tuple[Law, ...]:
+    """Return the laws that trust no formula; they take many draws and run when asked for.
+
+    >>> [law.name for law in audit_laws()]
+    ['audit.claim']
+    """
+    found = {item.name: item for item in _objects(audits) if isinstance(item, Law)}
+    return tuple(found[name] for name in sorted(found))
+
+
+@functools.cache
 def all_mutants() -> tuple[Mutant, ...]:
     """Return every mutant, by law and name."""
     found = {item.name: item for item in _objects(mutant_package) if isinstance(item, Mutant)}
@@ -41,8 +52,9 @@ def all_mutants() -> tuple[Mutant, ...]:
 
 def law_named(name: str) -> Law:
     """Return one law, or say which was meant."""
-    for known in all_laws():
+    every = (*all_laws(), *audit_laws())
+    for known in every:
         if known.name == name:
             return known
-    names = [known.name for known in all_laws()]
+    names = [known.name for known in every]
     raise LookupError(f"there is no law named '{name}'; {did_you_mean(name, names)}")

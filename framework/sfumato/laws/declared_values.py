@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Draw = Callable[["SearchStrategy[Any]"], Any]
 
 # Small enough for brute force to be the oracle of every exact value.
-SIZE_RANGES = {"n": (1, 6), "T": (1, 4), "M": (1, 4)}
+SIZE_RANGES = {"n": (1, 6), "d": (1, 2), "T": (1, 4), "M": (1, 4)}
 OTHER_SIZES = (1, 4)
 
 

@@ -56,7 +56,7 @@ def _fits(chosen: Classes, newest: str) -> bool:
         return not compatibility.why_no_question(secret, prior)
     if newest == "mechanism" and prior is not None and secret is not None:
         return not compatibility.why_no_release(mechanism, prior, secret)
-    if newest == "measure" and None not in (prior, secret, mechanism):
+    if newest == "measure" and None not in (prior, secret) and mechanism is not None:
         channel, giver = mechanism.yields, mechanism.name
         return not compatibility.why_no_loss(measure, prior, secret, channel, giver)
     if newest == "adversary" and None not in (prior, mechanism):

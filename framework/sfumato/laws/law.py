@@ -10,7 +10,16 @@ import attrs
 
 from sfumato.domains.domain import Domain
 
-NOUNS = ("prior", "prior_class", "secret", "mechanism", "measure", "measures", "adversary", "plugin")
+NOUNS = (
+    "prior",
+    "prior_class",
+    "secret",
+    "mechanism",
+    "measure",
+    "measures",
+    "adversary",
+    "plugin",
+)
 Applies = Callable[[Mapping[str, Any]], bool]
 
 
@@ -36,7 +45,7 @@ class Law:
     applies
         Whether the law speaks about the given classes, by what they declare.
     cost
-        How many times fewer examples than usual it gets.
+        How many times fewer examples than usual it gets; below one, more.
     """
 
     name: str
@@ -44,7 +53,7 @@ class Law:
     over: tuple[str, ...]
     extras: Mapping[str, Domain] = attrs.field(factory=dict)
     applies: Applies = _everywhere
-    cost: int = 1
+    cost: float = 1.0
 
     @property
     def nouns(self) -> tuple[str, ...]:
@@ -67,7 +76,7 @@ def law(
     *,
     over: tuple[str, ...],
     applies: Applies = _everywhere,
-    cost: int = 1,
+    cost: float = 1.0,
     **extras: Domain,
 ) -> Callable[[Callable[..., None]], Law]:
     """Make a function a law; see `Law` for the arguments.

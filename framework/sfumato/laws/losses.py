@@ -12,8 +12,8 @@ from sfumato.protocols import Reading, Release
 ROUNDING = 1e-7
 """Relative room for rounding between computations on different inputs."""
 
-NEGLIGIBLE = 1e-9
-"""Losses below this count as zero when their ratio is taken."""
+NEGLIGIBLE = 1e-12
+"""A difference of losses that rounding of probabilities explains, and that nobody would miss."""
 
 
 def designed(mechanism: Any, prior: Any, secret: Any) -> Release:
@@ -74,7 +74,7 @@ def above(low: float, high: float, room: float) -> bool:
     """
     if math.isinf(low) or math.isinf(high):
         return low > high
-    return low - high > room * max(abs(low), abs(high)) + room * NEGLIGIBLE
+    return low - high > room * max(abs(low), abs(high)) + NEGLIGIBLE
 
 
 def shown(reading: Reading) -> str:

@@ -9,11 +9,22 @@ from sfumato.plugin_registry import did_you_mean
 
 @attrs.frozen
 class Profile:
-    """How many examples a law gets in each case, and how many draws a statistical law takes."""
+    """How hard to look.
+
+    Attributes
+    ----------
+    examples
+        How many examples a law of ordinary cost gets in each case.
+    draws
+        How many draws a statistical law takes at first.
+    shrink
+        Whether a counterexample is made as small as possible before it is reported.
+    """
 
     name: str
     examples: int
     draws: int
+    shrink: bool = True
 
 
 PROFILES = {

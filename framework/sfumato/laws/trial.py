@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import time
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import attrs
 
-from sfumato.errors import REFUSALS, SolverFailed
+from sfumato.errors import REFUSALS, ImpossibleObservation, SolverFailed
 from sfumato.laws.case import Case
+from sfumato.laws.counterexamples import Counterexamples
 from sfumato.laws.profiles import Profile
 from sfumato.laws.script import script_of
 from sfumato.laws.verdict import Verdict
 from sfumato.laws.violation import NotHere
 from sfumato.plugin_registry import Registry, default_registry, use_registry
 
-NOTHING_TO_SAY = (*REFUSALS, SolverFailed, NotHere)
-"""What lets a law pass over an example: a refusal, or a solver that says it failed."""
-
+NOTHING_TO_SAY = (*REFUSALS, SolverFailed, ImpossibleObservation, NotHere)
+"""What lets a law pass over an example: a refusal, a solver that says it failed, or data among
+the drawn parameters that cannot have been observed."""
 
 HOPELESS = 40
 """After so many refusals and no example, the case is refused."""
+
+
+PATIENCE = 20.0
+"""Seconds that a counterexample may take to be made small."""
 
 
 @attrs.define
@@ -33,6 +40,24 @@ class _Record:
     tried: int = 0
     reasons: Counter[str] = attrs.field(factory=Counter)
     broken: tuple[dict[str, Any], BaseException] | None = None
+    failures: dict[str, BaseException] = attrs.field(factory=dict)
+    first_failure: float = math.inf
+
+    def fails(self, arguments: dict[str, Any], error: BaseException) -> None:
+        """Note a failure."""
+        self.first_failure = min(self.first_failure, time.monotonic())
+        self.broken = (arguments, error)
+        self.failures[repr(arguments)] = error
+
+    def settled(self, arguments: dict[str, Any]) -> bool:
+        """Whether shrinking has taken long enough; a failure known by then is raised again."""
+        if time.monotonic() - self.first_failure < PATIENCE:
+            return False
+        known = self.failures.get(repr(arguments))
+        if known is not None:
+            self.broken = (arguments, known)
+            raise known
+        return True
 
     @property
     def hopeless(self) -> bool:
@@ -40,7 +65,7 @@ class _Record:
         return not self.tried and self.reasons.total() >= HOPELESS
 
 
-class _Enough(Exception):  # noqa: N818 - ends a run, no error
+class _Enough(Exception):
     """Every example is refused: stop drawing."""
 
 
@@ -55,21 +80,30 @@ def using(registry: Registry) -> Iterator[None]:
         use_registry(before)
 
 
-def try_case(case: Case, registry: Registry, profile: Profile) -> Verdict:
-    """Try the law on drawn examples of the case and return what came of it."""
+def try_case(
+    case: Case, registry: Registry, profile: Profile, kept: Counterexamples | None = None
+) -> Verdict:
+    """Try the law on the counterexamples kept from before, then on drawn examples.
+
+    A counterexample that is found is kept.
+    """
     began = time.perf_counter()
     record = _Record()
     with using(registry):
         try:
-            _run(case, registry, profile, record)
+            _replay(case, registry, record, kept)
+            if record.broken is None:
+                _run(case, registry, profile, record)
         except Exception as error:  # noqa: BLE001 - a class that cannot even be drawn is at fault
             message = f"nothing can be drawn: {type(error).__name__}: {error}"
             return Verdict(case, "violated", record.tried, message)
     seconds = time.perf_counter() - began
     if record.broken is not None:
-        arguments, error = record.broken
+        arguments, failure = record.broken
+        if kept is not None:
+            kept.keep(case.law, arguments)
         text = script_of(case.law, arguments, registry)
-        message = f"{type(error).__name__}: {error}"
+        message = f"{type(failure).__name__}: {failure}"
         return Verdict(case, "violated", record.tried, message, arguments, text, seconds)
     if not record.tried:
         reason = next(iter(record.reasons.most_common(1)), ("nothing fits", 0))[0]
@@ -77,22 +111,35 @@ def try_case(case: Case, registry: Registry, profile: Profile) -> Verdict:
     return Verdict(case, "holds", record.tried, seconds=seconds)
 
 
+def _replay(case: Case, registry: Registry, record: _Record, kept: Counterexamples | None) -> None:
+    for arguments in kept.of(case, registry) if kept is not None else ():
+        try:
+            case.law.check(**arguments)
+        except NOTHING_TO_SAY as refusal:
+            record.reasons[str(refusal)] += 1
+        except Exception as error:  # noqa: BLE001 - any failure is a counterexample
+            record.broken = (arguments, error)
+            return
+
+
 def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> None:
     from hypothesis import HealthCheck, Phase, given, reject, settings
-    from hypothesis.errors import Unsatisfiable
+    from hypothesis.errors import HypothesisDeprecationWarning, Unsatisfiable
 
     @settings(
-        max_examples=max(2, profile.examples // case.law.cost),
+        max_examples=max(2, round(profile.examples / case.law.cost)),
         derandomize=True,  # the same examples on every machine
-        database=None,
+        database=None,  # counterexamples are kept as specifications instead
         deadline=None,
-        phases=(Phase.generate, Phase.shrink),
+        phases=(Phase.generate, Phase.shrink) if profile.shrink else (Phase.generate,),
         suppress_health_check=list(HealthCheck),
         print_blob=False,
         report_multiple_bugs=False,
     )
     @given(case.strategy(registry, profile))
     def example(arguments: dict[str, Any]) -> None:
+        if record.settled(arguments):
+            return
         try:
             case.law.check(**arguments)
         except NOTHING_TO_SAY as refusal:
@@ -101,32 +148,28 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
                 raise _Enough from None
             reject()
         except Exception as error:
-            record.broken = (arguments, error)
+            record.fails(arguments, error)
             raise
         record.tried += 1
 
-    try:
-        example()
-    except (Unsatisfiable, _Enough):
-        return
-    except Exception:
-        if record.broken is None:  # not the law's doing
-            raise
+    with warnings.catch_warnings():
+        # Constructors may import libraries that touch the random module; draws do not use it.
+        warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+        try:
+            example()
+        except (Unsatisfiable, _Enough):
+            return
+        except Exception:
+            if record.broken is None:  # not the law's doing
+                raise
 
 
 def check(law_name: str, **arguments: Any) -> None:
-    """Try a law on given arguments, as a counterexample's script does."""
+    """Try a law on given arguments, as a counterexample's script does.
+
+    >>> import sfumato as sf
+    >>> check("belief.possible", prior=sf.priors.rbf(length_scale=2.0, times=4))
+    """
     from sfumato.laws.catalogue import law_named
 
     law_named(law_name).check(**arguments)
-
-
-def replay(case: Case, arguments: Mapping[str, Any]) -> BaseException | None:
-    """Return what the law says about the arguments: an error, or None."""
-    try:
-        case.law.check(**arguments)
-    except NOTHING_TO_SAY:
-        return None
-    except Exception as error:  # noqa: BLE001 - any failure is a counterexample
-        return error
-    return None

@@ -8,7 +8,7 @@ import attrs
 
 from sfumato.laws.case import Case
 
-Outcome = Literal["holds", "violated", "refused"]
+Outcome = Literal["holds", "violated", "refused", "waived"]
 
 
 @attrs.frozen
@@ -19,7 +19,7 @@ class Verdict:
     ----------
     outcome
         ``"holds"``; ``"violated"``, with a counterexample; ``"refused"`` where no example could
-        be tried.
+        be tried; ``"waived"`` where a violation is known and has a reason.
     examples
         How many examples the law was tried on.
     message

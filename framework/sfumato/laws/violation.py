@@ -7,7 +7,7 @@ class Violation(AssertionError):
     """A law does not hold here; the text says what was found and what should have been."""
 
 
-class NotHere(Exception):  # noqa: N818 - not an error: the law has nothing to say in this case
+class NotHere(Exception):
     """The law has nothing to say about this case: something was refused for a stated reason."""
 
 

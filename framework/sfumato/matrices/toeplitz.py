@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import OutsideHypotheses, ParameterError
 from sfumato.matrices.dense import Dense, is_semidefinite
@@ -85,17 +85,26 @@ class Toeplitz(Matrix):
 
     def apply(self, x: ArrayLike) -> Array:
         """Return A x for x of shape (n,) or (n, k), by fast Fourier transforms."""
-        from scipy.fft import irfft, next_fast_len, rfft
+        from scipy.fft import irfft, rfft
 
         array = operand(x, self.size)
+        spectrum, length = self._ring
+        # Transforms are fastest along contiguous rows.
+        rows = np.ascontiguousarray(array.T)
+        product = irfft(spectrum * rfft(rows, length), length)[..., : self.size]
+        return np.asarray(product.T)
+
+    @functools.cached_property
+    def _ring(self) -> tuple[NDArray[np.complex128], int]:
+        """Transform of the first column wrapped onto a ring that is long enough, and its length."""
+        from scipy.fft import next_fast_len, rfft
+
         length = next_fast_len(2 * self.size - 1, real=True)
         ring = np.zeros(length)
         ring[: self.size] = self.first_column
         if self.size > 1:
             ring[-(self.size - 1) :] = self.first_column[:0:-1]
-        spectrum = rfft(ring).reshape(-1, *(1,) * (array.ndim - 1))
-        product = irfft(spectrum * rfft(array, length, axis=0), length, axis=0)
-        return np.asarray(product[: self.size])
+        return rfft(ring), length
 
     def block(self, rows: Indices, columns: Indices) -> Array:
         """Return the entries A[rows][:, columns]."""

@@ -7,10 +7,11 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any, ClassVar
 
 from sfumato.parameters import Declared
+from sfumato.prior_operators import PriorOperators
 from sfumato.protocols.prior_class import PriorClass, Supremum
 
 
-class Prior(Declared, PriorClass):
+class Prior(Declared, PriorOperators, PriorClass):
     """A single prior: the class of one member.
 
     An author declares parameters and writes `belief`, which sees only numbers:

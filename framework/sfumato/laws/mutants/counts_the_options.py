@@ -21,7 +21,7 @@ class CountsTheOptions(PlainRenyi):
 
     def loss(self, prior: PriorClass, secret: Any, release: Any) -> Loss:
         """Return the worst loss and the number of options."""
-        found = super(CountsTheOptions, self).loss(prior, secret, release)
+        found = super().loss(prior, secret, release)
         options = len(prior.options) if isinstance(prior, AnyOf) else 0
         return attrs.evolve(found, value=found.value + options)
 

@@ -21,7 +21,7 @@ class DividedByRadius(PlainRenyi):
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Use 1/r for r."""
         inverted = attrs.evolve(question, radii=tuple(1.0 / r for r in question.radii))
-        return super(DividedByRadius, self).evaluate(belief, inverted, channel)
+        return super().evaluate(belief, inverted, channel)
 
 
 MUTANT = Mutant("monotone.radius", DividedByRadius, "a smaller radius must not lose more")

@@ -39,5 +39,6 @@ class DrawsWithoutCorrelation(Prior):
         return _Independent(Dense(covariance), definite=True)
 
 
-
-MUTANT = Mutant("belief.sampling", DrawsWithoutCorrelation, "traces must have the law that is believed")
+MUTANT = Mutant(
+    "belief.sampling", DrawsWithoutCorrelation, "traces must have the law that is believed"
+)

@@ -36,8 +36,18 @@ class FlippedEntropy(DeclaredMeasure):
         joint = Table.of(belief, channel).joint
         seen = joint.sum(axis=0)
         some = joint > 0
-        conditional = -float((joint * np.log(np.where(some, joint / seen, 1.0), where=some,
-                              out=np.zeros_like(joint))).sum()) if seen.all() else math.inf
+        conditional = (
+            -float(
+                (
+                    joint
+                    * np.log(
+                        np.where(some, joint / seen, 1.0), where=some, out=np.zeros_like(joint)
+                    )
+                ).sum()
+            )
+            if seen.all()
+            else math.inf
+        )
         if not math.isfinite(conditional):
             return Reading(value=1.0, bound="upper")
         grid = np.linspace(1e-6, 1 - 1e-6, 2001)

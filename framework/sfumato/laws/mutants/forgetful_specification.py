@@ -20,4 +20,6 @@ class ForgetfulSpecification(PlainRenyi):
         return {"name": self.name}
 
 
-MUTANT = Mutant("interface.round_trip", ForgetfulSpecification, "a specification rebuilds its plugin")
+MUTANT = Mutant(
+    "interface.round_trip", ForgetfulSpecification, "a specification rebuilds its plugin"
+)

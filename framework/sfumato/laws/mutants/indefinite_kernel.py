@@ -29,5 +29,4 @@ class IndefiniteKernel(Prior):
         return Gaussian(Dense((np.abs(t[:, None] - t) < self.width).astype(float)))
 
 
-
 MUTANT = Mutant("belief.possible", IndefiniteKernel, "a band of ones has negative eigenvalues")

@@ -23,7 +23,7 @@ _SEEN: list[tuple[float, ...]] = []
 class _Numbered(Domain):
     """Variances, written as their number in a list that only this process has."""
 
-    sentence = "variances, or the number of some seen before"  # type: ignore[assignment]  # constant
+    sentence = "variances, or the number of some seen before"
 
     def convert(self, value: Any, sizes: Sizes) -> tuple[float, ...]:
         """Look a number up, or keep new variances."""
@@ -62,4 +62,6 @@ class KnownHereOnly(Prior):
         return Gaussian(Diagonal(self.variances))
 
 
-MUTANT = Mutant("interface.process", KnownHereOnly, "another process has not seen what this one has")
+MUTANT = Mutant(
+    "interface.process", KnownHereOnly, "another process has not seen what this one has"
+)

@@ -20,7 +20,7 @@ class OrderInTheDenominator(PlainRenyi):
 
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Confuse the divergence with the power it is the logarithm of."""
-        reading = super(OrderInTheDenominator, self).evaluate(belief, question, channel)
+        reading = super().evaluate(belief, question, channel)
         return attrs.evolve(reading, value=reading.value / (self.order - 1.0))
 
 

@@ -36,5 +36,4 @@ class OtherBalls(Prior):
         return arb_mat([[arb(1 if i == j else 0) for j in every] for i in every])
 
 
-
 MUTANT = Mutant("belief.balls", OtherBalls, "the exact covariance must be the stored one")

@@ -21,7 +21,7 @@ class RadiusNotSquared(PlainRenyi):
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Use √r for r."""
         rooted = attrs.evolve(question, radii=tuple(r**0.5 for r in question.radii))
-        return super(RadiusNotSquared, self).evaluate(belief, rooted, channel)
+        return super().evaluate(belief, rooted, channel)
 
 
 MUTANT = Mutant("invariance.units", RadiusNotSquared, "Σ, Γ and r² scale together")

@@ -19,7 +19,7 @@ from sfumato.questions import Displacements
 
 @declare
 class RankOneWithoutFloor(DeclaredMechanism):
-    """The ideal shape q ∝ (Σ + B I)⁻¹Σe_s, rounded to single precision and nothing added.
+    """The ideal shape q ∝ (Σ + B I)⁻¹Σe_s, rounded to half precision and nothing added.
 
     A smooth prior knows that the rounding cannot be the trace, and sees through it.
     """
@@ -42,7 +42,7 @@ class RankOneWithoutFloor(DeclaredMechanism):
         variance = 1.0 / (target + 1.0 / sigma[entry, entry])
         budget = _budget(sigma, entry, variance)
         shape = np.linalg.solve(sigma + budget * np.eye(len(sigma)), sigma[:, entry])
-        shape = np.asarray(shape, dtype=np.float32).astype(float)
+        shape = np.asarray(shape, dtype=np.float16).astype(float)
         noise = LowRank((np.sqrt(budget) / np.linalg.norm(shape) * shape)[:, None])
         return Release(
             mechanism=self,

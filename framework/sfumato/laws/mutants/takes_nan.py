@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class _Careless(Domain):
     """Numbers that are not negative, tested the way NaN passes."""
 
-    sentence = "non-negative"  # type: ignore[assignment]  # a constant will do here
+    sentence = "non-negative"
 
     def convert(self, value: Any, sizes: Sizes) -> float:
         """Reject what is below zero; NaN is not."""

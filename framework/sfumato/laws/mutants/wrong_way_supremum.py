@@ -16,7 +16,7 @@ from sfumato.questions import Displacements
 
 @declare
 class WrongWaySupremum(DeclaredMeasure):
-    """The adversary's remaining standard deviation: the largest over the class, not the smallest."""
+    """The adversary's remaining deviation: the largest over the class, not the smallest."""
 
     name = "mutant_wrong_way_supremum"
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
@@ -35,8 +35,9 @@ class WrongWaySupremum(DeclaredMeasure):
 
     def loss(self, prior: PriorClass, secret: Any, release: Any) -> Loss:
         """Return the largest width of any member."""
-        own = super(WrongWaySupremum, self)
-        found = [own.loss(member, secret, release) for member in prior.members()]
+        found: list[Loss] = []
+        for member in prior.members():
+            found.append(super().loss(member, secret, release))  # noqa: PERF401 - as above
         return max(found, key=lambda loss: loss.value)
 
 

@@ -48,7 +48,8 @@ class Beginning(Emission):
 
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
         """Return the channel's log-likelihoods, then zeros."""
-        rows = np.zeros((self._checked_length(len(observed)), len(self.states)))
+        self._check_length(len(observed))
+        rows = np.zeros((len(observed), len(self.states)))
         seen = min(self.length, len(observed))
         if seen:
             rows[:seen] = self.channel.evidence(observed[:seen])

@@ -33,9 +33,7 @@ def garbled(channel: Any, rng: np.random.Generator) -> Any:
     raise NotHere(f"no post-processing is known for {type(channel).__name__} channels")
 
 
-def noisier(
-    channel: AdditiveGaussian, rng: np.random.Generator, amount: float
-) -> AdditiveGaussian:
+def noisier(channel: AdditiveGaussian, rng: np.random.Generator, amount: float) -> AdditiveGaussian:
     """Return the channel with more noise: of rank one, and a little on some entries."""
     direction = rng.standard_normal((channel.entries, 1))
     direction *= np.sqrt(amount) / np.linalg.norm(direction)

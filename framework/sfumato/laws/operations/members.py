@@ -17,9 +17,7 @@ def member_at(prior: PriorClass, place: float) -> Any:
     sf.priors.rbf(length_scale=2.5, times=5)
     """
     if isinstance(prior, Family) and not prior.finite:
-        chosen = {
-            name: _within(domain, place) for name, domain in prior.varying.items()
-        }
+        chosen = {name: _within(domain, place) for name, domain in prior.varying.items()}
         return prior.prior(**prior.fixed, **chosen)
     members = list(prior.members())
     return members[min(int(place * len(members)), len(members) - 1)]
@@ -37,5 +35,3 @@ def ends_of(prior: PriorClass) -> Iterator[Prior]:
     yield members[0]
     if len(members) > 1:
         yield members[-1]
-
-

@@ -1,4 +1,4 @@
-"""Saying the same thing in other words: other state numbers, another order of times, other units."""
+"""Saying the same in other words: states and times in another order, other units."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ ORACLES: dict[tuple[str, type, type, type], Oracle] = {
     ("mean squared error", Gaussian, object, AdditiveGaussian): lambda _b, _q, c, _p: (
         rational_gaussian.mean_squared_error(c)
     ),
-    ("posterior gap", Markov, Events, Emission): lambda b, q, c, _: (
-        markov_tables.posterior_gap(b, q, c)
+    ("posterior gap", Markov, Events, Emission): lambda b, q, c, _: markov_tables.posterior_gap(
+        b, q, c
     ),
     ("reconstruction success", Markov, Guess, Emission): lambda b, q, c, _: (
         markov_tables.reconstruction(b, q, c)

@@ -64,8 +64,7 @@ def posterior_gap(belief: Markov, question: Events, channel: Emission) -> float:
     seen = table.joint.sum(axis=0)
     worst = -np.inf
     for mask in question.masks:
-        time = int(np.argmax(mask.any(axis=1)))
-        inside = np.array([mask[time, trace[time]] for trace in table.traces])
+        inside = np.array([mask[range(belief.steps), trace].any() for trace in table.traces])
         prior = float(table.joint[inside].sum())
         possible = seen > 0
         posterior = table.joint[inside].sum(axis=0)[possible] / seen[possible]
@@ -107,7 +106,8 @@ def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ..
     marginals = np.zeros((belief.steps, belief.state_count))
     for time in range(belief.steps):
         np.add.at(marginals[time], places[:, time], chances)
-    return marginals / chances.sum()
+    law: FloatArray = marginals / chances.sum()
+    return law
 
 
 def _weights(

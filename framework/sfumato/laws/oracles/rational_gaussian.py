@@ -141,9 +141,7 @@ def _dot(row: Sequence[Any], column: Sequence[Any]) -> Any:
 
 
 def _add(left: Rows, right: Rows) -> Rows:
-    return [
-        [a + b for a, b in zip(*rows, strict=True)] for rows in zip(left, right, strict=True)
-    ]
+    return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(left, right, strict=True)]
 
 
 def _transposed(rows: Rows) -> Rows:

@@ -1,4 +1,5 @@
 """A prior says what it believes, and believes something possible."""
+# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
+from sfumato.laws.capabilities import believes
 from sfumato.laws.law import law
 from sfumato.laws.operations.goodness_of_fit import binomial_fit, gaussian_fit
 from sfumato.laws.violation import NotHere, require
@@ -18,7 +20,7 @@ INDEFINITE = 1e-10
 FALSE_ALARM = 1e-9
 
 
-@law("belief.possible", over=("prior",))
+@law("belief.possible", over=("prior",), cost=0.25)
 def belief_is_possible(prior: Any) -> None:
     """The belief is of the declared type, and a covariance has no negative eigenvalue."""
     belief = prior.belief()
@@ -39,11 +41,11 @@ def belief_is_possible(prior: Any) -> None:
     require(belief == again, "asking twice for the belief must give the same belief")
 
 
-@law("belief.balls", over=("prior",))
+@law("belief.balls", over=("prior",), applies=believes(Gaussian))
 def stored_belief_is_the_exact_one(prior: Any) -> None:
     """The covariance in float64 is the exact one, up to the rounding that is declared."""
     belief = prior.belief()
-    if not isinstance(belief, Gaussian) or belief.exact is None:
+    if belief.exact is None:
         raise NotHere("the belief has no exact covariance to compare with")
     try:
         import flint

@@ -1,4 +1,5 @@
 """A mechanism keeps the promise that its parameters make."""
+# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 

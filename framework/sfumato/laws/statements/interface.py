@@ -1,4 +1,5 @@
 """Plugins are values: written, read back, compared, hashed and never changed."""
+# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """What is only a way of writing changes nothing."""
+# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
+from sfumato.laws.capabilities import believes
 from sfumato.laws.law import law
 from sfumato.laws.losses import belief_of, designed, read, require_agreement
 from sfumato.laws.operations.symmetries import (
@@ -21,20 +23,14 @@ from sfumato.parameters import POSITIVE, SEED
 from sfumato.protocols import Reading
 
 
-def _believes(kind: type) -> Any:
-    return lambda classes: issubclass(classes["prior"].yields, kind)
-
-
 def _setting(prior: Any, secret: Any, mechanism: Any) -> tuple[Any, Any, Any]:
     channel = designed(mechanism, prior, secret).channel
     belief = belief_of(prior)
     return belief, secret.question(belief), channel
 
 
-@law("invariance.mean", over=("measure",), applies=_believes(Gaussian), seed=SEED)
-def mean_does_not_matter(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
-) -> None:
+@law("invariance.mean", over=("measure",), applies=believes(Gaussian), seed=SEED)
+def mean_does_not_matter(prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int) -> None:
     """Shifting the mean of a Gaussian belief changes no loss."""
     belief, question, channel = _setting(prior, secret, mechanism)
     shift = 10.0 * np.random.default_rng(seed).standard_normal(belief.entries)
@@ -46,7 +42,7 @@ def mean_does_not_matter(
     )
 
 
-@law("invariance.states", over=("measure",), applies=_believes(Markov), seed=SEED)
+@law("invariance.states", over=("measure",), applies=believes(Markov), seed=SEED)
 def order_of_states_does_not_matter(
     prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
 ) -> None:
@@ -65,7 +61,7 @@ def order_of_states_does_not_matter(
     )
 
 
-@law("invariance.times", over=("measure",), applies=_believes(Gaussian), seed=SEED)
+@law("invariance.times", over=("measure",), applies=believes(Gaussian), seed=SEED)
 def order_of_times_does_not_matter(
     prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
 ) -> None:
@@ -84,7 +80,7 @@ def order_of_times_does_not_matter(
     )
 
 
-@law("invariance.units", over=("measure",), applies=_believes(Gaussian), factor=POSITIVE)
+@law("invariance.units", over=("measure",), applies=believes(Gaussian), factor=POSITIVE)
 def units_do_not_matter(
     prior: Any, secret: Any, mechanism: Any, measure: Any, factor: float
 ) -> None:

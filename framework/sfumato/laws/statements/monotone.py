@@ -1,4 +1,5 @@
 """More noise, more suppression, a smaller secret: the loss moves the declared way."""
+# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from sfumato.channels import AdditiveGaussian, Suppression
 from sfumato.errors import ParameterError
-from sfumato.laws.capabilities import both, counts_loss, takes
+from sfumato.laws.capabilities import both, counts_loss, releases, takes
 from sfumato.laws.law import law
 from sfumato.laws.losses import belief_of, designed, read, require_no_worse
 from sfumato.laws.operations.channel_changes import more_suppressed, noisier
@@ -25,21 +26,15 @@ def _changed(plugin: Any, **values: Any) -> Any:
         raise NotHere(str(reason)) from None
 
 
-def _yields(kind: type) -> Any:
-    return lambda classes: issubclass(classes["mechanism"].yields, kind) or issubclass(
-        kind, classes["mechanism"].yields
-    )
-
-
 @law(
     "monotone.noise",
     over=("measure",),
-    applies=both(counts_loss, _yields(AdditiveGaussian)),
+    applies=both(counts_loss, releases(AdditiveGaussian)),
     seed=SEED,
     amount=POSITIVE,
 )
 def more_noise_loses_less(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int, amount: float
+    *, prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int, amount: float
 ) -> None:
     """With a larger noise covariance, in the order of matrices, the loss is no worse."""
     sign = measure.quantity.sign
@@ -53,7 +48,12 @@ def more_noise_loses_less(
     require_no_worse(read(measure, belief, question, louder), before, sign, "adding noise")
 
 
-@law("monotone.suppression", over=("measure",), applies=both(counts_loss, _yields(Suppression)), seed=SEED)
+@law(
+    "monotone.suppression",
+    over=("measure",),
+    applies=both(counts_loss, releases(Suppression)),
+    seed=SEED,
+)
 def more_suppression_loses_less(
     prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
 ) -> None:
@@ -65,13 +65,16 @@ def more_suppression_loses_less(
     belief = belief_of(prior)
     question = secret.question(belief)
     before = read(measure, belief, question, channel)
-    after = read(
-        measure, belief, question, more_suppressed(channel, np.random.default_rng(seed))
-    )
+    after = read(measure, belief, question, more_suppressed(channel, np.random.default_rng(seed)))
     require_no_worse(after, before, sign, "suppressing more")
 
 
-@law("monotone.radius", over=("secret", "measure"), applies=both(counts_loss, takes("secret", "radius")), share=OPEN_UNIT)
+@law(
+    "monotone.radius",
+    over=("secret", "measure"),
+    applies=both(counts_loss, takes("secret", "radius")),
+    share=OPEN_UNIT,
+)
 def smaller_radius_loses_less(
     prior: Any, secret: Any, mechanism: Any, measure: Any, share: float
 ) -> None:
@@ -84,7 +87,9 @@ def smaller_radius_loses_less(
 
 
 @law(
-    "monotone.mistakes", over=("secret", "measure"), applies=both(counts_loss, takes("secret", "mistakes"))
+    "monotone.mistakes",
+    over=("secret", "measure"),
+    applies=both(counts_loss, takes("secret", "mistakes")),
 )
 def fewer_mistakes_lose_less(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
     """With fewer allowed mistakes, the loss is no worse."""
@@ -97,7 +102,12 @@ def fewer_mistakes_lose_less(prior: Any, secret: Any, mechanism: Any, measure: A
     require_no_worse(measure.loss(prior, stricter, release), before, sign, "fewer mistakes")
 
 
-@law("monotone.order", over=("measure",), applies=both(counts_loss, takes("measure", "order")), share=OPEN_UNIT)
+@law(
+    "monotone.order",
+    over=("measure",),
+    applies=both(counts_loss, takes("measure", "order")),
+    share=OPEN_UNIT,
+)
 def lower_order_loses_less(
     prior: Any, secret: Any, mechanism: Any, measure: Any, share: float
 ) -> None:
@@ -116,9 +126,7 @@ def lower_order_loses_less(
     cost=2,
     factor=OPEN_UNIT,
 )
-def larger_budget_costs_less(
-    prior: Any, secret: Any, mechanism: Any, factor: float
-) -> None:
+def larger_budget_costs_less(prior: Any, secret: Any, mechanism: Any, factor: float) -> None:
     """A smaller noise budget is not more noise, and a larger allowed loss not less useful."""
     mse, epsilon = (getattr(mechanism, name, None) for name in ("mse", "epsilon"))
     if mse is not None:

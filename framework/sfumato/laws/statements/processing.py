@@ -26,9 +26,7 @@ def post_processing_never_loses_more(
     belief, question, channel, sign = _setting(prior, secret, mechanism, measure)
     before = read(measure, belief, question, channel)
     processed = garbled(channel, np.random.default_rng(seed))
-    require_no_worse(
-        read(measure, belief, question, processed), before, sign, "post-processing"
-    )
+    require_no_worse(read(measure, belief, question, processed), before, sign, "post-processing")
 
 
 @law("processing.silence", over=("measure",), applies=counts_loss)
@@ -54,9 +52,7 @@ def everything_loses_most(prior: Any, secret: Any, mechanism: Any, measure: Any)
     require_no_worse(some, everything, sign, "releasing less than everything")
 
 
-def _setting(
-    prior: Any, secret: Any, mechanism: Any, measure: Any
-) -> tuple[Any, Any, Any, int]:
+def _setting(prior: Any, secret: Any, mechanism: Any, measure: Any) -> tuple[Any, Any, Any, int]:
     release = designed(mechanism, prior, secret)
     belief = belief_of(prior)
     return belief, secret.question(belief), release.channel, measure.quantity.sign

@@ -1,4 +1,5 @@
 """What `apply` draws has the law that the channel claims."""
+# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
@@ -27,9 +28,7 @@ SUSPICIOUS = 1e-2
 
 
 @law("sampling.honest", over=("mechanism",), cost=3, seed=SEED)
-def draws_as_claimed(
-    prior: Any, secret: Any, mechanism: Any, seed: int, draws: int
-) -> None:
+def draws_as_claimed(prior: Any, secret: Any, mechanism: Any, seed: int, draws: int) -> None:
     """What `apply` draws has the law that the channel claims.
 
     A sequence of tests with false-alarm probability 1e-9: the level is split evenly over the

@@ -1,0 +1,128 @@
+"""What a release is certified to do, in plain values."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import math
+import platform
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from sfumato.compatibility import why_no_loss
+from sfumato.errors import REFUSALS, ParameterError
+from sfumato.plugin_registry import Registry
+from sfumato.protocols.loss import Loss
+from sfumato.protocols.release import Release
+from sfumato.randomness import source_name
+
+MARKS = {"exact": "=", "upper": "≤", "lower": "≥", "estimate": "≈"}
+
+
+def certify(
+    release: Release, measures: Iterable[Any], rng: np.random.Generator | None
+) -> dict[str, Any]:
+    """Return the certificate: the release's own, what each measure finds, versions, randomness.
+
+    A loss is among the ``guarantees`` only if it is limited on its worse side; what was merely
+    searched or estimated is kept apart, and so is what a measure refuses.
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=0.02).protect(prior, secret)
+    >>> certify(release, [sf.measures.renyi(order=2.0)], None)["guarantees"][0]["statement"]
+    'Rényi divergence (order=2) [nats] = 260.603 against every belief of the class'
+    """
+    guarantees: list[dict[str, Any]] = []
+    estimates: list[dict[str, Any]] = []
+    refusals: list[dict[str, Any]] = []
+    for measure in measures:
+        try:
+            loss = measure.loss(release.prior, release.secret, release)
+        except REFUSALS as refusal:
+            refusals.append({"measure": measure.specification(), "reason": str(refusal)})
+            continue
+        entry = _entry(measure, loss)
+        (guarantees if _limited(loss) else estimates).append(entry)
+    return {
+        **release.certificate,
+        "guarantees": guarantees,
+        "estimates": estimates,
+        "refusals": refusals,
+        "random_source": source_name(rng),
+        "versions": _versions(),
+    }
+
+
+def default_measures(release: Release, registry: Registry) -> Iterator[Any]:
+    """Yield every registered measure that reads the release and needs no parameter."""
+    for name in registry.names("measure"):
+        cls = registry.get("measure", name)
+        channel = type(release.channel)
+        if why_no_loss(cls, release.prior, release.secret, channel, "the mechanism"):
+            continue
+        try:
+            yield registry.make("measure", name)
+        except (TypeError, ParameterError):
+            continue  # it needs to be told something, such as another prior
+
+
+def certificate_text(certificate: dict[str, Any]) -> str:
+    """Write a certificate as JSON; infinities become the words "inf" and "-inf".
+
+    >>> print(certificate_text({"loss": math.inf}))
+    {
+      "loss": "inf"
+    }
+    """
+    return json.dumps(_plain(certificate), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _limited(loss: Loss) -> bool:
+    """Whether the loss cannot be worse than a known number."""
+    if loss.quantity.worse == "larger":
+        return loss.ceiling < math.inf
+    return loss.floor > -math.inf
+
+
+def _entry(measure: Any, loss: Loss) -> dict[str, Any]:
+    worst = None if loss.worst is None else loss.worst.specification()
+    return {
+        "measure": measure.specification(),
+        "quantity": str(loss.quantity),
+        "worse": loss.quantity.worse,
+        "value": loss.value,
+        "bound": loss.bound,
+        "floor": loss.floor,
+        "ceiling": loss.ceiling,
+        "how": loss.how,
+        "worst_belief": worst,
+        "statement": f"{loss.quantity} {MARKS[loss.bound]} {loss.value:.6g} against every belief "
+        "of the class",
+    }
+
+
+def _versions() -> dict[str, str]:
+    names = ("sfumato", "numpy", "scipy", "cvxpy", "randomgen")
+    found = {}
+    for name in names:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return {"python": platform.python_version(), **found}
+
+
+def _plain(value: Any) -> Any:
+    """Return the value in JSON's own types."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    finite = not isinstance(value, float) or math.isfinite(value)
+    known = value is None or isinstance(value, (bool, int, float, str))
+    return value if known and finite else str(value)

@@ -1,0 +1,204 @@
+"""`sfumato fit`: a data set in, a class of priors out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+import click
+import numpy as np
+
+from sfumato.atomic_files import refuse_existing, write_whole
+from sfumato.commands._nouns import specification
+from sfumato.commands._plugins import with_plugins
+from sfumato.commands._records import Source, source, user_records, with_source
+from sfumato.datasets import (
+    RealTrace,
+    StateSequence,
+    check_ins_as_published,
+    geolife_as_published,
+    labels_of,
+    read_sml2010,
+    sml2010_as_published,
+)
+from sfumato.datasets.sml2010 import WEATHER
+from sfumato.plugin_registry import default_registry
+from sfumato.prior_classes import AnyOf
+
+QUARTILES = (0.25, 0.75)
+QUARTERS = (0.25, 0.5, 0.75)
+
+
+@attrs.frozen
+class Published:
+    """How a data set was prepared and fitted in the literature."""
+
+    prepare: Callable[[Source], list[Any]]
+    options: Mapping[str, Any]
+    note: str
+
+
+PUBLISHED: Mapping[str, Published] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("geolife", "geolife-table"),
+            Published(
+                lambda given: geolife_as_published(given.records()),
+                {"noise": 0.0025, "bounds": {"length_scale": (1.0, 40.0)}},
+                "240 to 320 s, at most 50 points, users with 10 traces or more, 50 of each",
+            ),
+        ),
+        "sml2010": Published(
+            lambda given: sml2010_as_published(
+                read_sml2010(given.path, column=WEATHER, bad_rows=given.bad_rows)
+            ),
+            {"noise": 0.1, "bounds": {"length_scale": (0.01, 100.0), "period": (16.0, 34.0)}},
+            "ten windows of two days, one value an hour, of the weather forecast's column, which "
+            "the published code takes for the dining room",
+        ),
+        **dict.fromkeys(
+            ("gowalla", "foursquare"),
+            Published(
+                lambda given: check_ins_as_published(given.records()),
+                {},
+                "windows of 20 days, the 100 places visited most, people seen in 10 windows",
+            ),
+        ),
+    }
+)
+
+
+@click.command("fit")
+@with_plugins
+@with_source
+@click.argument("data", type=click.Path(exists=True, path_type=Path))
+@click.option("--prior", required=True, help="The kind of prior and what is known of it: rbf.")
+@click.option("--output", "-o", required=True, type=click.Path(path_type=Path), help="TOML file.")
+@click.option("--published", is_flag=True, help="Prepare the data as in the literature.")
+@click.option("--standardise", is_flag=True, help="Scale every trace to variance one.")
+@click.option("--noise", default=0.0025, show_default=True, help="Measurement error's share.")
+@click.option("--quantiles", nargs=2, type=float, default=QUARTILES, show_default=True)
+@click.option("--times", type=int, help="Points of a trace; 50, or as many as all traces have.")
+@click.option("--smoothing", default=1.0, show_default=True, help="Added to each move's count.")
+@click.option("--user", help="Fit only this user's traces.")
+@click.option("--force", is_flag=True, help="Overwrite the output.")
+def command(
+    *,
+    data: Path,
+    prior: str,
+    output: Path,
+    published: bool,
+    standardise: bool,
+    noise: float,
+    quantiles: tuple[float, float],
+    times: int | None,
+    smoothing: float,
+    user: str | None,
+    force: bool,
+    form: str | None,
+    skip_bad: bool,
+    minutes: int,
+    latitude: float | None,
+) -> None:
+    """Fit DATA and write the class of priors that it suggests.
+
+    Real traces: the quantiles of every fitted parameter are the ends of an interval.
+    Days of an activity home: one chain with a matrix for each step.
+    Other sequences: one chain for each user; the class holds them all.
+    """
+    import tomli_w
+
+    refuse_existing(output, overwrite=force)
+    given = source(data, form, minutes, latitude, skip_bad=skip_bad)
+    recipe = _recipe(given) if published else None
+    prepared = iter(recipe.prepare(given)) if recipe else given.records()
+    records = user_records(prepared, user)
+    given.report_skipped()
+    if isinstance(records[0], RealTrace):
+        settings = {"noise": noise, **(recipe.options if recipe else {})}
+        scaled = standardise or published
+        found, facts = _fit_traces(prior, records, settings, quantiles, times, scaled=scaled)
+    else:
+        found, facts = _fit_sequences(prior, records, given.kind, smoothing, times)
+    facts = {"data": data.name, **facts}
+    if recipe:
+        facts["prepared"] = recipe.note
+    write_whole(output, tomli_w.dumps({"prior": found, "fitted": facts}))
+    for name, value in facts.items():
+        click.echo(f"{name}: {value}", err=True)
+
+
+def _recipe(given: Source) -> Published:
+    if given.form not in PUBLISHED:
+        raise click.UsageError(
+            f"--published must have one of {', '.join(PUBLISHED)}; got {given.form}."
+        )
+    return PUBLISHED[given.form]
+
+
+def _fit_traces(
+    prior: str,
+    records: Sequence[Any],
+    settings: Mapping[str, Any],
+    quantiles: tuple[float, float],
+    times: int | None,
+    *,
+    scaled: bool,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the class and what was found: quartiles of every parameter, in samples."""
+    known = specification("prior", prior)
+    cls = default_registry().get("prior", known.pop("name"))
+    if not hasattr(cls, "fit"):
+        raise ValueError(f"the prior must be one that can be fitted; got '{cls.name}'.")
+    usable = [trace for trace in records if _can_be_fitted(trace)]
+    if not usable:
+        raise ValueError("the data must have a trace that moves at increasing times; got none.")
+    fitted = cls.fit(
+        [trace.values - trace.values.mean(axis=0) for trace in usable],
+        times=[trace.times for trace in usable],
+        normalise=scaled,
+        **settings,
+        **known,
+    )
+    points = {len(trace) for trace in usable}
+    length = times or (points.pop() if len(points) == 1 else 50)
+    found = fitted.prior_class(quantiles=quantiles, times=length)
+    facts: dict[str, Any] = {
+        "traces": len(usable),
+        "left_out": len(records) - len(usable),
+        "series": len(fitted),
+        "at_bound": int(np.sum(fitted.at_bound)),
+        "standardised": scaled,
+    }
+    for name, values in fitted.effective.items():
+        facts[f"quartiles_of_{name}"] = [round(float(q), 6) for q in np.quantile(values, QUARTERS)]
+    return found.specification(), facts
+
+
+def _can_be_fitted(trace: RealTrace) -> bool:
+    """Whether the times increase and every coordinate moves."""
+    moves = np.ptp(trace.values, axis=0) > 0
+    return len(trace) > 1 and bool((np.diff(trace.times) > 0).all() and moves.all())
+
+
+def _fit_sequences(
+    prior: str, records: Sequence[Any], kind: str, smoothing: float, steps: int | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    known = specification("prior", prior)
+    cls = default_registry().get("prior", known.pop("name"))
+    if not hasattr(cls, "fit_each"):
+        raise ValueError(f"the prior must be fitted to labelled states; got '{cls.name}'.")
+    sequences: list[StateSequence] = list(records)
+    states = labels_of(sequences)
+    traces = [list(sequence.states) for sequence in sequences]
+    if kind == "activities":
+        chain = cls.fit(traces, homogeneous=False, smoothing=smoothing, states=states)
+        return chain.specification(), {"days": len(traces), "states": list(states)}
+    chains = cls.fit_each(traces, smoothing=smoothing, states=states, steps=steps)
+    facts = {"users": len(traces), "states": len(states)}
+    if len(chains) == 1:
+        return chains[0].specification(), facts
+    return AnyOf(*chains).specification(), facts

@@ -1,0 +1,177 @@
+"""`sfumato release`: a trace in, the protected trace and its certificate out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from sfumato.atomic_files import refuse_existing, write_whole
+from sfumato.beliefs import Markov
+from sfumato.certificates import certificate_text, certify, default_measures
+from sfumato.commands._nouns import FORMS, noun
+from sfumato.commands._plugins import with_plugins
+from sfumato.commands._records import Source, source, user_records, with_source
+from sfumato.datasets import RealTrace, StateSequence
+from sfumato.plugin_registry import default_registry
+from sfumato.protocols import Release
+from sfumato.suppressed import SUPPRESSED
+
+MARK = "⊥"
+"""What stands for a state that was withheld, in files and streams."""
+
+
+@click.command("release")
+@with_plugins
+@with_source
+@click.argument("trace", required=False, type=click.Path(exists=True, path_type=Path))
+@click.option("--prior", required=True, help=f"What the adversary may believe: {FORMS}.")
+@click.option("--secret", required=True, help="What must stay hidden, in the same forms.")
+@click.option("--mechanism", required=True, help="How to release, in the same forms.")
+@click.option("--measure", "measures", multiple=True, help="Certify by this measure (repeatable).")
+@click.option("--user", help="Release only this user's traces.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The protected trace, CSV.")
+@click.option("--certificate", type=click.Path(path_type=Path), help="The certificate, JSON.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--seed", type=int, help="Repeatable noise, for research only.")
+@click.option("--stream", is_flag=True, help="Read states line by line and answer each at once.")
+@click.option("--state", type=click.Path(path_type=Path), help="Where a stream is kept to resume.")
+def command(
+    *,
+    trace: Path | None,
+    prior: str,
+    secret: str,
+    mechanism: str,
+    measures: tuple[str, ...],
+    user: str | None,
+    output: Path | None,
+    certificate: Path | None,
+    force: bool,
+    seed: int | None,
+    stream: bool,
+    state: Path | None,
+    form: str | None,
+    skip_bad: bool,
+    minutes: int,
+    latitude: float | None,
+) -> None:
+    """Release TRACE so that the secret stays hidden, and certify it.
+
+    Every trace of the file is released on its own, with noise of its own.
+    With --stream there is no TRACE: states come on standard input, one on each line.
+    """
+    registry = default_registry()
+    rng = None if seed is None else np.random.default_rng(seed)
+    if stream == (trace is not None) or (not stream and output is None):
+        raise click.UsageError("give a TRACE and --output, or --stream and neither.")
+    written = [path for path in (output, certificate) if path is not None]
+    refuse_existing(*written, overwrite=force)
+    release = noun("mechanism", mechanism, registry).protect(
+        noun("prior", prior, registry), noun("secret", secret, registry)
+    )
+    if certificate is not None:
+        chosen = [noun("measure", text, registry) for text in measures]
+        table = certify(release, chosen or default_measures(release, registry), rng)
+        write_whole(certificate, certificate_text(table) + "\n")
+    if stream:
+        _answer(release, rng, state)
+    elif trace is not None and output is not None:
+        given = source(trace, form, minutes, latitude, skip_bad=skip_bad)
+        records = user_records(given.records(), user)
+        given.report_skipped()
+        rows = [row for record in records for row in _released(release, record, given, rng)]
+        write_whole(output, _csv(_columns(records[0], given), rows))
+        click.echo(f"released {len(records)} traces to {output}", err=True)
+
+
+def _released(
+    release: Release, record: RealTrace | StateSequence, given: Source, rng: Any
+) -> list[list[Any]]:
+    """Return the rows of one released record."""
+    if isinstance(record, StateSequence):
+        _require_fit(release, "Markov", record)
+        return _rows(record, ([_shown(symbol)] for symbol in release.apply(record.states, rng)))
+    _require_fit(release, "Gaussian", record)
+    shape = release.channel.shape
+    if len(record) != shape[0] or record.dimensions != (shape[1] if len(shape) > 1 else 1):
+        raise ValueError(
+            f"the trace of '{record.user}' must have {' x '.join(map(str, shape))} values as the "
+            f"prior has; got {len(record)} x {record.dimensions}."
+        )
+    _warn_of_gaps(record)
+    values = release.apply(record.values.reshape(shape), rng).reshape(len(record), -1)
+    if given.flat is not None:
+        values = given.flat.degrees(values)
+    return _rows(record, values.tolist())
+
+
+def _columns(record: RealTrace | StateSequence, given: Source) -> list[str]:
+    if isinstance(record, StateSequence):
+        return ["user", "time", "state"]
+    if given.flat is not None:
+        return ["user", "time", "lat", "lon"]
+    count = record.dimensions
+    names = ["x", "y", "z"][:count] if count <= 3 else [f"x{place}" for place in range(count)]
+    return ["user", "time", *names]
+
+
+def _rows(record: RealTrace | StateSequence, outputs: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    times = record.times.tolist()
+    return [[record.user, time, *out] for time, out in zip(times, outputs, strict=True)]
+
+
+def _require_fit(release: Release, belief: str, record: Any) -> None:
+    if release.prior.yields.__name__ != belief:
+        raise ValueError(
+            f"the prior '{release.prior.name}' must fit the data, {type(record).__name__}; got one "
+            f"of {release.prior.yields.__name__} beliefs."
+        )
+
+
+def _warn_of_gaps(record: RealTrace) -> None:
+    """Say so where a trace is far from the regular grid that a prior on positions stands for."""
+    steps = np.diff(record.times)
+    if steps.size and steps.max() > 2 * np.median(steps):
+        click.echo(
+            f"the trace of '{record.user}' has time steps up to {steps.max():g} s, the median is "
+            f"{np.median(steps):g} s; the certificate holds for the prior's own time stamps.",
+            err=True,
+        )
+
+
+def _csv(columns: list[str], rows: list[list[Any]]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def _shown(symbol: Any) -> Any:
+    return MARK if symbol is SUPPRESSED else symbol
+
+
+def _answer(release: Release, rng: Any, state: Path | None) -> None:
+    """Answer every line of standard input at once; keep the state before the answer is shown."""
+    if not hasattr(release, "stream"):
+        raise ValueError(
+            f"--stream must have a mechanism that decides step by step, such as a suppression; got "
+            f"'{release.mechanism.specification()['name']}'."
+        )
+    if release.prior.yields is Markov and MARK in next(release.prior.members()).belief().states:
+        raise ValueError(f"a state must not be named '{MARK}'; got one.")
+    saved = json.loads(state.read_text(encoding="utf-8")) if state and state.exists() else None
+    stream = release.stream(rng) if saved is None else release.stream(state=saved)
+    for line in sys.stdin:
+        answer = _shown(stream.send(line.rstrip("\r\n")))
+        if state is not None:
+            write_whole(state, json.dumps(stream.state))
+        click.echo(answer)
+        sys.stdout.flush()

@@ -1,0 +1,80 @@
+"""`sfumato reproduce [NAME]`: the figures and tables of the papers, computed again."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import click
+
+from sfumato.commands._plugins import with_plugins
+from sfumato.plugin_registry import Registry, default_registry, did_you_mean
+
+
+@click.command("reproduce")
+@with_plugins
+@click.argument("names", nargs=-1)
+@click.option(
+    "--folder",
+    "-o",
+    default=Path("figures"),
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Where tables and pictures go.",
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, path_type=Path),
+    help="Your own copy of the data, for figures that need one.",
+)
+@click.option("--ours", is_flag=True, help="Leave out the published programs that take minutes.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes; one for each core by default.")
+def command(
+    *, names: tuple[str, ...], folder: Path, data: Path | None, ours: bool, jobs: int | None
+) -> None:
+    """Compute published figures again: their numbers, a picture, and what differs and why.
+
+    Without NAMES, list them. A name stands for every figure that begins with it.
+    """
+    from sfumato.figures import FigureRequest
+    from sfumato.figures.written import account_text, write_drawing
+
+    registry = default_registry()
+    if not names:
+        _list(registry)
+        return
+    request = FigureRequest(data=data, ours=ours, jobs=jobs or os.cpu_count() or 1)
+    for name in _chosen(registry, names):
+        figure = registry.get("figure", name)
+        began = time.perf_counter()
+        drawing = figure.compute(request)
+        paths = write_drawing(drawing, folder, name, figure.reference)
+        click.echo(account_text(drawing, figure.reference), nl=False)
+        spent = time.perf_counter() - began
+        click.echo(f"Written in {spent:.1f} s: {', '.join(map(str, paths))}\n")
+
+
+def _chosen(registry: Registry, names: tuple[str, ...]) -> list[str]:
+    """Return every figure that a name is, or that begins with it."""
+    known = registry.names("figure")
+    chosen: dict[str, None] = {}
+    for name in names:
+        matches = [name] if name in known else [one for one in known if one.startswith(name)]
+        if not matches:
+            raise click.UsageError(f"there is no figure '{name}'; {did_you_mean(name, known)}")
+        chosen.update(dict.fromkeys(matches))
+    return list(chosen)
+
+
+def _list(registry: Registry) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "what it is", "your data"):
+        table.add_column(heading, overflow="fold")
+    for name in registry.names("figure"):
+        figure = registry.get("figure", name)
+        table.add_row(f"[bold]{name}[/bold]", figure.reference, figure.needs)
+    Console().print(table)

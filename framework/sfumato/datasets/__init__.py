@@ -1,0 +1,38 @@
+"""Real data: one reader for each format, with typed records and errors that name file and line."""
+
+from sfumato.datasets.activity_log import ActivityLog
+from sfumato.datasets.bad_rows import BadRow, BadRows
+from sfumato.datasets.check_in_windows import check_ins_as_published
+from sfumato.datasets.check_ins import read_foursquare, read_gowalla
+from sfumato.datasets.geolife import read_geolife, read_geolife_table, read_plt
+from sfumato.datasets.geolife_preprocessing import geolife_as_published, sampling_period
+from sfumato.datasets.gpx import read_gpx
+from sfumato.datasets.homes import read_kasteren, read_ordonez
+from sfumato.datasets.real_trace import RealTrace
+from sfumato.datasets.sml2010 import read_sml2010, sml2010_as_published
+from sfumato.datasets.state_sequence import StateSequence, labels_of
+from sfumato.datasets.tables import read_state_table, read_trace_table
+
+__all__ = [
+    "ActivityLog",
+    "BadRow",
+    "BadRows",
+    "RealTrace",
+    "StateSequence",
+    "check_ins_as_published",
+    "geolife_as_published",
+    "labels_of",
+    "read_foursquare",
+    "read_geolife",
+    "read_geolife_table",
+    "read_gowalla",
+    "read_gpx",
+    "read_kasteren",
+    "read_ordonez",
+    "read_plt",
+    "read_sml2010",
+    "read_state_table",
+    "read_trace_table",
+    "sampling_period",
+    "sml2010_as_published",
+]

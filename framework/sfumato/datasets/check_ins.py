@@ -1,0 +1,75 @@
+"""Check-ins of people at places: Gowalla and Foursquare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sfumato.datasets.bad_rows import BadRows
+from sfumato.datasets.fields import dated_seconds, seconds
+from sfumato.datasets.grouping import sequences_of
+from sfumato.datasets.state_sequence import StateSequence
+from sfumato.datasets.text_lines import numbered_lines
+from sfumato.progress import watched
+
+FOURSQUARE_DATE = "%a %b %d %H:%M:%S %z %Y"
+SECONDS_PER_MINUTE = 60.0
+
+
+def read_gowalla(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterator[StateSequence]:
+    """Yield each person's venues in order of time (seconds since 1970).
+
+    Rows are separated by tabs: user, time, latitude, longitude, venue; ``.gz`` is read through.
+    """
+
+    def parse(line: str) -> tuple[str, float, str]:
+        user, time, _, _, venue = _cells(line, 5)
+        return user, seconds(time), venue
+
+    policy = BadRows() if bad_rows is None else bad_rows
+    rows = policy.parsed(path, watched(numbered_lines(path), "reading Gowalla"), parse)
+    yield from sequences_of(rows)
+
+
+def read_foursquare(
+    path: str | Path, *, bad_rows: BadRows | None = None
+) -> Iterator[StateSequence]:
+    """Yield each person's venues in order of time (seconds since 1970, or minutes' seconds).
+
+    Three forms are told apart: tab-separated rows of 8 fields (one city: user, venue, category id,
+    category, latitude, longitude, offset, time), of 4 fields (the world: user, venue, time,
+    offset), and a ``.npy`` array of whole numbers (user, venue, minute).
+    """
+    if Path(path).suffix == ".npy":
+        yield from sequences_of(_array_rows(path))
+        return
+
+    def parse(line: str) -> tuple[str, float, str]:
+        cells = line.split("\t")
+        if len(cells) not in (4, 8):
+            raise ValueError(f"a row must have 4 or 8 fields; got {len(cells)}")
+        time = cells[7] if len(cells) == 8 else cells[2]
+        return cells[0], dated_seconds(time, FOURSQUARE_DATE), cells[1]
+
+    policy = BadRows() if bad_rows is None else bad_rows
+    rows = policy.parsed(path, watched(numbered_lines(path), "reading Foursquare"), parse)
+    yield from sequences_of(rows)
+
+
+def _array_rows(path: str | Path) -> Iterable[tuple[str, float, str]]:
+    import numpy as np
+
+    table = np.load(path, allow_pickle=False)
+    if table.ndim != 2 or table.shape[1] != 3:
+        raise ValueError(
+            f"{Path(path).name} must have rows of (user, venue, minute); got shape {table.shape}."
+        )
+    for user, venue, minute in table.tolist():
+        yield str(user), minute * SECONDS_PER_MINUTE, str(venue)
+
+
+def _cells(line: str, count: int) -> list[str]:
+    cells = line.split("\t")
+    if len(cells) != count:
+        raise ValueError(f"a row must have {count} fields; got {len(cells)}")
+    return cells

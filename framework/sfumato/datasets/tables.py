@@ -1,0 +1,157 @@
+"""Plain tables: CSV or Parquet of (user, time, x, y, ...) or (user, time, state)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sfumato.datasets.bad_rows import BadRow, BadRows
+from sfumato.datasets.fields import finite, seconds
+from sfumato.datasets.grouping import sequences_of, traces_of
+from sfumato.datasets.real_trace import RealTrace
+from sfumato.datasets.state_sequence import StateSequence
+from sfumato.datasets.text_lines import numbered_lines
+
+SEPARATORS = {".tsv": "\t"}
+
+Numbered = Iterator[tuple[int, Sequence[str]]]
+
+
+def read_trace_table(
+    path: str | Path,
+    *,
+    values: Sequence[str] | None = None,
+    time: str = "time",
+    user: str = "user",
+    trace: str = "trace",
+    bad_rows: BadRows | None = None,
+) -> Iterator[RealTrace]:
+    """Yield the traces of a table with a header, one for each user (and `trace`, if it has one).
+
+    Times are seconds, or ISO dates; without a column `user` all rows belong to one.
+    The values are in the columns named, or in what there is of x, y, z, or else in lat and lon.
+    """
+
+    def row_reader(columns: Sequence[str]) -> Callable[[Sequence[str]], Any]:
+        wanted = _values(columns) if values is None else values
+        at_time, *at_values = (_place(columns, name, path) for name in (time, *wanted))
+        at_user, at_trace = _optional(columns, user), _optional(columns, trace)
+
+        def parse(cells: Sequence[str]) -> tuple[str, str, float, tuple[float, ...]]:
+            return (
+                Path(path).stem if at_user is None else cells[at_user],
+                "" if at_trace is None else cells[at_trace],
+                seconds(cells[at_time]),
+                tuple([finite(cells[place]) for place in at_values]),
+            )
+
+        return parse
+
+    yield from traces_of(_rows(path, row_reader, bad_rows))
+
+
+def read_state_table(
+    path: str | Path,
+    *,
+    state: str = "state",
+    time: str = "time",
+    user: str = "user",
+    bad_rows: BadRows | None = None,
+) -> Iterator[StateSequence]:
+    """Yield the sequence of each user of a table with a header."""
+
+    def row_reader(columns: Sequence[str]) -> Callable[[Sequence[str]], Any]:
+        at_time, at_state = (_place(columns, name, path) for name in (time, state))
+        at_user = _optional(columns, user)
+
+        def parse(cells: Sequence[str]) -> tuple[str, float, str]:
+            if not cells[at_state]:
+                raise ValueError("a state must have a name; got none")
+            who = Path(path).stem if at_user is None else cells[at_user]
+            return who, seconds(cells[at_time]), cells[at_state]
+
+        return parse
+
+    yield from sequences_of(_rows(path, row_reader, bad_rows))
+
+
+def table_columns(path: str | Path) -> list[str]:
+    """Return the names in a table's header."""
+    return _opened(path)[0]
+
+
+def _rows(
+    path: str | Path,
+    row_reader: Callable[[Sequence[str]], Callable[[Sequence[str]], Any]],
+    bad_rows: BadRows | None,
+) -> Iterator[Any]:
+    columns, rows = _opened(path)
+    policy = BadRows() if bad_rows is None else bad_rows
+    return policy.parsed(path, rows, row_reader(columns))
+
+
+def _opened(path: str | Path) -> tuple[list[str], Numbered]:
+    """Return the header and the numbered rows."""
+    if Path(path).suffix == ".parquet":
+        return _opened_parquet(path)
+    lines = numbered_lines(path)
+    separator = SEPARATORS.get(Path(path).with_suffix("").suffix) or SEPARATORS.get(
+        Path(path).suffix, ","
+    )
+    header = next(lines, None)
+    if header is None:
+        raise BadRow(f"{Path(path).name}, line 1: a table must have a header; got an empty file.")
+    columns = next(csv.reader([header[1]], delimiter=separator))
+    return [column.strip() for column in columns], _numbered_cells(lines, separator)
+
+
+def _numbered_cells(lines: Iterator[tuple[int, str]], separator: str) -> Numbered:
+    """Yield the cells of every line, from one reader: a reader for each line is slow."""
+    number = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal number
+        for number, line in lines:  # noqa: B007 - read outside, after each row
+            yield line
+
+    for cells in csv.reader(texts(), delimiter=separator):
+        yield number, cells
+
+
+def _opened_parquet(path: str | Path) -> tuple[list[str], Numbered]:
+    try:
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise ImportError(
+            "Parquet files need pyarrow; install it with: pip install 'sfumato[parquet]'."
+        ) from None
+    file = ParquetFile(path)
+
+    def rows() -> Numbered:
+        number = 0
+        for batch in file.iter_batches():
+            for cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                number += 1
+                yield number, ["" if cell is None else str(cell) for cell in cells]
+
+    return list(file.schema_arrow.names), rows()
+
+
+def _values(columns: Sequence[str]) -> Sequence[str]:
+    return [name for name in ("x", "y", "z") if name in columns] or ("lat", "lon")
+
+
+def _place(columns: Sequence[str], name: str, path: str | Path) -> int:
+    place = _optional(columns, name)
+    if place is None:
+        raise BadRow(
+            f"{Path(path).name}, line 1: the header must have a column '{name}'; got "
+            f"{', '.join(columns)}."
+        )
+    return place
+
+
+def _optional(columns: Sequence[str], name: str) -> int | None:
+    return columns.index(name) if name in columns else None

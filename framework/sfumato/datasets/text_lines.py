@@ -1,0 +1,19 @@
+"""Lines of a text file with their numbers, plain or compressed."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def numbered_lines(path: str | Path, *, skip: int = 0) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line without its end); ``.gz`` files are read through.
+
+    Blank lines are left out, and so are the first `skip` lines (a header).
+    """
+    opener = gzip.open if Path(path).suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", newline=None) as stream:
+        for number, line in enumerate(stream, start=1):
+            if number > skip and line.strip():
+                yield number, line.rstrip("\r\n")

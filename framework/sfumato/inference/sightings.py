@@ -1,0 +1,136 @@
+"""Chains that are seen now and then: every output either tells the state or says "unseen".
+
+Raw counts from sensors are of this kind (a count tells that the target is at the sensor, or that
+it is not), and so is suppression. A sighting cuts the trace: given that X_t = j was seen, what
+comes after is independent of what came before. So a sum over all outputs, of which there are
+exponentially many, is a sum over paths of sightings, computed segment by segment in polynomial
+time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.beliefs.markov import Markov
+from sfumato.channels.emission import Emission
+from sfumato.channels.suppression import Suppression
+from sfumato.channels.symbols import Symbols
+from sfumato.inference.enumeration import checked_pair
+from sfumato.inference.reachable_states import reachable_states
+from sfumato.probabilities import FloatArray
+
+IntArray = NDArray[np.intp]
+
+
+@attrs.frozen(eq=False)
+class Watch:
+    """Segments that share one law of being unseen.
+
+    Parameters
+    ----------
+    unseen
+        Probability that state j at time t stays unseen, (T, M).
+    starts
+        Nodes (numbers in `Sightings`) at which these segments begin, in order of time.
+    """
+
+    unseen: FloatArray
+    starts: IntArray
+
+
+@attrs.frozen(eq=False)
+class Sightings:
+    """A chain and the times and states at which it can be seen.
+
+    Nodes are numbered in order of time: 0 is the beginning, the last one is the end, and those
+    between are the possible sightings.
+
+    Parameters
+    ----------
+    belief
+        The chain.
+    times, states
+        Time and state of every node, (N,); −1 and T are the times of the beginning and the end,
+        and their states mean nothing.
+    """
+
+    belief: Markov
+    times: IntArray
+    states: IntArray
+    _shared: FloatArray | None
+    _channel: Emission
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def watches(self) -> Iterator[Watch]:
+        """Yield groups of segments, in order of time where there is more than one."""
+        starts = np.arange(len(self) - 1)
+        if self._shared is not None:
+            yield Watch(self._shared, starts)
+            return
+        for node in starts:
+            yield Watch(self._table(int(node)), starts[node : node + 1])
+
+    def _table(self, node: int) -> FloatArray:
+        channel = self._channel
+        if not isinstance(channel, Suppression):
+            raise TypeError(f"only suppression remembers; got {type(channel).__name__}.")
+        last = None if node == 0 else (int(self.times[node]), int(self.states[node]))
+        return channel.table(last)
+
+    def entering(self, time: int) -> slice:
+        """Return the nodes whose time is `time`."""
+        first, last = np.searchsorted(self.times, (time, time + 1))
+        return slice(int(first), int(last))
+
+
+def sightings_of(belief: Markov, channel: Emission) -> Sightings | None:
+    """Return the channel as sightings, or None where an output may tell something in between.
+
+    Examples
+    --------
+    >>> chain = Markov([0.2, 0.3, 0.5], np.full((3, 3), 1 / 3), steps=2)
+    >>> sensor = np.array([[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]] * 2)
+    >>> found = sightings_of(chain, Symbols((0, 1, 2), (0, 1), sensor))
+    >>> found.times.tolist(), found.states[1:-1].tolist()
+    ([-1, 0, 1, 2], [2, 2])
+    """
+    checked_pair(belief, channel)
+    if isinstance(channel, Suppression):
+        if channel.after is None:
+            return _nodes(belief, channel, channel.start < 1.0, channel.start)
+        ever = (channel.start < 1.0) | (channel.after < 1.0).any(axis=(0, 1))
+        return _nodes(belief, channel, ever, None)
+    if isinstance(channel, Symbols):
+        unseen = _unseen(channel.probabilities)
+        return None if unseen is None else _nodes(belief, channel, unseen < 1.0, unseen)
+    return None
+
+
+def _unseen(probabilities: FloatArray) -> FloatArray | None:
+    """Return the chance of each state to stay unseen, (T, M), or None."""
+    possible = probabilities > 0.0
+    telling = possible.sum(axis=1) <= 1  # (T, Y): a symbol that at most one state can emit
+    ambiguous = (~telling).sum(axis=1)
+    told = possible & telling[:, None, :]
+    if (ambiguous > 1).any() or (told.sum(axis=2) > 1).any():
+        return None
+    return np.asarray((probabilities * ~telling[:, None, :]).sum(axis=2))
+
+
+def _nodes(
+    belief: Markov, channel: Emission, ever: NDArray[np.bool_], shared: FloatArray | None
+) -> Sightings:
+    times, states = np.nonzero(ever & reachable_states(belief))
+    return Sightings(
+        belief,
+        np.concatenate([[-1], times, [belief.steps]]).astype(np.intp),
+        np.concatenate([[0], states, [0]]).astype(np.intp),
+        shared,
+        channel,
+    )

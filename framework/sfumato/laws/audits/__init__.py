@@ -1,0 +1,1 @@
+"""Laws that trust no formula: sampled releases against claimed losses."""

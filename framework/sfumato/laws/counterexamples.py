@@ -1,0 +1,77 @@
+"""Counterexamples kept as files, so that one found once is tried ever after."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from sfumato.laws.case import Case
+from sfumato.laws.law import Law
+from sfumato.plugin_registry import Registry
+
+_KINDS = {"prior_class": "prior"}
+
+
+@attrs.frozen
+class Counterexamples:
+    """A folder with one JSON file for each counterexample: plain tables, no code."""
+
+    folder: Path
+
+    def keep(self, law: Law, arguments: Mapping[str, Any]) -> Path:
+        """Write a counterexample and return its file."""
+        plain = {
+            "law": law.name,
+            "arguments": {name: _plain(law, name, value) for name, value in arguments.items()},
+        }
+        text = json.dumps(plain, indent=1, sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = self.folder / f"{law.name}-{digest}.json"
+        file.write_text(text + "\n", encoding="utf-8")
+        return file
+
+    def of(self, case: Case, registry: Registry) -> Iterator[dict[str, Any]]:
+        """Yield the arguments kept for the law that use the case's classes."""
+        for file in sorted(self.folder.glob(f"{case.law.name}-*.json")):
+            kept = json.loads(file.read_text(encoding="utf-8"))["arguments"]
+            try:
+                arguments = {
+                    name: _built(case.law, name, plain, registry) for name, plain in kept.items()
+                }
+            except (LookupError, TypeError, ValueError):
+                continue  # of a plugin that is gone, or has other parameters now
+            if _uses(arguments, case):
+                yield arguments
+
+
+def _plain(law: Law, name: str, value: Any) -> Any:
+    if name == "measures":
+        return [measure.specification() for measure in value]
+    if name == "plugin":
+        return {"kind": type(value).kind, "specification": value.specification()}
+    if name in law.nouns:
+        return value.specification()
+    return law.extras[name].plain(value) if name in law.extras else value
+
+
+def _built(law: Law, name: str, plain: Any, registry: Registry) -> Any:
+    if name == "measures":
+        return [registry.build("measure", specification) for specification in plain]
+    if name == "plugin":
+        return registry.build(plain["kind"], plain["specification"])
+    if name in law.nouns:
+        return registry.build(_KINDS.get(name, name), plain)
+    return plain
+
+
+def _uses(arguments: Mapping[str, Any], case: Case) -> bool:
+    """Whether every class that the case fixes is among the arguments."""
+    names = {getattr(value, "name", None) for value in arguments.values()}
+    names |= {measure.name for measure in arguments.get("measures", ())}
+    return all(cls.name in names for cls in case.classes.values())

@@ -1,0 +1,84 @@
+"""Two lines of test for a plugin author: every law under its own test id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from sfumato.laws.case import Case, cases_of
+from sfumato.laws.catalogue import all_laws
+from sfumato.laws.profiles import profile_named
+from sfumato.laws.trial import try_case
+from sfumato.laws.waivers import waivers_of
+from sfumato.plugin_registry import Entry, Registry, default_registry
+
+
+def conformance(
+    *plugins: Any, profile: str = "quick", waivers: Mapping[str, str] | None = None
+) -> Callable[..., None]:
+    """Return a pytest function that tries every law on the given classes.
+
+    A whole test file of a plugin::
+
+        from sfumato.laws import conformance
+        from my_plugin import MyPrior
+
+        test_laws = conformance(MyPrior)
+
+    Parameters
+    ----------
+    plugins
+        Plugin classes, registered or not.
+    profile
+        How hard to look.
+    waivers
+        Laws that may be broken, with the reason; a waiver that is not needed is a failure.
+    """
+    import pytest
+
+    registry = _with(default_registry(), plugins)
+    focus = [entry for entry in registry.entries if entry.value in plugins]
+    excused = {**{k: v for cls in plugins for k, v in waivers_of(cls).items()}, **(waivers or {})}
+    cases = [case for law in all_laws() for case in cases_of(law, registry, focus)]
+    unknown = set(excused) - {case.law.name for case in cases}
+    if unknown:
+        raise LookupError(f"the waiver '{min(unknown)}' names no law that applies here.")
+    parameters = [
+        pytest.param([case], id=str(case)) for case in cases if case.law.name not in excused
+    ]
+    parameters += [
+        pytest.param([case for case in cases if case.law.name == name], id=f"{name}[waived]")
+        for name in excused
+    ]
+
+    @pytest.mark.parametrize("cases", parameters)
+    def test_conformance(cases: list[Case]) -> None:
+        _judge(cases, registry, profile, excused)
+
+    return test_conformance
+
+
+def _with(registry: Registry, plugins: tuple[Any, ...]) -> Registry:
+    """Return the registry with the classes in it."""
+    known = [entry.value for entry in registry.entries]
+    new = [Entry(cls.kind, cls.name, cls, "a test") for cls in plugins if cls not in known]
+    return attrs.evolve(registry, entries=(*registry.entries, *new))
+
+
+def _judge(cases: list[Case], registry: Registry, profile: str, excused: Mapping[str, str]) -> None:
+    """Fail, skip or excuse, as the verdicts have it."""
+    import pytest
+
+    verdicts = [try_case(case, registry, profile_named(profile)) for case in cases]
+    broken = [verdict for verdict in verdicts if verdict.outcome == "violated"]
+    name = cases[0].law.name
+    if name in excused:
+        if not broken:
+            pytest.fail(f"the waiver of {name} is not needed: delete it", pytrace=False)
+        pytest.xfail(excused[name])
+    if broken:
+        pytest.fail(f"{broken[0].message}\n\n{broken[0].script}", pytrace=False)
+    if all(verdict.outcome == "refused" for verdict in verdicts):
+        pytest.skip(verdicts[0].message)

@@ -1,0 +1,137 @@
+"""Every sound upper bound on the success of a guesser, by name."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission, Symbols
+from sfumato.errors import OutsideHypotheses, Undecidable
+from sfumato.inference.bayes_success import bayes_success
+from sfumato.inference.chain_entropy import chain_entropy
+from sfumato.inference.enumeration import enumerate_outputs
+from sfumato.inference.match_sums import affordable_matches, match_sums
+from sfumato.inference.position_sets import consecutive_logs, position_sets
+from sfumato.inference.segments import Segments, segments
+from sfumato.inference.sighted_success import sighted_log_success
+from sfumato.inference.sightings import Sightings, sightings_of
+from sfumato.inference.success_bounds import (
+    SMALLEST,
+    divergence_success,
+    fano_success,
+    log_ball_size,
+    log_choose,
+)
+from sfumato.probabilities import FloatArray
+from sfumato_fano.information import best_information, raw, seen_segments
+
+
+@attrs.frozen
+class Limits:
+    """Upper bounds by name, and the exact value where it is one of them."""
+
+    bounds: dict[str, float]
+    exact: str | None = None
+
+    @property
+    def winner(self) -> str:
+        """The name of the exact value, or else of the smallest bound."""
+        return self.exact or min(self.bounds, key=lambda name: self.bounds[name])
+
+
+def success_limits(belief: Markov, channel: Emission, mistakes: int, budget: float) -> Limits:
+    """Return all bounds on max over guessers of Pr[d(X, X̂) ≤ mistakes].
+
+    What holds without noise holds with it. Every choice of what to compute depends on the
+    budget and not on the mistakes, so that the smallest bound never falls as mistakes grow.
+    """
+    if mistakes >= belief.steps:
+        return Limits({"every guess succeeds": 1.0})
+    quiet = raw(channel)
+    pair = seen_segments(belief, quiet)
+    information = best_information(belief, channel, None if pair is None else pair[1]).value
+    bounds = {
+        "Fano": fano_success(
+            chain_entropy(belief),
+            information,
+            belief.steps * math.log(belief.state_count),
+            log_ball_size(belief.state_count, belief.steps, mistakes),
+        ),
+    }
+    sums = _enumerated_sums(belief, quiet) if pair is None else _seen_sums(*pair, budget)
+    for size in range(1, min(len(sums) - 1, belief.steps - mistakes) + 1):
+        subsets = math.comb(belief.steps - mistakes, size)
+        bounds[f"{size} matches"] = min(sums[size] / subsets, 1.0)
+    # Those who see nothing can guess the likeliest trace: if even that success makes the
+    # divergence bound larger than what is known, the bound itself is not worth its price.
+    least = float(consecutive_logs(belief)[-1])
+    if divergence_success(information, least) < min(bounds.values()):
+        log_blind = _log_blind(belief, mistakes, budget)
+        bounds["divergence"] = divergence_success(information, log_blind)
+    if mistakes > 0:
+        return Limits(bounds)
+    value = _whole_trace(belief, quiet, pair)
+    if value is None:
+        return Limits(bounds)
+    bounds["whole trace"] = max(value, SMALLEST)
+    certain = quiet is channel and value > 0.0
+    return Limits(bounds, exact="whole trace" if certain else None)
+
+
+def _seen_sums(sightings: Sightings, found: Segments, budget: float) -> FloatArray:
+    """Return m_0, ..., m_k for every k within the budget."""
+    return match_sums(sightings, found, affordable_matches(sightings, budget))
+
+
+def _enumerated_sums(belief: Markov, channel: Emission) -> FloatArray:
+    """Return m_0 and m_1 = Σ_y Pr[y] Σ_t max_x Pr[X_t = x | y], where outputs can be listed."""
+    try:
+        outputs = enumerate_outputs(belief, channel)
+    except (OutsideHypotheses, Undecidable):
+        return np.ones(1)
+    total = 0.0
+    for part in outputs.parts():
+        best = outputs.marginals(part).max(axis=2).sum(axis=1)
+        total += float(outputs.probabilities[part] @ best)
+    return np.array([1.0, total])
+
+
+def _log_blind(belief: Markov, mistakes: int, budget: float) -> float:
+    """Return the log of a bound on the success of those who see nothing.
+
+    Matching T − s positions means matching C(T − s, k) subsets of k, of which C(T, k) exist, none
+    with a probability above f(k).
+    """
+    steps = belief.steps
+    nothing = Symbols(belief.states, (0,), np.ones((steps, belief.state_count, 1)))
+    blind = sightings_of(belief, nothing)
+    if blind is None:
+        raise TypeError("a release of nothing has no sightings to follow.")
+    sums = _seen_sums(blind, segments(blind), budget)
+    matched = steps - mistakes
+    logs = [
+        math.log(sums[size]) - log_choose(matched, size)
+        for size in range(1, min(len(sums) - 1, matched) + 1)
+    ]
+    if len(sums) <= steps:
+        largest = position_sets(belief, steps, budget).logs
+        logs += [
+            log_choose(steps, size) + float(largest[size]) - log_choose(matched, size)
+            for size in range(1, matched + 1)
+        ]
+    return min(logs)
+
+
+def _whole_trace(
+    belief: Markov, channel: Emission, pair: tuple[Sightings, Segments] | None
+) -> float | None:
+    """Return the exact success without mistakes, or None where there are too many outputs."""
+    if pair is not None:
+        return math.exp(sighted_log_success(pair[0]))
+    try:
+        return bayes_success(belief, channel, 0)
+    except (OutsideHypotheses, Undecidable):
+        return None

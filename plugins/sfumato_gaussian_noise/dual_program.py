@@ -1,0 +1,225 @@
+"""The convex program whose solution is the best noise for any collection of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.matrices.matrix import Array
+from sfumato_gaussian_noise.blocks import Block
+from sfumato_gaussian_noise.closed_forms import Solution
+from sfumato_gaussian_noise.dual_bound import Witness
+from sfumato_gaussian_noise.solved import solve
+
+SOLVERS = ("CLARABEL", "SCS")
+
+NEGLIGIBLE = 1e-15
+"""Eigenvalues of the prior below this share of the largest say nothing about a float64 design."""
+
+LIGHT = 1e-9
+"""Weights below this share of the total belong to displacements that are not among the worst."""
+
+
+@attrs.frozen(eq=False)
+class _Parts:
+    """The program's variables: for block j the columns T_j = Y_j N_j, and the weights N_j."""
+
+    basis: Array  # (n, r), orthonormal
+    columns: Any
+    weights: list[Any]
+    price: Any
+    lmi: Any
+    apart: Any  # the constraint on the secret's own noise, or None
+
+    def factor(self, size: int, independent: NDArray[np.intp] | None) -> tuple[Array, Array | None]:
+        """Return L and the extra variances with Γ = L Lᵀ + diag(extra), of total one."""
+        rank = self.basis.shape[1]
+        values, vectors = np.linalg.eigh(_symmetric(self.lmi.dual_value[:rank, :rank]))
+        kept = values > 1e-10 * max(float(values[-1]), 1e-300)
+        factor = self.basis @ (vectors[:, kept] * np.sqrt(values[kept]))
+        extra = None
+        total = float(np.sum(factor**2))
+        if independent is not None:
+            factor[independent] = 0.0  # but for rounding they are
+            extra = np.zeros(size)
+            extra[independent] = float(self.apart.dual_value) / independent.size
+            total += float(np.sum(extra))
+        return factor / np.sqrt(total), None if extra is None else extra / total
+
+
+def best_noise(
+    blocks: Sequence[Block],
+    budget: float,
+    solver: str = SOLVERS[0],
+    independent: NDArray[np.intp] | None = None,
+) -> Solution:
+    """Return the noise with the smallest worst loss over the blocks, as the solver sees it.
+
+    With δᵀMδ = max_y 2 yᵀAδ − yᵀ(C + Γ)y, a multiplier N for every block's constraint
+    blkdiag(d_k I) ⪰ M, T = Y N, and the minimum over Γ of total variance B taken, the problem is
+
+        max  Σ_j [2 tr(T_jᵀA_j) − tr(T_jᵀC_j T_j N_j⁻¹)] − B t
+        s.t. [[t I, T], [Tᵀ, blkdiag(N_j)]] ⪰ 0,  tr (N_j)_kk = μ_j for every ball k,  Σ μ_j = 1 .
+
+    Γ is the multiplier of the n × n corner of the matrix inequality. No prior is inverted.
+    It is solved in units of B, and in the directions in which some prior has variance at all.
+    With `independent`, Γ is restricted as in `dual_bound`.
+
+    >>> block = Block(np.ones((1, 1)), np.zeros((1, 1)), ((0,),), np.zeros((1, 1)), 0.0)
+    >>> bool(abs(best_noise([block], 4.0).factor ** 2 - 4.0) < 1e-6)
+    True
+    """
+    basis = _basis(blocks, independent)
+    parts, problem = _program(blocks, basis, budget, independent)
+    solve(problem, solver, "the noise program", **_options(solver))
+    factor, extra = parts.factor(blocks[0].shifts.shape[0], independent)
+    return Solution(
+        factor * np.sqrt(budget),
+        _witnesses(blocks, parts, budget),
+        None if extra is None else extra * budget,
+    )
+
+
+def _options(solver: str) -> dict[str, Any]:
+    return {"eps": 1e-9, "max_iters": 50_000} if solver == "SCS" else {}
+
+
+def _basis(blocks: Sequence[Block], independent: NDArray[np.intp] | None) -> Array:
+    """Return an orthonormal basis of the directions in which a block moves or fluctuates."""
+    spreads = {id(block.spread): block.spread for block in blocks}
+    total = sum(spread / max(np.trace(spread), 1e-300) for spread in spreads.values())
+    for block in blocks:
+        total = total + block.shifts @ block.shifts.T / np.sum(block.shifts**2)
+    if independent is not None:
+        total[independent] = 0.0
+        total[:, independent] = 0.0
+    values, vectors = np.linalg.eigh(_symmetric(total))
+    if not values[-1] > 0:
+        return np.zeros((len(total), 0))
+    return np.asarray(vectors[:, values > NEGLIGIBLE * values[-1]])
+
+
+def _program(
+    blocks: Sequence[Block], basis: Array, budget: float, independent: NDArray[np.intp] | None
+) -> tuple[_Parts, Any]:
+    import cvxpy as cp
+
+    counts = [block.shifts.shape[1] for block in blocks]
+    n, rank, width = basis.shape[0], basis.shape[1], sum(counts)
+    columns, price = cp.Variable((rank, width)), cp.Variable()
+    own = np.zeros((n, 0)) if independent is None else np.eye(n)[:, independent]
+    apart_columns = cp.Variable((own.shape[1], width)) if own.shape[1] else None
+    weights, constraints, shares = _weights(blocks)
+    roots: dict[int, Array] = {}
+    objective, start = -price, 0
+    apart_terms = []
+    for block, count, weight in zip(blocks, counts, weights, strict=True):
+        mine = columns[:, start : start + count]
+        objective += 2 * cp.sum(cp.multiply(basis.T @ block.shifts, mine))
+        root = roots.setdefault(id(block.spread), _root(basis.T @ block.spread @ basis / budget))
+        if root.size:
+            objective -= _fraction(root @ mine, weight)
+        if apart_columns is not None:
+            other = apart_columns[:, start : start + count]
+            objective += 2 * cp.sum(cp.multiply(own.T @ block.shifts, other))
+            apart_terms.append(_fraction(other, weight))
+        start += count
+    corner = _block_diagonal(weights)
+    lmi = cp.bmat([[price * np.eye(rank), columns], [columns.T, corner]]) >> 0
+    constraints += [lmi, sum(shares) == 1]
+    apart = None
+    if apart_terms:
+        apart = cp.sum(cp.hstack(apart_terms)) / own.shape[1] <= price
+        constraints.append(apart)
+    parts = _Parts(basis, (columns, apart_columns, own), weights, price, lmi, apart)
+    return parts, cp.Problem(cp.Maximize(objective), constraints)
+
+
+def _weights(blocks: Sequence[Block]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return N_j, their constraints, and μ_j; a number for a single displacement."""
+    import cvxpy as cp
+
+    weights, constraints, shares = [], [], []
+    for block in blocks:
+        count = block.shifts.shape[1]
+        if count == 1:
+            weight: Any = cp.Variable((1, 1), nonneg=True)
+            share: Any = weight[0, 0]
+        else:
+            weight, share = cp.Variable((count, count), PSD=True), cp.Variable(nonneg=True)
+            constraints += [sum(weight[i, i] for i in ball) == share for ball in block.balls]
+        weights.append(weight)
+        shares.append(share)
+    return weights, constraints, shares
+
+
+def _fraction(columns: Any, weight: Any) -> Any:
+    """Return tr(XᵀX N⁻¹) for the columns X of a block."""
+    import cvxpy as cp
+
+    if weight.shape == (1, 1):
+        return cp.quad_over_lin(columns, weight[0, 0])
+    return cp.matrix_frac(columns.T, weight)
+
+
+def _block_diagonal(weights: Sequence[Any]) -> Any:
+    import cvxpy as cp
+
+    if all(weight.shape == (1, 1) for weight in weights):
+        return cp.diag(cp.hstack([weight[0, 0] for weight in weights]))
+    rows = []
+    for i, weight in enumerate(weights):
+        k = weight.shape[0]
+        rows.append(
+            [weight if i == j else np.zeros((k, other.shape[0])) for j, other in enumerate(weights)]
+        )
+    return cp.bmat(rows)
+
+
+def _root(spread: Array) -> Array:
+    """Return R with RᵀR = C, one row for each direction of positive variance."""
+    values, vectors = np.linalg.eigh(_symmetric(spread))
+    kept = values > 1e-16 * max(float(values[-1]), 0.0) if values.size else values > 0
+    return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+
+
+def _witnesses(blocks: Sequence[Block], parts: _Parts, budget: float) -> tuple[Witness, ...]:
+    """Return the displacements that carry weight: the eigenvectors of every N_j.
+
+    Their readings are the columns of Y_j = T_j N_j⁻¹. Weights are in units of
+    Σ_j max_k tr (N_j)_kk, so that every point becomes feasible, whatever slack the solver left.
+    """
+    columns, apart, own = parts.columns
+    readings = parts.basis @ columns.value
+    if apart is not None:
+        readings = readings + own @ apart.value
+    multipliers = [_semidefinite(weight.value) for weight in parts.weights]
+    mass = sum(
+        max(float(np.sum(np.diagonal(weight)[list(ball)])) for ball in block.balls)
+        for block, weight in zip(blocks, multipliers, strict=True)
+    )
+    found, start = [], 0
+    for source, (block, weight) in enumerate(zip(blocks, multipliers, strict=True)):
+        mine = readings[:, start : start + weight.shape[0]]
+        start += weight.shape[0]
+        values, vectors = np.linalg.eigh(weight)
+        for value, vector in zip(values.tolist(), vectors.T, strict=True):
+            if value > LIGHT * mass:
+                # The program was solved in units of the budget, where y is larger by B.
+                reading = mine @ vector / (value * budget)
+                found.append(Witness(value / mass, block.along(vector), reading, source))
+    return tuple(found)
+
+
+def _semidefinite(weight: Array) -> Array:
+    """Return the nearest semidefinite matrix."""
+    values, vectors = np.linalg.eigh(_symmetric(weight))
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+
+def _symmetric(matrix: Array) -> Array:
+    return np.asarray((matrix + matrix.T) / 2)

@@ -1,0 +1,162 @@
+"""The best noise for one secret of a trace too long for a dense matrix."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+
+from sfumato.beliefs import Gaussian
+from sfumato.errors import SolverFailed
+from sfumato.matrices import Kronecker, Matrix, Toeplitz
+from sfumato.matrices.matrix import ROUNDOFF, Array
+from sfumato.questions.displacements import Displacements
+from sfumato_gaussian_noise.class_losses import ClassLosses
+from sfumato_gaussian_noise.closed_forms import Solution
+from sfumato_gaussian_noise.design_task import Certified, Task
+from sfumato_gaussian_noise.dual_bound import DualBound
+from sfumato_gaussian_noise.sampled_noise import sampled_noise
+
+ITERATIONS = 5_000
+
+RESIDUAL = 1e-11
+"""Relative residual at which the conjugate gradients stop."""
+
+
+@attrs.frozen(eq=False)
+class _GridBlock:
+    """One ball of k independent, alike values on a regular grid: A, and products with C."""
+
+    belief: Gaussian
+    cross: Array  # Σ_{:,S}, (n, k)
+    variance: float
+    radius: float
+
+    @property
+    def shifts(self) -> Array:
+        return self.radius / self.variance * self.cross
+
+    def spread(self, columns: Array) -> Array:
+        """Return C Y = Σ Y − Σ_{:,S} Σ_SS⁻¹ Σ_{S,:} Y."""
+        known = self.cross @ (self.cross.T @ columns) / self.variance
+        return np.asarray(self.belief.covariance.apply(columns) - known)
+
+    def spread_error(self, columns: Array) -> Array:
+        """Bound the error of each column of C Y: rounded entries, and fast Fourier transforms.
+
+        Stored entries obey |Σ_ij − Σ_ij true| ≤ ε v, so ‖δΣ y‖ ≤ ε v √n ‖y‖₁, and the two factors
+        of the part that is known add three times as much. A transform of length m errs by a small
+        multiple of log₂ m roundings of the norm.
+        """
+        n = columns.shape[0]
+        entries = self.belief.rounding + 4 * ROUNDOFF
+        stored = 6 * entries * self.variance * math.sqrt(n) * np.sum(np.abs(columns), axis=0)
+        transform = 32 * math.log2(4 * n) * ROUNDOFF * self.belief.covariance.norm_bound()
+        return np.asarray(stored + transform * np.linalg.norm(columns, axis=0))
+
+    def shift_error(self) -> float:
+        """Bound the error of each column of A."""
+        n = self.cross.shape[0]
+        return 4 * (self.belief.rounding + 4 * ROUNDOFF) * self.radius * math.sqrt(n)
+
+
+def long_trace(task: Task) -> Certified | None:
+    """Return the design for one ball on a regular grid, at any length; None if it is not that.
+
+    The formula of `one_ball` needs (C + (B/k) I)⁻¹A: conjugate gradients with products by fast
+    Fourier transforms. Let Y be what they return for the budget (1 − κ)B. Both certificates hold
+    for any Y whatever: the lower bound as in `dual_bound`, and, the floor η I being part of Γ,
+
+        M = YᵀA + AᵀY − Yᵀ(C + Γ)Y + Rᵀ(C + Γ)⁻¹R ⪯ YᵀA + AᵀY − Yᵀ(C + Γ)Y + RᵀR/η,
+        R = A − (C + Γ)Y,
+
+    for the very Γ that is sampled, with no further solve.
+    """
+    block = _grid_block(task)
+    if block is None:
+        return None
+    count, size = block.shifts.shape[1], block.shifts.shape[0]
+    ridge = (1 - task.floor) * task.budget / count
+    readings = np.stack([_solved(block, ridge, column) for column in block.shifts.T], axis=1)
+    lengths = np.linalg.norm(readings, axis=0)
+    factor = math.sqrt(task.budget / count) * readings / lengths
+    noise = sampled_noise(Solution(factor, ()), task.budget, task.floor)
+    fluctuating = block.spread(readings)
+    bound = _lower(block, readings, fluctuating)
+    worst = _upper(block, readings, fluctuating, noise, task.floor * task.budget / size)
+    losses = ClassLosses(worst, "single", ())
+    return Certified(noise, losses, bound, "closed form, conjugate gradients on the grid")
+
+
+def _grid_block(task: Task) -> _GridBlock | None:
+    members = list(task.prior.members())
+    belief, question = task.belief, task.secret.question(task.belief)
+    one = task.prior.finite and len(members) == 1 and task.independent is None
+    if not one or not _on_a_grid(belief.covariance) or not _one_ball(question):
+        return None
+    chosen = question.groups[0][0]
+    inner = belief.covariance.block(chosen, chosen)
+    if not (inner[0, 0] > 0 and np.array_equal(inner, inner[0, 0] * np.eye(len(chosen)))):
+        return None
+    cross = belief.covariance.columns(chosen)
+    return _GridBlock(belief, cross, float(inner[0, 0]), question.radii[0])
+
+
+def _on_a_grid(covariance: Matrix) -> bool:
+    over_time = covariance.time if isinstance(covariance, Kronecker) else covariance
+    return isinstance(over_time, Toeplitz)
+
+
+def _one_ball(question: Displacements) -> bool:
+    return len(question.groups) == 1 and len(question.groups[0]) == 1
+
+
+def _solved(block: _GridBlock, ridge: float, shift: Array) -> Array:
+    """Return (C + ridge I)⁻¹a by conjugate gradients."""
+    solution, residual = np.zeros_like(shift), np.array(shift)
+    direction, square = np.array(shift), float(shift @ shift)
+    goal = RESIDUAL**2 * square
+    for _ in range(ITERATIONS):
+        product = block.spread(direction[:, None])[:, 0] + ridge * direction
+        step = square / float(direction @ product)
+        solution += step * direction
+        residual -= step * product
+        before, square = square, float(residual @ residual)
+        if square <= goal:
+            return solution
+        direction = residual + square / before * direction
+    raise SolverFailed(
+        f"conjugate gradients must converge within {ITERATIONS} steps; their relative residual is "
+        f"{math.sqrt(square / goal) * RESIDUAL:.2g}: allow a larger budget."
+    )
+
+
+def _lower(block: _GridBlock, readings: Array, fluctuating: Array) -> DualBound:
+    """Return the bound of `dual_bound` for weights 1/k."""
+    n, count = readings.shape
+    lengths = np.linalg.norm(readings, axis=0)
+    terms = 2 * np.sum(readings * block.shifts, axis=0) - np.sum(readings * fluctuating, axis=0)
+    products = lengths * np.linalg.norm(block.shifts, axis=0) * 2
+    products += lengths * np.linalg.norm(fluctuating, axis=0)
+    off = (math.sqrt(n) + 8) * ROUNDOFF * products  # pairwise sums err far less
+    off += lengths * (2 * block.shift_error() + block.spread_error(readings))
+    price = float(np.linalg.eigvalsh(readings.T @ readings)[-1]) / count
+    return DualBound(float(np.mean(terms - off)), price * (1 + 4 * n * ROUNDOFF))
+
+
+def _upper(
+    block: _GridBlock, readings: Array, fluctuating: Array, noise: Matrix, floor: float
+) -> float:
+    """Return the upper bound of λ_max(M) for the noise that is sampled."""
+    n = readings.shape[0]
+    total = fluctuating + noise.apply(readings)
+    residual = block.shifts - total
+    value = readings.T @ block.shifts
+    value = value + value.T - readings.T @ total
+    lengths = np.linalg.norm(readings, axis=0)
+    off = block.spread_error(readings) + block.shift_error() + noise.error_bound() * lengths
+    off = off + (math.sqrt(n) + 8) * ROUNDOFF * np.linalg.norm(total, axis=0)
+    missed = np.linalg.norm(residual, axis=0) + off
+    slack = float(np.sum(2 * lengths * off) + np.sum(missed**2) / (0.99 * floor))
+    return float(np.linalg.eigvalsh((value + value.T) / 2)[-1]) + slack

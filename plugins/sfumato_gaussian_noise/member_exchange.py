@@ -1,0 +1,150 @@
+"""Designing for a class by the displacements that matter: solve for a few, look, add the worst."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from sfumato.errors import SolverFailed
+from sfumato.inference.secret_entries import secret_entries
+from sfumato.matrices import Diagonal
+from sfumato.matrices.matrix import Array
+from sfumato.protocols import Prior, Secret
+from sfumato_gaussian_noise.blocks import Block, block_of, corners
+from sfumato_gaussian_noise.class_losses import Violation, class_losses
+from sfumato_gaussian_noise.design_task import Certified, Task
+from sfumato_gaussian_noise.dual_bound import DualBound
+from sfumato_gaussian_noise.dual_program import SOLVERS, best_noise
+
+ROUNDS = 60
+"""Largest number of programs solved for one design."""
+
+MANY = 8
+"""Up to this many pairs of a member and a group all enter at once; of more, the worst ones do."""
+
+STEP = 4
+"""Pairs that enter in one later round."""
+
+
+@attrs.define(eq=False)
+class _Pool:
+    """The blocks of every member and group met so far, and those in the program."""
+
+    secret: Secret
+    blocks: dict[tuple[Prior, int], Block | None] = attrs.field(factory=dict)
+    active: list[Block] = attrs.field(factory=list)
+    names: list[tuple[Prior, int, bytes]] = attrs.field(factory=list)
+
+    def block(self, member: Prior, group: int) -> Block | None:
+        key = (member, group)
+        if key not in self.blocks:
+            belief = member.belief()
+            question = self.secret.question(belief)
+            self.blocks[key] = block_of(belief, question.groups[group], question.radii[group])
+        return self.blocks[key]
+
+    def add(self, violation: Violation) -> bool:
+        """Let a pair enter, along its displacement if it has one; say whether that was new."""
+        block = self.block(violation.member, violation.group)
+        if block is None:
+            return False
+        known = [name[2] for name in self.names if name[:2] == (violation.member, violation.group)]
+        if not block.is_box:
+            return self._enter(violation, block, b"whole") if not known else False
+        if not known or not violation.displacement.size:
+            count = block.shifts.shape[1]
+            return sum(self._along(violation, block, signs) for signs in corners(count)) > 0
+        return self._along(violation, block, self._free_signs(violation))
+
+    def _free_signs(self, violation: Violation) -> Array:
+        """Return the signs of the entries that are neither copies nor constants."""
+        belief = violation.member.belief()
+        group = self.secret.question(belief).groups[violation.group]
+        entries = [entry for ball in group for entry in ball]
+        free = secret_entries(belief, entries).representatives.tolist()
+        signs = np.where(violation.displacement >= 0, 1.0, -1.0)
+        signs = signs[[entries.index(entry) for entry in free]]
+        return np.asarray(signs * signs[0])
+
+    def _along(self, violation: Violation, block: Block, signs: Array) -> bool:
+        return self._enter(violation, block.along(signs), signs.tobytes())
+
+    def _enter(self, violation: Violation, piece: Block, name: bytes) -> bool:
+        full = (violation.member, violation.group, name)
+        if full in self.names:
+            return False
+        self.names.append(full)
+        self.active.append(piece)
+        return True
+
+    def keep(self, positions: set[int]) -> None:
+        """Drop the pieces that carried no weight."""
+        self.active = [piece for i, piece in enumerate(self.active) if i in positions]
+        self.names = [name for i, name in enumerate(self.names) if i in positions]
+
+
+def member_exchange(task: Task) -> Certified:
+    """Return noise whose worst loss over the class is within tolerance of the best possible.
+
+    The program is solved for a few members and displacements; the result's losses over the whole
+    class are measured exactly; what exceeds the bound enters, what carries no weight leaves once
+    the bound has grown (so no set comes twice), until bound and loss meet.
+    """
+    pool = _Pool(task.secret)
+    _begin(pool, task)
+    if not pool.active:  # nothing can be learnt, whatever is released
+        entries = task.belief.entries
+        even = Diagonal.constant(task.budget / entries, entries)
+        losses = class_losses(task.prior, task.secret, even)
+        return Certified(even, losses, DualBound(0.0, 0.0), "nothing to learn")
+    best, failures = None, []
+    for solver in SOLVERS:
+        try:
+            best = _exchange(pool, task, solver, best)
+        except SolverFailed as failure:
+            failures.append(str(failure))
+            continue
+        if task.met(best):
+            return best
+        failures.append(
+            f"{solver} must bring loss and lower bound to within {task.tolerance:.1g} of each "
+            f"other; got a relative gap of {task.gap(best):.2g}."
+        )
+    raise SolverFailed(" ".join(failures))
+
+
+def _exchange(pool: _Pool, task: Task, solver: str, best: Certified | None) -> Certified:
+    for _ in range(ROUNDS):
+        solution = best_noise(pool.active, task.budget, solver, task.independent)
+        found = task.certify(solution, f"dual program by {solver}")
+        grown = best is None or task.lower(found) > task.lower(best)
+        best = found if best is None else _better(best, found, task)
+        if task.met(best):
+            break
+        if grown and len(pool.active) > MANY:
+            pool.keep({witness.source for witness in solution.witnesses if witness.weight > 1e-7})
+        threshold = task.lower(best) * (1 + task.tolerance / 4)
+        entered = [pool.add(violation) for violation in found.losses.above(threshold)[:STEP]]
+        if not any(entered):
+            break
+    if best is None:
+        raise SolverFailed(f"{solver} must be given at least one round; got none.")
+    return best
+
+
+def _better(best: Certified, new: Certified, task: Task) -> Certified:
+    """Return the smaller loss with the larger bound: each holds whatever noise it came with."""
+    bound = max(best, new, key=task.lower).bound
+    return attrs.evolve(min(new, best, key=lambda found: found.losses.worst), bound=bound)
+
+
+def _begin(pool: _Pool, task: Task) -> None:
+    """Let the first pairs enter: all, or those that even noise protects worst."""
+    belief, members = task.belief, list(task.prior.members())
+    groups = len(task.secret.question(belief).groups)
+    pairs = [Violation(m, g, 0.0, np.zeros(0)) for m in members for g in range(groups)]
+    if len(pairs) > MANY:
+        even = Diagonal.constant(task.budget / belief.entries, belief.entries)
+        pairs = class_losses(task.prior, task.secret, even).above(0.0)[:MANY]
+    for pair in pairs:
+        pool.add(pair)

@@ -1,0 +1,108 @@
+"""Reading traces for fitting: one real series for every coordinate of every trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ParameterError
+
+Array = NDArray[np.float64]
+
+
+@attrs.frozen(eq=False)
+class Series:
+    """One coordinate of one trace.
+
+    Attributes
+    ----------
+    values
+        The numbers.
+    stamps
+        Their times from the first, in sampling periods.
+    period
+        The sampling period: the median step between stamps.
+    """
+
+    trace: int
+    coordinate: int
+    values: Array
+    stamps: Array
+    period: float
+
+    def lags(self) -> Array:
+        """Return the table of lags, in sampling periods."""
+        return np.asarray(np.abs(self.stamps[:, None] - self.stamps[None, :]))
+
+
+def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[Series]:
+    """Return the series of all traces; refuse what cannot be fitted, naming the trace.
+
+    >>> one, = read_series("rbf", [[1.0, 3.0]], None, normalise=True)
+    >>> one.values, one.period
+    (array([-1.,  1.]), 1.0)
+    """
+    if isinstance(traces, (str, bytes)) or not hasattr(traces, "__len__") or len(traces) == 0:
+        raise ParameterError(f"{name}.fit must get one or more traces; got {traces!r}.")
+    found = []
+    for position, given in enumerate(traces):
+        where = f"{name}.fit trace {position}"
+        table = _table(given, where)
+        stamps = _stamps(times, position, len(traces), len(table), where)
+        period = float(np.median(np.diff(stamps)))
+        relative = (stamps - stamps[0]) / period
+        for coordinate, column in enumerate(table.T):
+            values = _normalised(column, where) if normalise else np.array(column)
+            found.append(Series(position, coordinate, values, relative, period))
+    return found
+
+
+def _table(given: Any, where: str) -> Array:
+    """Return a trace as (times, coordinates)."""
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise ParameterError(f"{where} must have rows of equal length; got others.") from None
+    if array.dtype.kind not in "iuf" or array.ndim not in (1, 2):
+        raise ParameterError(
+            f"{where} must be an array (times,) or (times, d) of real numbers; got "
+            f"{array.dtype} of shape {array.shape}."
+        )
+    table = array.astype(np.float64).reshape(len(array), -1)
+    if len(table) < 2 or table.shape[1] == 0 or not np.all(np.isfinite(table)):
+        raise ParameterError(
+            f"{where} must have two or more finite values; got shape {array.shape}."
+        )
+    return table
+
+
+def _stamps(times: Any, position: int, count: int, length: int, where: str) -> Array:
+    if times is None:
+        return np.arange(length, dtype=np.float64)
+    own = times
+    if isinstance(times, Sequence) or np.ndim(times) == 2:
+        nested = len(times) > 0 and np.ndim(times[0]) == 1
+        if nested and len(times) != count:
+            raise ParameterError(
+                f"{where} must have its own times; got {len(times)} lists of them."
+            )
+        own = times[position] if nested else times
+    stamps = np.asarray(own, dtype=np.float64)
+    if stamps.shape != (length,) or not np.all(np.isfinite(stamps)):
+        raise ParameterError(f"{where} must have {length} finite times; got shape {stamps.shape}.")
+    if not np.all(np.diff(stamps) > 0):
+        raise ParameterError(f"{where} must have increasing times; got others.")
+    return stamps
+
+
+def _normalised(column: Array, where: str) -> Array:
+    """Return the values with mean zero and variance one."""
+    centred = column - column.mean()
+    deviation = float(centred.std())
+    if not deviation > 1e-12 * float(np.max(np.abs(column))):
+        raise ParameterError(f"{where} must not be constant; got one value throughout.")
+    return np.asarray(centred / deviation)

@@ -1,0 +1,220 @@
+"""Fitting stationary priors to many traces by maximum likelihood."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.errors import ParameterError
+from sfumato.report.delayed_progress import delayed_progress
+from sfumato_gaussian_process.fit_series import Series, read_series
+from sfumato_gaussian_process.fitted_priors import FittedPriors
+from sfumato_gaussian_process.trace_likelihood import Array, Points, TraceLikelihood
+
+if TYPE_CHECKING:
+    from sfumato_gaussian_process.stationary_prior import StationaryPrior
+
+GRID = {"length_scale": 25, "period": 97}
+"""Points of the first grid along each fitted parameter; the likelihood has narrow peaks in periods."""
+
+STEP = 1e-5
+"""Relative change of a parameter at which the search stops."""
+
+CHUNK = 2_000_000
+"""Largest number of matrix entries handled at once."""
+
+
+def fit_traces(
+    cls: type[StationaryPrior],
+    traces: Any,
+    times: Any,
+    *,
+    noise: float,
+    normalise: bool,
+    bounds: Mapping[str, tuple[float, float]],
+    fixed: Mapping[str, float],
+) -> FittedPriors:
+    """Return the fitted parameters of every trace: a shared grid first, then a pattern search.
+
+    Traces whose stamps are equal up to origin and unit share the factorisations of the grid.
+    """
+    if isinstance(noise, bool) or not (math.isfinite(noise) and noise > 0):
+        raise ParameterError(f"{cls.name}.fit noise must be finite and positive; got {noise!r}.")
+    model = _model(cls, noise, normalise, bounds, fixed)
+    series = read_series(cls.name, traces, times, normalise=normalise)
+    low, high = _limits(model, series, bounds)
+    best = np.empty((len(series), len(model.free)))
+    with delayed_progress(f"fitting {cls.name}", 2 * len(series)) as advance:
+        for group in _alike(series):
+            best[group] = _on_grid(model, [series[i] for i in group], low[group], high[group])
+            advance(len(group))
+        values = np.empty(len(series))
+        variances = np.ones(len(series))
+        for group in _equally_long(series):
+            chosen = [series[i] for i in group]
+            best[group], values[group] = _refined(
+                model, chosen, best[group], low[group], high[group]
+            )
+            if not normalise:
+                variances[group] = _at(model.variances, chosen, best[group])
+            advance(len(group))
+    near = 2 * STEP
+    effective = {name: np.exp(best[:, k]) for k, name in enumerate(model.free)}
+    return FittedPriors(
+        prior=cls,
+        fixed=dict(model.fixed),
+        noise=model.noise,
+        effective=effective if normalise else {**effective, "variance": variances},
+        sampling_periods=np.array([one.period for one in series]),
+        log_likelihoods=values,
+        at_bound=np.any((best <= low + near) | (best >= high - near), axis=1),
+        trace=np.array([one.trace for one in series]),
+        coordinate=np.array([one.coordinate for one in series]),
+        lengths=np.array([one.values.size for one in series]),
+    )
+
+
+def _model(
+    cls: type[StationaryPrior],
+    noise: float,
+    normalise: bool,
+    bounds: Mapping[str, Any],
+    fixed: Mapping[str, float],
+) -> TraceLikelihood:
+    defaults = {item.name: item for item in cls.parameters()}
+    known: dict[str, float] = {}
+    for name in (*fixed, *bounds):
+        if name not in cls.shape_parameters:
+            raise ParameterError(
+                f"{cls.name}.fit takes {', '.join(cls.shape_parameters)} as shape parameters; "
+                f"got {name!r}."
+            )
+    for name in cls.shape_parameters:
+        if name in fixed:
+            known[name] = getattr(cls(**_stand_ins(cls, name, fixed[name])), name)
+        elif name not in cls.fit_ranges:
+            known[name] = defaults[name].default
+    free = tuple(name for name in cls.shape_parameters if name not in known)
+    if not free:
+        raise ParameterError(f"{cls.name}.fit must have a free parameter; got all of them fixed.")
+    return TraceLikelihood(cls, free, known, float(noise), normalise)
+
+
+def _stand_ins(cls: type[StationaryPrior], name: str, value: float) -> dict[str, Any]:
+    """Return arguments that let the class itself check one value."""
+    return {**dict.fromkeys(cls.fit_ranges, 1.0), "times": 1, name: value}
+
+
+def _limits(
+    model: TraceLikelihood, series: Sequence[Series], bounds: Mapping[str, tuple[float, float]]
+) -> tuple[Points, Points]:
+    """Return the logarithms of the ends of the search, (series, parameters)."""
+    periods = np.array([one.period for one in series])
+    ends = []
+    for name in model.free:
+        if name in bounds:
+            low, high = bounds[name]
+            if not 0 < low < high < math.inf:
+                raise ParameterError(
+                    f"{model.cls.name}.fit bounds must be 0 < low < high; got {low} and {high}."
+                )
+            unit = periods if name in model.cls.in_time_units else np.ones_like(periods)
+            ends.append((low / unit, high / unit))
+        else:
+            low, high = model.cls.fit_ranges[name]
+            ends.append((np.full(len(series), low), np.full(len(series), high)))
+    return (
+        np.log(np.stack([low for low, _ in ends], axis=1)),
+        np.log(np.stack([high for _, high in ends], axis=1)),
+    )
+
+
+def _alike(series: Sequence[Series]) -> Iterator[list[int]]:
+    """Yield the series whose stamps agree up to origin and unit: they share correlations."""
+    groups: dict[bytes, list[int]] = defaultdict(list)
+    for position, one in enumerate(series):
+        groups[np.round(one.stamps, 9).tobytes()].append(position)
+    yield from groups.values()
+
+
+def _equally_long(series: Sequence[Series]) -> Iterator[list[int]]:
+    """Yield chunks of series of one length."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for position, one in enumerate(series):
+        groups[one.values.size].append(position)
+    for size, members in groups.items():
+        step = max(1, CHUNK // size**2)
+        for start in range(0, len(members), step):
+            yield members[start : start + step]
+
+
+def _on_grid(model: TraceLikelihood, series: Sequence[Series], low: Points, high: Points) -> Points:
+    """Return each series' best point of one grid, among those inside its limits."""
+    axes = [
+        np.linspace(low[:, k].min(), high[:, k].max(), GRID[name])
+        for k, name in enumerate(model.free)
+    ]
+    points = np.array(list(itertools.product(*axes)))
+    lags, values = series[0].lags(), np.stack([one.values for one in series], axis=1)
+    known = model.fixed.keys() & set(model.cls.in_time_units)
+    if known and len({one.period for one in series}) > 1:
+        # A fixed duration is another number of samples in each series: no grid is shared.
+        parts = [_on_grid(model, [one], low[[i]], high[[i]]) for i, one in enumerate(series)]
+        return np.concatenate(parts)
+    found = []
+    step = max(1, CHUNK // lags.size)
+    for start in range(0, len(points), step):
+        some = points[start : start + step]
+        periods = np.full(len(some), series[0].period)
+        found.append(model.log_likelihoods(lags, periods, some, values))
+    likelihoods = np.concatenate(found)  # (points, series)
+    inside = np.all((points[:, None] >= low - 1e-12) & (points[:, None] <= high + 1e-12), axis=2)
+    likelihoods = np.where(inside, likelihoods, -np.inf)
+    chosen = points[np.argmax(likelihoods, axis=0)]
+    return np.where(np.any(inside, axis=0)[:, None], chosen, (low + high) / 2)
+
+
+def _refined(
+    model: TraceLikelihood, series: Sequence[Series], start: Points, low: Points, high: Points
+) -> tuple[Points, Array]:
+    """Climb from each start: to the best neighbour on a stencil, or halve the stencil."""
+    width = len(model.free)
+    offsets = [
+        np.array(o, dtype=float) for o in itertools.product((-1, 0, 1), repeat=width) if any(o)
+    ]
+    best = np.clip(start, low, high)
+    values = _at(model.log_likelihoods, series, best)
+    step = (high - low) / (np.array([GRID[name] for name in model.free]) - 1)
+    active = np.arange(len(series))
+    while active.size:
+        some = [series[i] for i in active.tolist()]
+        tried = [
+            np.clip(best[active] + o * step[active], low[active], high[active]) for o in offsets
+        ]
+        found = np.stack([_at(model.log_likelihoods, some, points) for points in tried])
+        which = np.argmax(found, axis=0)
+        rows = np.arange(active.size)
+        better = found[which, rows] > values[active]
+        winners = np.stack(tried)[which, rows]
+        best[active[better]] = winners[better]
+        values[active[better]] = found[which, rows][better]
+        step[active[~better]] /= 2
+        active = active[np.max(step[active], axis=1) > STEP]
+    return best, values
+
+
+def _at(
+    function: Callable[[Array, Array, Points, Array], Array],
+    series: Sequence[Series],
+    points: Points,
+) -> Array:
+    """Evaluate a function of the model at one point for each series."""
+    lags = np.stack([one.lags() for one in series])
+    periods = np.array([one.period for one in series])
+    values = np.stack([one.values for one in series])[..., None]
+    return function(lags, periods, points, values)[:, 0]

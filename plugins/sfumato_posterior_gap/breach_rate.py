@@ -1,0 +1,122 @@
+"""How many of the sensitive states that really occurred an adversary gets wind of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission, RelabelledSuppression, Suppression
+from sfumato.errors import OutsideHypotheses
+from sfumato.inference.forward_backward import forward_backward
+from sfumato.inference.timed_events import TimedEvents
+from sfumato.parameters import CHOICE, LIST_OF, SEED, UNIT, Label, declare, parameter
+from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.questions import Events
+
+CONFIDENCE = 0.99
+
+
+@declare
+class BreachRate(DeclaredMeasure):
+    """The share of sensitive states in given traces whose posterior exceeds the prior by over δ.
+
+    For each trace an output is drawn; a sensitive state X_t ∈ A that occurs in the trace is
+    breached if Pr[A | o] − Pr[A] > δ. The literature divides by two different numbers:
+    ``per="sensitive_state"`` by how many sensitive states occur, ``per="length"`` by the length
+    of the traces. The witness holds both.
+
+    Assumptions: the adversary knows the chain and the system.
+    Guarantee: exact if the channel leaves nothing to chance; otherwise an estimate of the
+    expected rate over the channel's draws for these traces, with a 99 % interval by Hoeffding's
+    inequality, traces being drawn independently.
+    Reference: Götz, Nath and Gehrke (2012), section 7.1, both definitions.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain(
+    ...     initial=[0.5, 0.5], transitions=[[0.5, 0.5], [0.5, 0.5]], steps=2, states=["s", "x"]
+    ... )
+    >>> secret = sf.secrets.contexts({"s"})
+    >>> release = sf.mechanisms.suppress_sensitive().protect(chain, secret)
+    >>> measure = sf.measures.breach_rate(traces=[["s", "x"], ["x", "x"]], delta=0.25)
+    >>> measure.loss(chain, secret, release).witness
+    {'sensitive_state': 1.0, 'length': 0.25}
+    """
+
+    name = "breach_rate"
+    reads = ((Markov, Events, Emission),)
+
+    traces: tuple[tuple[Hashable, ...], ...] = parameter(
+        LIST_OF(LIST_OF(Label("M"), "T")), doc="what really happened, one list of states each"
+    )
+    delta: float = parameter(UNIT, default=0.1, doc="the rise that counts as a breach")
+    per: str = parameter(
+        CHOICE("sensitive_state", "length"), default="sensitive_state", doc="what to divide by"
+    )
+    seed: int = parameter(SEED, default=0, doc="of the outputs that are drawn")
+
+    @property
+    def quantity(self) -> Quantity:
+        """The breach rate, by its definition and δ."""
+        return Quantity("breach rate", {"delta": self.delta, "per": self.per})
+
+    def evaluate(self, belief: Markov, question: Events, channel: Emission) -> Reading:
+        """Count breaches in one output for each trace."""
+        if question.has_windows:
+            raise OutsideHypotheses("breach_rate counts states; an event over a window is none.")
+        if any(len(trace) != belief.steps for trace in self.traces):
+            raise self.reject("traces", f"of {belief.steps} states each", self.traces)
+        paths = np.array([belief.encode(trace) for trace in self.traces])
+        events = TimedEvents.from_masks(belief, question.masks)
+        occurred = events.members[np.arange(len(events.times)), paths[:, events.times]]
+        breached = occurred & self._exposed(belief, events, channel, paths)
+        sensitive = occurred.sum(axis=1)
+        rates = {"length": float(breached.sum() / paths.size)}
+        weights = np.full(len(paths), belief.steps)
+        if sensitive.any():
+            rates["sensitive_state"] = float(breached.sum() / sensitive.sum())
+        elif self.per == "sensitive_state":
+            raise OutsideHypotheses("breach_rate needs a sensitive state in the traces; got none.")
+        if self.per == "sensitive_state":
+            weights = sensitive
+        witness = {name: rates[name] for name in ("sensitive_state", "length") if name in rates}
+        if _is_deterministic(channel):
+            return Reading(value=rates[self.per], witness=witness, how="counted")
+        half = _half_width(sensitive, weights)
+        interval = (max(rates[self.per] - half, 0.0), min(rates[self.per] + half, 1.0))
+        return Reading(
+            value=rates[self.per],
+            bound="estimate",
+            interval=interval,
+            witness=witness,
+            how=f"one output for each of {len(paths)} traces",
+        )
+
+    def _exposed(
+        self, belief: Markov, events: TimedEvents, channel: Emission, paths: NDArray[np.intp]
+    ) -> NDArray[np.bool_]:
+        """Return which events each output makes more likely by more than δ, (N, E)."""
+        outputs = channel.sample_many(paths, np.random.default_rng(self.seed))
+        evidence = channel.evidence_batch([tuple(output) for output in outputs])
+        posteriors = events.probabilities(forward_backward(belief, evidence).marginals)
+        # A rise of δ itself is allowed; a hair more by rounding is that same rise.
+        return np.asarray(posteriors > (events.priors(belief) + self.delta) * (1.0 + 1e-12))
+
+
+def _is_deterministic(channel: Any) -> bool:
+    if isinstance(channel, RelabelledSuppression):
+        channel = channel.suppression
+    if not isinstance(channel, Suppression):
+        return False
+    tables = [channel.start] if channel.after is None else [channel.start, channel.after]
+    return all(bool(((table == 0.0) | (table == 1.0)).all()) for table in tables)
+
+
+def _half_width(ranges: NDArray[np.intp], weights: NDArray[np.intp]) -> float:
+    """Return Hoeffding's half width for Σ breaches / Σ weights, breaches in trace r ≤ ranges[r]."""
+    spread = math.sqrt(float((ranges.astype(float) ** 2).sum()))
+    return spread * math.sqrt(math.log(2.0 / (1.0 - CONFIDENCE)) / 2.0) / float(weights.sum())

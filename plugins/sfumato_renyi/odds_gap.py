@@ -1,0 +1,131 @@
+"""How far a release moves the odds of two secrets."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
+from sfumato.parameters import OPEN_UNIT, OPTIONAL, ORDER, SWITCH, declare, parameter
+from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.questions import Displacements
+from sfumato_renyi.odds_law import (
+    best_conversion_gap,
+    conversion_chance,
+    conversion_gap,
+    gap_chance,
+    gap_quantile,
+)
+from sfumato_renyi.worst_square import worst_square
+
+
+@declare
+class OddsGap(DeclaredMeasure):
+    """The change of log-odds between two secrets that is exceeded with chance δ only.
+
+    Claim: for every two values of the secret that differ by an allowed Δ, their posterior log-odds
+    differ from their prior log-odds by more than the loss with chance at most δ.
+
+    Formula: under either secret the change is N(m, 2m), m = ½ ΔᵀMΔ, M the gain in precision; the
+    chance Pr[|change| > ε'] = Φ((m − ε')/√(2m)) + Φ((−m − ε')/√(2m)) increases with m, so the
+    worst pair is the one of the largest m.
+    With ``conversion=True``, ε' = ε + log(1/δ)/(λ − 1) from the Rényi divergence ε = λm of order λ;
+    without an order, of the best one. For priors in general that chance is δ on one side and at
+    most δ(1 + e^(−ε')) on both, as the witness says; for Gaussian ones at most δ on both, since
+    Pr[change > ε'] = Φ(−z) ≤ ½ e^(−z²/2) ≤ ½ δ, and the other side is smaller.
+    With ``expected=True``, the expected change instead: exactly m; by conversion at most ε.
+
+    Assumptions: a Gaussian prior and additive Gaussian noise.
+
+    Guarantee: exact; upper bounds by conversion.
+
+    Reference: Meehan and Chaudhuri (2021), Theorem 3.1; (2019), Corollary 1.
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=3.0, times=1), sf.secrets.basic(0)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=25.0).protect(prior, secret)
+    >>> sf.measures.renyi(order=5.0).loss(prior, secret, release).value
+    0.1
+    >>> converted = sf.measures.odds_gap(delta=0.01, conversion=True, order=5.0)
+    >>> round(math.exp(converted.loss(prior, secret, release).value), 3)
+    3.495
+    >>> round(math.exp(sf.measures.odds_gap(delta=0.01).loss(prior, secret, release).value), 3)
+    1.678
+    """
+
+    name = "odds_gap"
+    reads = ((Gaussian, Displacements, AdditiveGaussian),)
+
+    delta: float = parameter(OPEN_UNIT, default=0.01, doc="the chance δ")
+    conversion: bool = parameter(SWITCH, default=False, doc="convert from a Rényi divergence")
+    expected: bool = parameter(SWITCH, default=False, doc="the expected change, whatever δ")
+    order: float | None = parameter(
+        OPTIONAL(ORDER), default=None, doc="the Rényi order λ of a conversion; None: the best"
+    )
+
+    def check(self) -> None:
+        """Refuse an order that would not be used, and a conversion of unknown order."""
+        if self.order is not None and not self.conversion:
+            raise self.reject("order", "None without conversion=True", self.order)
+        if self.expected and self.conversion and self.order is None:
+            raise self.reject("order", "given for a converted expectation", self.order)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The change of log-odds."""
+        if self.expected:
+            return Quantity("expected log-odds gap", unit="nats")
+        return Quantity("log-odds gap", {"delta": self.delta}, unit="nats")
+
+    def evaluate(
+        self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
+    ) -> Reading:
+        """Return the gap of the worst pair."""
+        square = worst_square(belief, question, channel)
+        mean = attrs.evolve(square, value=square.value / 2)
+        if self.expected:
+            return self._expected(mean)
+        return self._converted(mean) if self.conversion else self._exact(mean)
+
+    def _exact(self, mean: Reading) -> Reading:
+        value = gap_quantile(mean.value, self.delta)
+        if not (math.isfinite(value) and value > 0):
+            return attrs.evolve(mean, value=value)
+        ends = [
+            gap_quantile(mean.value * (1 + side * mean.relative_error), self.delta)
+            for side in (-1, 1)
+        ]
+        error = max(abs(end - value) for end in ends) / value + 1e-12
+        exact = mean.bound == "exact"
+        return attrs.evolve(
+            mean,
+            value=value if exact else value * (1 + 1e-12),
+            relative_error=error if exact else 0.0,
+            how=f"{mean.how}; quantile of the gap",
+        )
+
+    def _converted(self, mean: Reading) -> Reading:
+        m = mean.value * (1 + mean.relative_error)
+        if self.order is None:
+            gap = best_conversion_gap(m, self.delta)
+        else:
+            gap = conversion_gap(self.order * m, self.order, self.delta)
+        chances = {
+            "chance for any prior": conversion_chance(gap, self.delta),
+            "chance for this prior": gap_chance(m, gap),
+        }
+        return Reading(
+            value=gap * (1 + 1e-15),
+            bound="upper",
+            witness={**(mean.witness or {}), **chances},
+            how=f"{mean.how}; Theorem 3.1",
+        )
+
+    def _expected(self, mean: Reading) -> Reading:
+        if self.order is None:
+            return attrs.evolve(mean, how=f"{mean.how}; expectation of the gap")
+        value = mean.value * (1 + mean.relative_error) * self.order
+        how = f"{mean.how}; Corollary 1"
+        return Reading(value=value, bound="upper", witness=mean.witness, how=how)

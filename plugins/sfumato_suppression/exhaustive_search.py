@@ -1,0 +1,68 @@
+"""The best memoryless table on the grid, by branch and bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import OutsideHypotheses
+from sfumato.probabilities import FloatArray
+from sfumato_suppression.coordinate_search import MemorylessTable
+from sfumato_suppression.memoryless_search import GRID, by_worth, expected_worth, lower_all
+from sfumato_suppression.protected_chain import ProtectedChain
+
+LIMIT = 20_000
+"""How many partial tables are looked at before refusing."""
+
+
+def best_grid_table(chains: Sequence[ProtectedChain]) -> FloatArray:
+    """Return a table of multiples of 1/10 with the largest utility of all private ones, (T, M).
+
+    Entries are fixed one by one, the rest being suppressed for certain. More suppression never
+    harms privacy of a memoryless table (Götz, Nath and Gehrke 2012, theorem 1), so an entry can
+    never fall below the lowest value it could have now: that bounds the utility of all
+    completions.
+    """
+    return _Search(chains).best
+
+
+class _Search:
+    def __init__(self, chains: Sequence[ProtectedChain]) -> None:
+        self._chains = chains
+        self._worth = expected_worth(chains)
+        order = by_worth(self._worth)
+        table = MemorylessTable(chains, np.ones(self._worth.shape))
+        lower_all(table, order, GRID)
+        self.best = table.chances
+        self._looked_at = 0
+        self._visit(np.ones(self._worth.shape), order[self._worth.flat[order] > 0.0])
+
+    def _utility(self, chances: FloatArray) -> float:
+        return float((self._worth * (1.0 - chances)).sum())
+
+    def _visit(self, chances: FloatArray, left: NDArray[np.intp]) -> None:
+        """Complete a table whose entries `left` are still at one."""
+        self._looked_at += 1
+        if self._looked_at > LIMIT:
+            raise OutsideHypotheses(
+                f"exhaustive search looks at most at {LIMIT} partial tables, too few for "
+                f"{self._worth.shape[0]} steps and {self._worth.shape[1]} states; "
+                "use search='greedy'."
+            )
+        table = MemorylessTable(self._chains, chances)
+        lowest = chances.copy()
+        for place in left:
+            time, state = divmod(int(place), chances.shape[1])
+            lowest[time, state] = table.lowest(time, state, GRID)
+        if self._utility(chances) > self._utility(self.best):
+            self.best = chances
+        open_places = left[lowest.flat[left] < 1.0]
+        if not len(open_places) or self._utility(lowest) <= self._utility(self.best) + 1e-12:
+            return
+        place, rest = open_places[0], open_places[1:]
+        for chance in np.arange(round(lowest.flat[place] * GRID), GRID + 1) / GRID:
+            chosen = chances.copy()
+            chosen.flat[place] = chance
+            self._visit(chosen, rest)

@@ -1,0 +1,95 @@
+"""From a search for suppression tables to a release that is certified to be private."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from sfumato.channels import Suppression
+from sfumato.errors import OutsideHypotheses
+from sfumato.inference.expected_releases import expected_releases
+from sfumato.inference.segment_check import is_private, worst_segment_gap
+from sfumato.protocols import DeclaredMechanism, PriorClass, Secret
+from sfumato.questions import Events
+from sfumato_suppression.protected_chain import ProtectedChain
+from sfumato_suppression.suppressing_release import SuppressingRelease, suppressing_release
+
+Chains = tuple[ProtectedChain, ...]
+Search = Callable[[Chains], Iterable[Suppression]]
+
+INSIDE = 1e-12
+"""How far inside δ a second design aims where rounding put the first one above it."""
+
+EQUAL = 1e-9
+"""Utilities that differ by this factor count as equal."""
+
+
+def private_release(
+    mechanism: DeclaredMechanism, prior: PriorClass, secret: Secret, delta: float, search: Search
+) -> SuppressingRelease:
+    """Return the best channel found that the segment check, from scratch, finds δ-private.
+
+    It is checked for every member of the prior class. Suppressing everything is always private,
+    so there is always an answer.
+    """
+    if not prior.finite:
+        raise OutsideHypotheses(
+            f"{mechanism.name} certifies every member of a prior class, and '{prior.name}' varies "
+            "over an interval, whose members cannot all be checked; use sf.AnyOf."
+        )
+    members = []
+    for member in prior.members():
+        belief = member.belief()
+        question: Events = secret.question(belief)
+        if question.has_windows:
+            raise OutsideHypotheses(
+                f"{mechanism.name} protects events of a single time: an event over a window of "
+                "times spans several segments, which then no longer decouple; measure it instead."
+            )
+        members.append((belief, question))
+    designer = _Designer(members, search)
+    channel, gap = designer.design(delta)
+    return suppressing_release(
+        mechanism, prior, secret, channel, {"delta": delta, "posterior_gap": gap}
+    )
+
+
+class _Designer:
+    """Searches, certifies and measures for the members of a class."""
+
+    def __init__(self, members: list, search: Search) -> None:
+        self._members = members
+        self._search = search
+
+    def design(self, delta: float) -> tuple[Suppression, float]:
+        """Return a channel, and its posterior gap.
+
+        Where a constraint holds with equality, rounding may put the computed gap above δ by a
+        part in 1e14. A design a hair inside δ is then preferred, unless it costs utility.
+        """
+        channel = self._certified(delta, delta)
+        gap = self._gap(channel)
+        if gap > delta:
+            inside = self._certified(delta * (1.0 - INSIDE), delta)
+            if self._utility(inside) >= self._utility(channel) * (1.0 - EQUAL):
+                return inside, self._gap(inside)
+        return channel, gap
+
+    def _certified(self, aim: float, delta: float) -> Suppression:
+        chains = tuple(ProtectedChain.of(*member, aim) for member in self._members)
+        found = sorted(self._search(chains), key=self._utility, reverse=True)
+        for channel in found:
+            if all(is_private(b, channel, question.masks, delta) for b, question in self._members):
+                return channel
+        belief = self._members[0][0]
+        return Suppression.memoryless(belief.states, np.ones((belief.steps, belief.state_count)))
+
+    def _utility(self, channel: Suppression) -> float:
+        return min(expected_releases(belief, channel) for belief, _ in self._members)
+
+    def _gap(self, channel: Suppression) -> float:
+        return max(
+            worst_segment_gap(belief, channel, question.masks).value
+            for belief, question in self._members
+        )

@@ -1,0 +1,106 @@
+"""Suppression that depends on the last release: segments decouple, so each is its own problem.
+
+Given the output, every decision depends on the present state and on a last release that the
+output fixes, so Pr[trace, output] is a product over segments, and the posterior of X_t depends
+on its own segment alone. A system is therefore private exactly when every segment is: a release
+(or the beginning), suppressed steps, and the next release (or the end). Segments may be optimised
+one by one, backwards in time, with the value to go
+
+    V(u, i) = Σ Pr[next release is (t, k) | u, i] · (1 + V(t, k)).
+
+Each start keeps the best private table of several: those of the seeds, which makes V at least the
+value of each seed (by induction backwards in time, as a private table stays available), and
+greedy ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sfumato.channels import Suppression
+from sfumato.probabilities import FloatArray
+from sfumato_suppression.protected_chain import ProtectedChain, may_start_for_all
+from sfumato_suppression.segment_starts import SegmentTables, Starts, segment_starts
+from sfumato_suppression.segment_values import judge, waiting_values
+from sfumato_suppression.simulatable_search import simulatable_tables
+from sfumato_suppression.step_choice import Rules, chosen_chances
+
+RULES = Rules(np.array([10, 0, 10, 0]), np.array([False, False, True, True]))
+ROUNDS = 2
+
+
+def segmented_channel(chains: Sequence[ProtectedChain], memoryless: FloatArray) -> Suppression:
+    """Return tables by last release, seeded with memoryless tables (S, T, M)."""
+    belief = chains[0].belief
+    tables = SegmentTables(chains)
+    to_go = np.zeros((len(chains), belief.steps, belief.state_count))
+    for starts in segment_starts(chains):
+        if len(starts.states):
+            best, values = _best_tables(chains, starts, memoryless, to_go)
+            tables.fill(starts, best)
+            if starts.time >= 0:
+                to_go[:, starts.time, starts.states] = values
+    return tables.channel()
+
+
+def _best_tables(
+    chains: Sequence[ProtectedChain], starts: Starts, memoryless: FloatArray, to_go: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the best table after each start, (states, T, M), and its values, (B, states)."""
+    count = len(starts.states)
+    hidden = np.ones((count, *memoryless.shape[1:]))
+    seeds = [np.broadcast_to(table, hidden.shape) for table in memoryless]
+    seeds.append(simulatable_tables(chains, starts))
+    best, values = _better(chains, starts, [hidden, *seeds], to_go)
+    waiting = np.zeros((len(chains), *best.shape))
+    for _ in range(ROUNDS):
+        greedy = _greedy_tables(chains, starts, waiting, to_go)
+        candidates = [best, *greedy.reshape(-1, *best.shape)]
+        best, values = _better(chains, starts, candidates, to_go)
+        waiting = waiting_values(chains, starts, best, to_go)
+    return best, values
+
+
+def _better(
+    chains: Sequence[ProtectedChain],
+    starts: Starts,
+    candidates: Sequence[FloatArray],
+    to_go: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the private candidate of the largest mean value, start by start.
+
+    The first candidate is known to be private.
+    """
+    stacked = np.concatenate(candidates)
+    judged = judge(chains, starts, stacked, to_go)
+    shape = (len(candidates), len(starts.states))
+    scores = np.where(judged.private, judged.values.mean(axis=0), -1.0).reshape(shape)
+    winners = scores.argmax(axis=0) * shape[1] + np.arange(shape[1])
+    return stacked[winners], judged.values[:, winners]
+
+
+def _greedy_tables(
+    chains: Sequence[ProtectedChain], starts: Starts, waiting: FloatArray, to_go: FloatArray
+) -> FloatArray:
+    """Return one table per rule and start, (rules · states, T, M), lowered time by time."""
+    belief = chains[0].belief
+    able = may_start_for_all(tuple(chains))
+    rules = RULES.repeated(len(starts.states))
+    laws = starts.laws(chains, len(RULES.grid))
+    tables = np.ones((len(rules.grid), belief.steps, belief.state_count))
+    for time in range(starts.time + 1, belief.steps):
+        allowed = np.broadcast_to(able[time], tables[:, time].shape)
+        gains = np.zeros(allowed.shape)
+        for number, law in enumerate(laws):
+            allowed = allowed & law.may_end(time)
+            later = np.tile(waiting[number, :, time], (len(RULES.grid), 1))
+            worth = 1.0 + to_go[number, time] - later
+            gains += law.mass * law.arrivals[:, 0] * worth
+        tables[:, time] = chosen_chances(laws, time, allowed, gains, rules)
+        for law in laws:
+            law.suppress(time, tables[:, time])
+            if time + 1 < belief.steps:
+                law.step(time)
+    return tables

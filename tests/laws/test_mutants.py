@@ -1,0 +1,40 @@
+"""The kit is tested too: every law rejects its mutants."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from sfumato.laws.case import cases_of
+from sfumato.laws.catalogue import all_laws, all_mutants, audit_laws, law_named
+from sfumato.laws.profiles import PROFILES
+from sfumato.laws.trial import try_case
+from sfumato.plugin_registry import Registry
+
+SHIPPED = Registry.load(strict=True)
+# A rejection is enough here; making counterexamples small is tested elsewhere.
+DEFAULT = attrs.evolve(PROFILES["default"], shrink=False)
+
+
+def test_laws_and_mutants_pair_up():
+    laws = {law.name for law in (*all_laws(), *audit_laws())}
+    assert {mutant.law for mutant in all_mutants()} == laws
+
+
+@pytest.mark.parametrize("law", [*all_laws(), *audit_laws()], ids=lambda law: law.name)
+def test_a_law_is_one_sentence_with_a_dotted_name(law):
+    assert law.sentence.endswith(".")
+    assert law.name.count(".") == 1
+    assert set(law.over) <= {*law.nouns, "prior", "measure"}
+
+
+def verdicts(mutant):
+    registry = mutant.registry(SHIPPED)
+    focus = [entry for entry in registry.entries if entry.value is mutant.plugin]
+    for case in cases_of(law_named(mutant.law), registry, focus):
+        yield try_case(case, registry, DEFAULT)
+
+
+@pytest.mark.parametrize("mutant", all_mutants(), ids=lambda mutant: mutant.name)
+def test_the_mutant_is_rejected(mutant):
+    assert any(verdict.outcome == "violated" for verdict in verdicts(mutant)), mutant.mistake

@@ -1,0 +1,235 @@
+"""`sfumato release`, as someone with a file would use it."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from sfumato.certificates import certificate_text
+from sfumato.commands import cli
+from sfumato.commands._nouns import specification
+from sfumato.datasets import read_state_table, read_trace_table
+
+GAUSSIAN = (
+    "--prior",
+    "rbf length_scale=3.0 times=20",
+    "--secret",
+    "basic index=9 radius=0.5",
+    "--mechanism",
+    "gaussian_uniform mse=0.04",
+)
+CHAIN = (
+    '{ name = "markov_chain", initial = [0.5, 0.5], transitions = [[0.5, 0.5], [0.5, 0.5]], '
+    'steps = 3, states = ["home", "bar"] }'
+)
+MARKOV = (
+    "--prior",
+    CHAIN,
+    "--secret",
+    'contexts states=["bar"]',
+    "--mechanism",
+    "suppress_given probabilities=[[0, 1], [0, 1], [0, 1]]",
+)
+
+
+@pytest.fixture(autouse=True)
+def _restore(fresh_registry):
+    """Every command loads the registry anew."""
+
+
+def run(*arguments, text=None):
+    return CliRunner().invoke(cli, ["release", *map(str, arguments)], input=text)
+
+
+@pytest.fixture
+def trace(tmp_path):
+    path = tmp_path / "walk.csv"
+    rows = [f"ann,{10 * k},{math.sin(k / 3)}" for k in range(20)]
+    path.write_text("user,time,x\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def days(tmp_path):
+    path = tmp_path / "days.csv"
+    path.write_text(
+        "user,time,state\nmon,0,home\nmon,1,bar\nmon,2,home\ntue,0,bar\ntue,1,home\ntue,2,home\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_a_trace_is_released_with_a_certificate(tmp_path, trace):
+    out, paper = tmp_path / "out.csv", tmp_path / "paper.json"
+    done = run(trace, *GAUSSIAN, "-o", out, "--certificate", paper)
+    assert done.exit_code == 0, done.output
+    (before,) = read_trace_table(trace)
+    (after,) = read_trace_table(out)
+    assert after.times.tolist() == before.times.tolist()
+    noise = after.values - before.values
+    assert 0.01 < np.mean(noise**2) < 0.12  # 20 draws of variance 0.04
+    table = json.loads(paper.read_text(encoding="utf-8"))
+    assert table["prior"] == {"name": "rbf", "length_scale": 3.0, "times": 20}
+    assert table["secret"] == {"name": "basic", "index": 9, "radius": 0.5}
+    assert table["mechanism"]["name"] == "gaussian_uniform"
+    assert "ChaCha20" in table["random_source"]
+    assert set(table["versions"]) >= {"sfumato", "numpy", "python"}
+    renyi = next(g for g in table["guarantees"] if g["measure"]["name"] == "renyi")
+    assert renyi["bound"] == "exact"
+    # An independent formula: the Fisher information 1/V_ss - 1/Sigma_ss, times r^2 order / 2.
+    t = np.arange(20.0)
+    sigma = np.exp(-((t[:, None] - t) ** 2) / 18)
+    v = sigma - sigma @ np.linalg.solve(sigma + 0.04 * np.eye(20), sigma)
+    assert renyi["value"] == pytest.approx(0.25 * (1 / v[9, 9] - 1), rel=1e-6)
+
+
+def test_a_seed_repeats_and_is_confessed(tmp_path, trace):
+    texts = []
+    for name in ("a.csv", "b.csv"):
+        assert run(trace, *GAUSSIAN, "-o", tmp_path / name, "--seed", 7).exit_code == 0
+        texts.append((tmp_path / name).read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+    paper = tmp_path / "c.json"
+    run(trace, *GAUSSIAN, "-o", tmp_path / "c.csv", "--seed", 7, "--certificate", paper)
+    assert "for research only" in json.loads(paper.read_text(encoding="utf-8"))["random_source"]
+
+
+def test_an_interval_class_is_no_guarantee(tmp_path, trace):
+    prior = "rbf length_scale={interval=[2.0,3.0]} times=20"
+    paper = tmp_path / "p.json"
+    done = run(
+        trace,
+        *("--prior", prior, *GAUSSIAN[2:], "-o", tmp_path / "o.csv"),
+        *("--certificate", paper, "--measure", "renyi order=2.0"),
+    )
+    assert done.exit_code == 0, done.output
+    table = json.loads(paper.read_text(encoding="utf-8"))
+    assert table["guarantees"] == []
+    assert table["estimates"][0]["ceiling"] == "inf"
+
+
+def test_nothing_is_overwritten_without_force(tmp_path, days):
+    out = tmp_path / "out.csv"
+    out.write_text("mine", encoding="utf-8")
+    refused = run(days, *MARKOV, "-o", out)
+    assert refused.exit_code != 0
+    assert isinstance(refused.exception, FileExistsError)
+    assert out.read_text(encoding="utf-8") == "mine"
+    assert run(days, *MARKOV, "-o", out, "--force").exit_code == 0
+    assert out.read_text(encoding="utf-8").startswith("user,time,state")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["days.csv", "out.csv"]
+
+
+def test_every_day_of_a_file_is_released(tmp_path, days):
+    out = tmp_path / "out.csv"
+    assert run(days, *MARKOV, "-o", out).exit_code == 0
+    monday, tuesday = read_state_table(out)
+    assert monday.states == ("home", "⊥", "home")
+    assert tuesday.states == ("⊥", "home", "home")
+    one = tmp_path / "one.csv"
+    assert run(days, *MARKOV, "-o", one, "--user", "tue").exit_code == 0
+    assert [day.user for day in read_state_table(one)] == ["tue"]
+    none = run(days, *MARKOV, "-o", tmp_path / "n.csv", "--user", "sun")
+    assert "must have a trace of sun" in str(none.exception)
+
+
+def test_what_does_not_fit_is_named_and_nothing_is_written(tmp_path, trace, days):
+    out = tmp_path / "out.csv"
+    wrong = run(days, *GAUSSIAN, "-o", out)
+    assert "must fit the data, StateSequence" in str(wrong.exception)
+    short = ("--prior", "rbf length_scale=3.0 times=19", *GAUSSIAN[2:])
+    assert "must have 19 values" in str(run(trace, *short, "-o", out).exception)
+    assert "did you mean 'basic'" in str(
+        run(trace, *GAUSSIAN[:2], "--secret", "basik index=1", *GAUSSIAN[4:], "-o", out).exception
+    )
+    assert not out.exists()
+    assert run(trace, *GAUSSIAN).exit_code == 2
+    assert run(trace, *GAUSSIAN, "--stream", "-o", out).exit_code == 2
+
+
+def test_a_failed_write_leaves_no_file(tmp_path, trace, monkeypatch):
+    from pathlib import Path
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    done = run(trace, *GAUSSIAN, "-o", tmp_path / "out.csv")
+    assert isinstance(done.exception, OSError)
+    assert [path.name for path in tmp_path.iterdir()] == ["walk.csv"]
+
+
+def test_gpx_is_released_in_metres_around_a_public_latitude(tmp_path):
+    points = "".join(
+        f'<trkpt lat="{45 + k * 1e-4}" lon="{7 + k * 2e-4}">'
+        f"<time>2020-01-01T00:00:{k:02d}Z</time></trkpt>"
+        for k in range(20)
+    )
+    path = tmp_path / "run.gpx"
+    path.write_text(f"<gpx><trk><trkseg>{points}</trkseg></trk></gpx>", encoding="utf-8")
+    out = tmp_path / "out.csv"
+    covariance = np.zeros((40, 40))
+    covariance[::2, ::2] = 100.0 * np.eye(20)  # east-west only, standard deviation 10 m
+    covariance[1::2, 1::2] = 1e-6 * np.eye(20)
+    plugin = tmp_path / "flat.py"
+    plugin.write_text(PLANE, encoding="utf-8")
+    done = run(
+        path,
+        *("--plugin", plugin, "--metres", 45.0, "-o", out),
+        *("--prior", "plane", "--secret", "basic index=3"),
+        *("--mechanism", f"gaussian_given covariance={covariance.tolist()}"),
+    )
+    assert done.exit_code == 0, done.output
+    (after,) = read_trace_table(out)
+    off = after.values - np.column_stack((45 + np.arange(20) * 1e-4, 7 + np.arange(20) * 2e-4))
+    assert np.abs(off[:, 0]).max() < 1e-6
+    metres = off[:, 1] * np.pi / 180 * 6.371e6 * np.cos(np.pi / 4)
+    assert 4 < np.sqrt(np.mean(metres**2)) < 20
+
+
+PLANE = '''
+"""Two independent coordinates at twenty times."""
+import sfumato as sf
+from sfumato.beliefs import Gaussian
+from sfumato.matrices import Diagonal
+from sfumato.parameters import declare
+
+
+@declare
+class Plane(sf.Prior):
+    """Two independent coordinates."""
+
+    name = "plane"
+    yields = Gaussian
+
+    def belief(self):
+        return Gaussian(Diagonal([1.0] * 40), dimensions=2)
+
+
+@sf.hookimpl
+def sfumato_priors():
+    return [Plane]
+'''
+
+
+def test_nouns_come_from_files_too(tmp_path):
+    path = tmp_path / "fitted.toml"
+    path.write_text('[prior]\nname = "rbf"\nlength_scale = 2.0\ntimes = 5\n', encoding="utf-8")
+    found = specification("prior", str(path))
+    assert found == {"name": "rbf", "length_scale": 2.0, "times": 5}
+    with pytest.raises(ValueError, match=r"must have a table \[secret\]; got prior"):
+        specification("secret", str(path))
+    path.write_text("[prior", encoding="utf-8")
+    with pytest.raises(ValueError, match="is not TOML"):
+        specification("prior", str(path))
+    with pytest.raises(ValueError, match="the secret must be a name and parameters"):
+        specification("secret", "basic index=")
+
+
+def test_certificates_are_strict_json():
+    text = certificate_text({"a": math.inf, "b": np.array([1.0, -math.inf]), "c": np.float64(2)})
+    assert json.loads(text) == {"a": "inf", "b": [1.0, "-inf"], "c": 2.0}

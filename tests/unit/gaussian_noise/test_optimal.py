@@ -1,0 +1,287 @@
+"""The best noise: its certificates hold, and nothing beats it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
+from sfumato.errors import Incompatible, OutsideHypotheses, SolverFailed
+from sfumato.matrices import Dense, Kronecker
+from sfumato.parameters import COUNT, COVARIANCE, declare, parameter
+
+
+@declare
+class Given(sf.Prior):
+    """A prior of a given covariance, with d coordinates for each time."""
+
+    name = "given_covariance"
+    yields = Gaussian
+
+    covariance: object = parameter(COVARIANCE("n"), doc="covariance over time")
+    dimensions: int = parameter(COUNT("d"), default=1, doc="alike, independent coordinates")
+
+    def belief(self):
+        over_time = Dense(self.covariance)
+        if self.dimensions == 1:
+            return Gaussian(over_time, rounding=0.0)
+        matrix = Kronecker(over_time, Dense(np.eye(self.dimensions)))
+        return Gaussian(matrix, dimensions=self.dimensions, rounding=0.0)
+
+
+def claims(prior, secret, **options):
+    return sf.mechanisms.gaussian_optimal(**options).protect(prior, secret).claims
+
+
+def random_covariance(seed, size):
+    factor = np.random.default_rng(seed).standard_normal((size, size))
+    return factor @ factor.T / size + 0.05 * np.eye(size)
+
+
+def direct_optimum(problems, budget, apart=None):
+    """Solve the primal program itself: min t, [[blkdiag(d_k I), Aᵀ], [A, C + Γ]] ⪰ 0, Σ d_k ≤ t."""
+    import cvxpy as cp
+
+    size = problems[0][0].shape[0]
+    noise, worst = cp.Variable((size, size), PSD=True), cp.Variable()
+    constraints = [cp.trace(noise) <= budget]
+    if apart is not None:
+        others = [i for i in range(size) if i not in apart]
+        own = cp.Variable()
+        constraints += [noise[np.ix_(apart, apart)] == own * np.eye(len(apart))]
+        if others:
+            constraints += [noise[np.ix_(apart, others)] == 0]
+    for prior, balls, radius in problems:
+        chosen = [entry for ball in balls for entry in ball]
+        inner = prior[np.ix_(chosen, chosen)]
+        weights = prior[:, chosen] @ np.linalg.inv(inner)
+        spread = prior - weights @ prior[chosen]
+        spread = (spread + spread.T) / 2
+        bounds = cp.Variable(len(balls))
+        member = np.zeros((len(chosen), len(balls)))
+        for k, ball in enumerate(balls):
+            member[[chosen.index(entry) for entry in ball], k] = 1.0
+        corner = cp.diag(member @ bounds)
+        constraints += [cp.bmat([[corner, weights.T], [weights, spread + noise]]) >> 0]
+        constraints += [radius**2 * cp.sum(bounds) <= worst]
+    problem = cp.Problem(cp.Minimize(worst), constraints)
+    problem.solve(solver=cp.CLARABEL)
+    assert problem.status == cp.OPTIMAL
+    return problem.value
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_time_against_the_direct_program(seed):
+    covariance = random_covariance(seed, 5)
+    found = claims(Given(covariance), sf.secrets.basic(2, radius=1.5), mse=0.3)
+    truth = direct_optimum([(covariance, [(2,)], 1.5)], 1.5)
+    assert found["worst_loss"] == pytest.approx(truth, rel=1e-5)
+    assert found["lower_bound"] <= truth * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_several_secrets_of_several_radii_against_the_direct_program(seed):
+    covariance = random_covariance(seed, 6)
+    secret = sf.secrets.basic(0, radius=2.0) | sf.secrets.basic(3) | sf.secrets.compound([1, 4])
+    found = claims(Given(covariance), secret, mse=0.5)
+    groups = [([(0,)], 2.0), ([(3,)], 1.0), ([(1,), (4,)], 1.0)]
+    truth = direct_optimum([(covariance, balls, radius) for balls, radius in groups], 3.0)
+    assert found["worst_loss"] == pytest.approx(truth, rel=2e-5)
+    assert found["lower_bound"] <= truth * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_class_against_the_direct_program(seed):
+    covariances = [random_covariance(10 * seed + i, 5) for i in range(3)]
+    prior = sf.AnyOf(*map(Given, covariances))
+    found = claims(prior, sf.secrets.basic(2), mse=0.2)
+    truth = direct_optimum([(covariance, [(2,)], 1.0) for covariance in covariances], 1.0)
+    assert found["worst_loss"] == pytest.approx(truth, rel=2e-5)
+
+
+@pytest.mark.parametrize("indices", [[2], [1, 3]])
+def test_the_papers_class_against_the_direct_program(indices):
+    covariance = random_covariance(7, 5)
+    secret = sf.secrets.compound(indices)
+    release = sf.mechanisms.gaussian_optimal(mse=0.2, independent_secret_noise=True).protect(
+        Given(covariance), secret
+    )
+    truth = direct_optimum([(covariance, [(i,) for i in indices], 1.0)], 1.0, apart=indices)
+    assert release.claims["worst_loss"] == pytest.approx(truth, rel=2e-5)
+    noise = release.channel.covariance()
+    others = [i for i in range(5) if i not in indices]
+    assert np.all(noise[np.ix_(indices, others)] == 0)
+    own = noise[np.ix_(indices, indices)]
+    assert own == pytest.approx(own[0, 0] * np.eye(len(indices)), rel=1e-12)
+
+
+def test_the_papers_class_is_even_noise_where_all_is_secret():
+    covariance = random_covariance(6, 4)
+    mechanism = sf.mechanisms.gaussian_optimal(mse=0.5, independent_secret_noise=True)
+    release = mechanism.protect(Given(covariance), sf.secrets.every_point())
+    assert release.channel.covariance() == pytest.approx(0.5 * np.eye(4), rel=1e-12)
+    assert release.claims["relative_gap"] <= 1e-9
+
+
+def test_unequal_variances():
+    # Noise shaped like the prior would have the loss 50.5.
+    prior = Given(np.diag([1.0, 100.0]))
+    found = claims(prior, sf.secrets.every_point(), mse=1.0)
+    assert found["worst_loss"] == pytest.approx(1.0, rel=2e-6)
+
+
+def test_places_in_the_plane_share_the_budget():
+    # d independent, alike coordinates take d bumps with B/d each: the loss of one with B/d.
+    covariance = random_covariance(3, 4)
+    plane = claims(Given(covariance, dimensions=2), sf.secrets.basic(1), mse=0.25)
+    line = claims(Given(covariance), sf.secrets.basic(1), mse=0.25)
+    assert plane["worst_loss"] == pytest.approx(line["worst_loss"], rel=1e-6)
+    assert "closed form" in plane["route"]
+    direct = direct_optimum([(np.kron(covariance, np.eye(2)), [(2, 3)], 1.0)], 2.0)
+    assert plane["worst_loss"] == pytest.approx(direct, rel=1e-5)
+
+
+def test_two_places_in_the_plane_by_the_program():
+    covariance = random_covariance(4, 3)
+    found = claims(Given(covariance, dimensions=2), sf.secrets.compound([0, 2]), mse=0.25)
+    direct = direct_optimum([(np.kron(covariance, np.eye(2)), [(0, 1), (4, 5)], 1.0)], 1.5)
+    assert found["worst_loss"] == pytest.approx(direct, rel=2e-5)
+
+
+def test_correlated_coordinates_by_the_program():
+    covariance = random_covariance(5, 6)  # three times of two coordinates, all correlated
+
+    @declare
+    class Plane(sf.Prior):
+        """A place in the plane whose coordinates depend on each other."""
+
+        name = "correlated_plane"
+        yields = Gaussian
+
+        covariance: object = parameter(COVARIANCE("n"), doc="covariance of all entries")
+
+        def belief(self):
+            return Gaussian(Dense(self.covariance), dimensions=2, rounding=0.0)
+
+    found = claims(Plane(covariance), sf.secrets.basic(1), mse=0.25)
+    direct = direct_optimum([(covariance, [(2, 3)], 1.0)], 1.5)
+    assert found["worst_loss"] == pytest.approx(direct, rel=2e-5)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.floats(0.01, 10.0))
+def test_no_noise_beats_the_lower_bound(seed, mse):
+    rng = np.random.default_rng(seed)
+    covariance = random_covariance(seed, 4)
+    prior, secret = Given(covariance), sf.secrets.basic(int(rng.integers(4)))
+    lower = claims(prior, secret, mse=mse)["lower_bound"]
+    factor = rng.standard_normal((4, int(rng.integers(1, 5))))
+    noise = factor @ factor.T + 1e-9 * np.eye(4)
+    noise *= 4 * mse / np.trace(noise)
+    release = sf.mechanisms.gaussian_given(covariance=noise).protect(prior, secret)
+    assert sf.measures.renyi(order=2.0).loss(prior, secret, release).value >= lower * (1 - 1e-9)
+
+
+def test_what_is_claimed_is_what_the_exact_measure_says():
+    prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+    release = sf.mechanisms.gaussian_optimal(mse=0.02).protect(prior, secret)
+    exact = sf.measures.renyi(order=2.0).loss(prior, secret, release)
+    assert exact.bound == "exact"
+    assert release.claims["worst_loss"] == pytest.approx(exact.value, rel=1e-9)
+    # The shared draw alone would lose 2e10: the floor is really there.
+    shape = release.channel.noise.terms[0]
+    assert release.channel.noise.smallest_eigenvalue() == pytest.approx(2e-8, rel=1e-9)
+    assert shape.rank_bound() == 1
+
+
+def test_copies_in_a_periodic_trace():
+    # Entries 2 and 7 are one number: protecting both is protecting one.
+    prior = sf.priors.periodic(length_scale=1.0, period=5.0, times=10)
+    both = claims(prior, sf.secrets.compound([2, 7]), mse=0.1)
+    one = claims(prior, sf.secrets.basic(2), mse=0.1)
+    assert both["worst_loss"] == pytest.approx(one["worst_loss"], rel=1e-5)
+
+
+def test_units_do_not_matter():
+    covariance = random_covariance(1, 5)
+    secret = sf.secrets.basic(0) | sf.secrets.basic(3)
+    here = claims(Given(covariance), secret, mse=0.1)["worst_loss"]
+    for unit in (1e-8, 1e8):
+        there = claims(Given(covariance * unit), secret, mse=0.1 * unit)["worst_loss"]
+        assert there * unit == pytest.approx(here, rel=1e-6)
+
+
+def test_a_gap_is_an_error_that_names_the_solvers():
+    covariance = random_covariance(2, 4)
+    with pytest.raises(SolverFailed, match=r"CLARABEL.*relative gap.*SCS.*relative gap"):
+        claims(
+            Given(covariance), sf.secrets.compound([0, 2]), mse=0.1, floor=1e-12, tolerance=1e-14
+        )
+
+
+def test_a_solver_that_breaks_down_is_named(monkeypatch):
+    import cvxpy as cp
+
+    def broken(self, *args, **options):
+        raise cp.error.SolverError("no")
+
+    monkeypatch.setattr(cp.Problem, "solve", broken)
+    with pytest.raises(SolverFailed, match=r"CLARABEL must solve the noise program.*SCS"):
+        claims(Given(random_covariance(2, 4)), sf.secrets.compound([0, 2]), mse=0.1)
+
+
+def test_other_traces_are_no_design_priors():
+    prior, secret = sf.priors.rbf(length_scale=2.0, times=5), sf.secrets.basic(1)
+    longer = sf.priors.rbf(length_scale=2.0, times=6)
+    with pytest.raises(Incompatible, match=r"traces of shape \(5,\); got \(6,\)"):
+        claims(prior, secret, mse=0.1, design_prior=longer)
+    chain = sf.priors.markov_chain(initial=[0.5, 0.5], transitions=np.eye(2), steps=5)
+    with pytest.raises(Incompatible, match="yields Markov"):
+        claims(prior, secret, mse=0.1, design_prior=chain)
+
+
+def test_long_traces_take_one_secret_time():
+    prior = sf.priors.rbf(length_scale=6.0, times=5000)
+    with pytest.raises(OutsideHypotheses, match="above 4000 entries"):
+        claims(prior, sf.secrets.compound([1, 2]), mse=0.1)
+
+
+def test_long_and_short_traces_agree(monkeypatch):
+    from sfumato_gaussian_noise import design_routes
+
+    prior, secret = sf.priors.rbf(length_scale=3.0, times=200), sf.secrets.basic(80)
+    dense = claims(prior, secret, mse=0.01)
+    monkeypatch.setattr(design_routes, "LONG", 100)
+    release = sf.mechanisms.gaussian_optimal(mse=0.01).protect(prior, secret)
+    exact = sf.measures.renyi(order=2.0).loss(prior, secret, release).value
+    assert "conjugate gradients" in release.claims["route"]
+    assert release.claims["worst_loss"] == pytest.approx(dense["worst_loss"], rel=1e-6)
+    assert exact <= release.claims["worst_loss"] <= exact * (1 + 1e-6)
+    assert release.claims["lower_bound"] == pytest.approx(dense["lower_bound"], rel=1e-6)
+
+
+def test_every_point_of_a_long_trace():
+    prior, secret = sf.priors.rbf(length_scale=3.0, times=5000), sf.secrets.every_point(radius=2.0)
+    found = claims(prior, secret, mse=0.5)
+    assert found["lower_bound"] == pytest.approx(8.0, rel=1e-9)
+    assert found["worst_loss"] == pytest.approx(8.0, rel=2e-6)
+
+
+def test_a_hundred_thousand_points():
+    prior, secret = sf.priors.rbf(length_scale=6.0, times=100_000), sf.secrets.basic(50_000)
+    release = sf.mechanisms.gaussian_optimal(mse=1e-5).protect(prior, secret)
+    # Far from both ends the trace's length no longer matters: 0.608868 more than at n = 50 is 7.
+    assert release.claims["worst_loss"] == pytest.approx(7.608868, rel=1e-6)
+    assert release.apply(np.zeros(100_000), np.random.default_rng(0)).shape == (100_000,)
+
+
+def test_the_sampled_noise_has_the_claimed_covariance():
+    prior, secret = sf.priors.rbf(length_scale=2.0, times=4), sf.secrets.compound([1, 2])
+    channel = sf.mechanisms.gaussian_optimal(mse=0.5).protect(prior, secret).channel
+    draws = channel.noise.sample(np.random.default_rng(5), 200_000)
+    assert np.cov(draws.T) == pytest.approx(channel.covariance(), abs=0.02)
+    assert isinstance(channel, AdditiveGaussian)

@@ -1,0 +1,83 @@
+"""The two baselines, SDP_A and Algorithm 1 on small traces."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.errors import OutsideHypotheses
+from sfumato_gaussian_noise.multiple_secrets import sdp_b
+
+PRIOR = sf.priors.rbf(length_scale=2.0, times=6)
+
+
+def test_concentrated_noise_lies_on_the_secret_alone():
+    mechanism = sf.mechanisms.gaussian_concentrated(mse=0.5)
+    release = mechanism.protect(PRIOR, sf.secrets.compound([1, 4]))
+    assert release.channel.covariance() == pytest.approx(np.diag([0, 1.5, 0, 0, 1.5, 0]))
+    assert release.utility() == pytest.approx(0.5)
+
+
+def test_sdp_a_for_one_time_is_a_formula():
+    # A linear objective: Γ = B u uᵀ along the regression u, of which the two blocks are kept.
+    covariance = PRIOR.belief().covariance.dense()
+    direction = covariance[:, 2] / np.linalg.norm(covariance[:, 2])
+    truth = 3.0 * np.outer(direction, direction)
+    truth[2, [0, 1, 3, 4, 5]] = truth[[0, 1, 3, 4, 5], 2] = 0.0
+    release = sf.mechanisms.gaussian_sdp_a(mse=0.5).protect(PRIOR, sf.secrets.basic(2))
+    assert release.channel.covariance() == pytest.approx(truth, abs=1e-6)
+
+
+def test_sdp_a_takes_one_prior_and_one_secret():
+    mechanism = sf.mechanisms.gaussian_sdp_a(mse=0.5)
+    with pytest.raises(OutsideHypotheses, match="use gaussian_multiple_secrets"):
+        mechanism.protect(PRIOR, sf.secrets.every_point())
+    several = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 2.0), times=6)
+    with pytest.raises(OutsideHypotheses, match="designs for one prior"):
+        mechanism.protect(several, sf.secrets.basic(2))
+    with pytest.raises(OutsideHypotheses, match="designs for one prior"):
+        mechanism.protect(
+            sf.priors.rbf(length_scale=sf.Interval(1, 2), times=6), sf.secrets.basic(2)
+        )
+
+
+def test_sdp_a_refuses_copies():
+    prior = sf.priors.periodic(length_scale=1.0, period=2.0, times=4)
+    with pytest.raises(OutsideHypotheses, match="neither constants nor copies"):
+        sf.mechanisms.gaussian_sdp_a(mse=0.5).protect(prior, sf.secrets.compound([0, 2]))
+
+
+def test_the_smallest_noise_above_two():
+    # For two matrices the smallest trace above both is tr(A + B)/2 + ‖A − B‖₁/2.
+    rng = np.random.default_rng(0)
+    first, second = (f @ f.T for f in rng.standard_normal((2, 4, 2)))
+    above = sdp_b([first, second])
+    truth = np.trace(first + second) / 2 + np.abs(np.linalg.eigvalsh(first - second)).sum() / 2
+    assert np.trace(above) == pytest.approx(truth, rel=1e-4)
+    for each in (first, second):
+        assert np.linalg.eigvalsh(above - each)[0] >= -1e-12
+
+
+def test_algorithm_1_keeps_its_budget_and_is_no_better_than_the_optimum():
+    everywhere = sf.secrets.every_point()
+    release = sf.mechanisms.gaussian_multiple_secrets(mse=0.5).protect(PRIOR, everywhere)
+    assert release.utility() == pytest.approx(0.5, rel=1e-9)
+    renyi = sf.measures.renyi(order=2.0)
+    best = sf.mechanisms.gaussian_optimal(mse=0.5).protect(PRIOR, everywhere)
+    assert renyi.loss(PRIOR, everywhere, best).value < renyi.loss(PRIOR, everywhere, release).value
+    # Each secret keeps at least what its own program gave it.
+    single = sf.mechanisms.gaussian_sdp_a(mse=release.claims["mse_of_each_secret"])
+    for index in range(6):
+        secret = sf.secrets.basic(index)
+        own = renyi.loss(PRIOR, secret, single.protect(PRIOR, secret)).value
+        assert renyi.loss(PRIOR, secret, release).value <= own * (1 + 1e-5)
+
+
+def test_no_noise_on_the_neighbours_gives_the_secret_away():
+    prior, secret = sf.priors.rbf(length_scale=6.0, times=20), sf.secrets.basic(10)
+    release = sf.mechanisms.gaussian_concentrated(mse=0.1).protect(prior, secret)
+    loss = sf.measures.renyi(order=2.0).loss(prior, secret, release).value
+    assert 1e12 < loss < math.inf

@@ -1,0 +1,77 @@
+"""Mechanisms that are given a target loss instead of a budget."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import sfumato as sf
+from sfumato.errors import OutsideHypotheses, ParameterError
+from sfumato_gaussian_noise.smallest_budget import smallest_budget
+
+MIDDLE = sf.secrets.basic(10, radius=0.5)
+PRIOR = sf.priors.rbf(length_scale=2.0, times=20)
+CLASS = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 2.0, 4.0), times=20)
+
+
+def measured(mechanism, prior, secret=MIDDLE, order=3.0):
+    release = mechanism.protect(prior, secret)
+    return release, sf.measures.renyi(order=order).loss(prior, secret, release).value
+
+
+@pytest.mark.parametrize("name", ["gaussian_uniform", "gaussian_optimal", "gaussian_sdp_a"])
+def test_the_target_is_met_and_not_by_much(name):
+    mechanism = getattr(sf.mechanisms, name)(epsilon=1.5, order=3.0)
+    release, loss = measured(mechanism, PRIOR)
+    assert 1.5 * (1 - 1e-5) <= loss <= 1.5
+    smaller = getattr(sf.mechanisms, name)(mse=release.utility() * 0.999)
+    assert measured(smaller, PRIOR)[1] > 1.5
+
+
+def test_the_target_holds_for_every_member():
+    release, loss = measured(sf.mechanisms.gaussian_optimal(epsilon=0.7, order=3.0), CLASS)
+    assert 0.7 * (1 - 1e-5) <= loss <= 0.7
+    for member in CLASS.members():
+        assert sf.measures.renyi(order=3.0).loss(member, MIDDLE, release).value <= 0.7
+    # No mechanism can do with less noise than is certified, and this one needs hardly more.
+    smallest = release.claims["smallest_mse_of_any"]
+    assert smallest <= release.utility() <= smallest * (1 + 1e-4)
+
+
+def test_a_design_for_another_prior_is_calibrated_to_the_scenarios():
+    design = sf.mechanisms.gaussian_optimal(epsilon=0.7, order=3.0, design_prior=PRIOR)
+    rougher = sf.priors.rbf(length_scale=1.5, times=20)
+    assert 0.7 * (1 - 1e-5) <= measured(design, rougher)[1] <= 0.7
+
+
+def test_a_target_that_no_budget_reaches_is_refused():
+    # Whatever is added to one entry, its neighbours give it away.
+    mechanism = sf.mechanisms.gaussian_concentrated(epsilon=1e-3, order=2.0)
+    with pytest.raises(OutsideHypotheses, match="allow a larger epsilon"):
+        mechanism.protect(sf.priors.rbf(length_scale=2.0, times=4), sf.secrets.basic(1))
+
+
+@pytest.mark.parametrize("target", [1e-6, 0.3, 1e6])
+@pytest.mark.parametrize("start", [1e-3, 1.0, 1e4])
+def test_the_root_is_found_from_the_safe_side(target, start):
+    def try_budget(budget):
+        return 1 / budget + 0.5 / math.sqrt(budget), budget
+
+    found = smallest_budget(try_budget, target, start)
+    loss = try_budget(found)[0]
+    assert target * (1 - 1e-6) <= loss <= target
+
+
+def test_infinite_losses_are_no_obstacle():
+    found = smallest_budget(lambda b: (math.inf if b < 3 else 1 / b, b), 0.5, 1.0)
+    assert 3 <= found <= 3 * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"mse": 0.1, "epsilon": 1.0, "order": 2.0}, {"epsilon": 1.0}, {"mse": -1.0},
+                {"mse": math.nan}, {"epsilon": 1.0, "order": 1.0}, {"mse": 0.1, "order": 2.0}]
+)  # fmt: skip
+def test_exactly_one_of_budget_and_target(options):
+    with pytest.raises(ParameterError):
+        sf.mechanisms.gaussian_optimal(**options)
