@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sfumato.plain_json import to_json
-from sfumato.report.sweep_axes import distinct, flat
+from sfumato.report.sweep_axes import distinct, flat, tables_of
 
 if TYPE_CHECKING:
     from sfumato.comparison import Cell
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LONGEST = 40
 """Characters of a list; a longer one is shown by its beginning."""
 
-NAMELESS = {"any_of": " or ", "union": " | "}
+NAMELESS = {"any_of": " or ", "union": " | ", "sum": " + ", "product": " × "}
 """Nouns made of others, and the word between those."""
 NOT_SAID = ("name", *NAMELESS)
 
@@ -44,7 +44,7 @@ class NounNames:
 def noun_names(cells: Sequence[Cell], kind: str) -> NounNames:
     """Return the names of the cells' nouns of one kind."""
     pairs = distinct((cell.labels.get(kind, ""), getattr(cell, kind)) for cell in cells)
-    tables = {pair: flat(pair[1]) for pair in pairs}
+    tables = dict(zip(pairs, tables_of([noun for _, noun in pairs]), strict=True))
     bare = [tables[pair] for pair in pairs if not pair[0]]
     fixed = _fixed(bare)
     one_name = len({_head(table) for table in bare}) == 1 and len(bare) == len(pairs)
@@ -81,7 +81,7 @@ def _head(table: Table) -> str:
     for key, between in NAMELESS.items():
         if key in table and "name" not in table:
             return between.join(shown(option) for option in table[key])
-    return str(table.get("name", ""))
+    return str(table.get("name") or next(iter(table)).partition(".")[0])
 
 
 def _fixed(tables: Sequence[Table]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _fixed(tables: Sequence[Table]) -> dict[str, Any]:
 
 def _different(table: Table, fixed: Table) -> list[str]:
     return [
-        f"{key}={shown(value)}"
+        f"{key.removesuffix('.name')}={shown(value)}"
         for key, value in table.items()
         if key not in fixed and key != "name" and not (key in NAMELESS and "name" not in table)
     ]
@@ -127,7 +127,7 @@ def shown(value: Any) -> str:
     ('6', '3 to 12', '[home, work]', '2×1 table')
     """
     if isinstance(value, bool) or value is None:
-        return str(value)
+        return str(value).lower()
     if isinstance(value, (int, float)):
         return f"{value:.6g}".replace("inf", "∞")
     if isinstance(value, Mapping):
