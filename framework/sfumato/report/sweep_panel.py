@@ -48,7 +48,7 @@ def draw_sweep(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     use_logarithm(axes, "y", values)
     xs = [x for x in (axis.value(cell) for cell in panel.cells) if x is not None]
     if _is_logarithmic(xs):
-        set_logarithmic(axes, "x")
+        set_logarithmic(axes, "x", xs)
     found = _series(panel.cells, axis, colours)
     ends = [_draw_line(axes, one, axis) for one in found]
     axes.margins(x=0.03)
