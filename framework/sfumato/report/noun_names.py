@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +40,13 @@ class NounNames:
         return self.names[cell.labels.get(kind, ""), getattr(cell, kind)]
 
 
-def noun_names(cells: Sequence[Cell], kind: str) -> NounNames:
-    """Return the names of the cells' nouns of one kind."""
+def noun_names(cells: Sequence[Cell], kind: str, without: str = "") -> NounNames:
+    """Return the names of the cells' nouns of one kind, as if they had no parameter `without`."""
     pairs = distinct((cell.labels.get(kind, ""), getattr(cell, kind)) for cell in cells)
-    tables = dict(zip(pairs, tables_of([noun for _, noun in pairs]), strict=True))
+    said = tables_of([noun for _, noun in pairs])
+    for table in said:
+        table.pop(without, None)
+    tables = dict(zip(pairs, said, strict=True))
     bare = [tables[pair] for pair in pairs if not pair[0]]
     fixed = _fixed(bare)
     one_name = len({_head(table) for table in bare}) == 1 and len(bare) == len(pairs)
@@ -62,7 +64,8 @@ def noun_names(cells: Sequence[Cell], kind: str) -> NounNames:
             inside = _different(table, fixed)
             names[pair] = ", ".join(inside) if one_name else _called(_head(table), inside)
     return NounNames(
-        _called(_head(bare[0]), shared) if one_name else ", ".join(shared), _told_apart(names)
+        _called(_head(bare[0]), shared) if one_name else ", ".join(shared),
+        _told_apart(names, tables),
     )
 
 
@@ -104,15 +107,18 @@ def _different(table: Table, fixed: Table) -> list[str]:
     ]
 
 
-def _told_apart(names: dict[Any, str]) -> dict[Any, str]:
-    """Add numbers to names that are still equal."""
-    often = Counter(names.values())
-    seen: Counter[str] = Counter()
+def _told_apart(names: dict[Any, str], tables: Mapping[Any, Table]) -> dict[Any, str]:
+    """Add numbers to names that are still equal though what they say is not."""
+    meanings: dict[str, dict[str, int]] = {}
     for pair, name in names.items():
-        if often[name] > 1:
-            seen[name] += 1
-            names[pair] = f"{name} #{seen[name]}"
-    return names
+        own = meanings.setdefault(name, {})
+        own.setdefault(to_json(tables[pair]), len(own) + 1)
+    return {
+        pair: f"{name} #{meanings[name][to_json(tables[pair])]}"
+        if len(meanings[name]) > 1
+        else name
+        for pair, name in names.items()
+    }
 
 
 def _called(head: str, inside: Sequence[str]) -> str:
