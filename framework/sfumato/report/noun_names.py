@@ -109,12 +109,13 @@ def _different(table: Table, fixed: Table) -> list[str]:
 
 def _told_apart(names: dict[Any, str], tables: Mapping[Any, Table]) -> dict[Any, str]:
     """Add numbers to names that are still equal though what they say is not."""
-    meanings: dict[str, dict[str, int]] = {}
+    written = {pair: to_json(table) for pair, table in tables.items()}
+    meanings: dict[str, list[str]] = {}
     for pair, name in names.items():
-        own = meanings.setdefault(name, {})
-        own.setdefault(to_json(tables[pair]), len(own) + 1)
+        if written[pair] not in meanings.setdefault(name, []):
+            meanings[name].append(written[pair])
     return {
-        pair: f"{name} #{meanings[name][to_json(tables[pair])]}"
+        pair: f"{name} #{1 + meanings[name].index(written[pair])}"
         if len(meanings[name]) > 1
         else name
         for pair, name in names.items()
