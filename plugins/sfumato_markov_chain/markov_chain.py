@@ -150,8 +150,13 @@ class MarkovChain(Prior):
             from sfumato_markov_chain.day_streams import inhomogeneous_chain
 
             labels = states_of(traces) if states is None else tuple(states)
-            fitted: MarkovChain = inhomogeneous_chain(traces, labels, smoothing)
-            return fitted
+            fitted = inhomogeneous_chain(traces, labels, smoothing)
+            return cls(
+                initial=fitted.initial,
+                transitions=fitted.transitions,
+                steps=len(fitted.transitions) + 1,
+                states=fitted.states,
+            )
         moves = Moves.of([traces], states)
         return cls(
             initial="stationary",
