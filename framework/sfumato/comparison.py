@@ -64,7 +64,9 @@ class Cell:
     def quantity(self) -> Quantity:
         """What was measured; only measured cells have one."""
         if self.finding.quantity is None:
-            raise ValueError(f"the cell must be measured to have a quantity; it was {self.outcome}.")
+            raise ValueError(
+                f"the cell must be measured to have a quantity; it was {self.outcome}."
+            )
         return self.finding.quantity
 
     @property
@@ -220,7 +222,8 @@ def compare(
     every_measure = [labelled.noun for labelled in lists[3]]
     cells = []
     for scenario in itertools.product(*lists[:3]):
-        found = measure_scenario(*(labelled.noun for labelled in scenario), every_measure)
+        prior, secret, mechanism = (labelled.noun for labelled in scenario)
+        found = measure_scenario(prior, secret, mechanism, every_measure)
         for measure, finding in zip(lists[3], found, strict=True):
             cells.append(Cell.of((*scenario, measure), finding))
     return Comparison(tuple(cells))

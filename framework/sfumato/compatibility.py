@@ -80,6 +80,7 @@ def why_no_loss(measure: Any, prior: Any, secret: Any, channel: type, giver: str
 
 def require_mechanism(mechanism: Any, prior: Any, secret: Any) -> None:
     """Raise `Incompatible` unless the mechanism can protect the secret under the prior."""
+    _require_nouns(mechanism.name, prior=prior, secret=secret)
     problem = why_no_release(mechanism, prior, secret)
     if problem:
         raise Incompatible(problem)
@@ -87,7 +88,42 @@ def require_mechanism(mechanism: Any, prior: Any, secret: Any) -> None:
 
 def require_measure(measure: Any, prior: Any, secret: Any, release: Any) -> None:
     """Raise `Incompatible` unless the measure can read the scenario."""
+    _require_nouns(measure.name, prior=prior, secret=secret)
+    if not hasattr(release, "channel"):
+        raise Incompatible(f"{measure.name} measures a release; got {release!r}.")
     channel = type(release.channel)
     problem = why_no_loss(measure, prior, secret, channel, release.mechanism.name)
     if problem:
         raise Incompatible(problem)
+
+
+def _require_nouns(who: str, **nouns: Any) -> None:
+    for noun, given in nouns.items():
+        if getattr(given, "kind", None) != noun or isinstance(given, type):
+            raise Incompatible(f"{who} must get a {noun}; got {given!r}.")
+
+
+def require_adversary(adversary: Any, belief: Any, channel: Any) -> None:
+    """Raise `Incompatible` unless the adversary can reason about that belief and channel."""
+    slots = (
+        ("beliefs", type(belief), "what it was given"),
+        ("channels", type(channel), "what it was given"),
+    )
+    problem = why_not(adversary, "reads", slots, adversary.reads)
+    if problem:
+        raise Incompatible(problem)
+    require_one_trace(belief, channel)
+
+
+def require_one_trace(belief: Any, channel: Any) -> None:
+    """Raise `Incompatible` if belief and channel speak of different traces.
+
+    Both say what their traces look like by `trace_form`: the shape of a real trace, the steps and
+    the labels (in order) of a state trace.
+    """
+    believed = getattr(belief, "trace_form", None)
+    released = getattr(channel, "trace_form", None)
+    if believed is not None and released is not None and believed != released:
+        raise Incompatible(
+            f"belief and channel must speak of one trace; got {believed} and {released}."
+        )

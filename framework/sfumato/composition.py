@@ -116,8 +116,8 @@ def _channels(releases: Sequence[Release]) -> list[AdditiveGaussian]:
     for release, channel in zip(releases, channels, strict=True):
         if not isinstance(channel, AdditiveGaussian):
             raise Incompatible(
-                f"a composition takes AdditiveGaussian channels; '{release.mechanism.name}' "
-                f"yields {type(channel).__name__}."
+                f"a composition takes AdditiveGaussian channels; {release.mechanism!r} yields "
+                f"{type(channel).__name__}."
             )
     dimensions = {channel.dimensions for channel in channels}
     if len(dimensions) > 1:

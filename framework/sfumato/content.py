@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import attrs
 import numpy as np
@@ -11,18 +11,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 
 def read_only(value: ArrayLike, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """Return a read-only array with the contents of `value`; only a read-only owner is not copied.
+    """Return a read-only copy of `value`: what the caller keeps cannot change it.
 
     >>> read_only([1, 2]).flags.writeable
     False
     """
-    if (
-        isinstance(value, np.ndarray)
-        and value.dtype == dtype
-        and not value.flags.writeable
-        and value.flags.owndata
-    ):
-        return value
     array = np.array(value, dtype=dtype, copy=True)
     array.setflags(write=False)
     return array
@@ -71,3 +64,9 @@ class ByContent:
 
     def __hash__(self) -> int:
         return hash((type(self).__qualname__, self._content()))
+
+    def __copy__(self) -> Self:
+        return self  # nothing in it can change
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self

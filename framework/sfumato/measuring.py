@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.errors import REFUSALS
 from sfumato.finding import Finding, Outcome
+from sfumato.protocols.loss import Loss
 from sfumato.protocols.release import Release
 from sfumato.version import __version__
 
@@ -32,7 +33,7 @@ def measure_scenario(
     prior: Any, secret: Any, mechanism: Any, measures: Sequence[Any]
 ) -> Iterator[Finding]:
     """Design one release and yield what each measure finds, as soon as it does."""
-    release, outcome, reason = attempt(lambda: mechanism.protect(prior, secret))
+    release, outcome, reason = attempt(Release, lambda: mechanism.protect(prior, secret))
     for measure in measures:
         if release is None:
             yield Finding(outcome=outcome, reason=reason, versions=versions())
@@ -42,8 +43,10 @@ def measure_scenario(
 
 def _finding(release: Release, measure: Any) -> Finding:
     began = time.perf_counter()
-    loss, outcome, reason = attempt(lambda: measure.loss(release.prior, release.secret, release))
-    others = {
+    loss, outcome, reason = attempt(
+        Loss, lambda: measure.loss(release.prior, release.secret, release)
+    )
+    others: dict[str, Any] = {
         "utility": release.utility(),
         "utility_quantity": release.utility_quantity,
         "seconds": time.perf_counter() - began,
@@ -54,10 +57,13 @@ def _finding(release: Release, measure: Any) -> Finding:
     return Finding.measured(loss, **others)
 
 
-def attempt(work: Callable[[], Any]) -> tuple[Any, Outcome, str]:
+def attempt(wanted: type, work: Callable[[], Any]) -> tuple[Any, Outcome, str]:
     """Return what `work` gives, or why it refused or failed; only three errors are refusals."""
     try:
-        return work(), "measured", ""
+        result = work()
+        if not isinstance(result, wanted):
+            return None, "failed", f"a {wanted.__name__} was expected; got {result!r}"
+        return result, "measured", ""
     except REFUSALS as error:
         return None, "refused", str(error)
     except Exception as error:  # noqa: BLE001 - a failed cell must not end the comparison

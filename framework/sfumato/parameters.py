@@ -8,6 +8,7 @@ object's `specification` is the plain table from which an equal object is rebuil
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
@@ -138,7 +139,7 @@ class Declared(ByContent):
 
     def __repr__(self) -> str:
         inside = ", ".join(
-            f"{declared.name}={_code(declared.domain, value)}" for declared, value in self.given()
+            f"{declared.name}={code(declared.domain, value)}" for declared, value in self.given()
         )
         return f"sf.{_PLURALS[type(self).kind]}.{type(self).name}({inside})"
 
@@ -157,13 +158,24 @@ def _domain_first(declared: tuple[Domain, str], default: Any) -> tuple[Domain, A
     return domain, default, doc
 
 
-def _code(domain: Domain, value: object) -> str:
+def code(domain: Domain, value: object) -> str:
     """Write a value as Python that evaluates to an equal one."""
     if isinstance(value, Declared):
         return repr(value)
     if isinstance(value, tuple) and any(isinstance(item, Declared) for item in value):
         return f"[{', '.join(map(repr, value))}]"
-    return repr(domain.plain(value)).replace("inf", "float('inf')")
+    return _literal(domain.plain(value))
+
+
+def _literal(plain: object) -> str:
+    """Write plain values as Python does, and infinities so that they can be read again."""
+    if isinstance(plain, float) and math.isinf(plain):
+        return f"float('{plain}')"
+    if isinstance(plain, list):
+        return f"[{', '.join(map(_literal, plain))}]"
+    if isinstance(plain, dict):
+        return f"{{{', '.join(f'{key!r}: {_literal(value)}' for key, value in plain.items())}}}"
+    return repr(plain)
 
 
 def _validate(self: Declared) -> None:

@@ -18,9 +18,7 @@ def to_json(value: Any) -> str:
     >>> to_json({"b": (1, 2.5), "a": float("inf")})
     '{"a":{"not finite":"inf"},"b":[1,2.5]}'
     """
-    return json.dumps(
-        _writable(value), sort_keys=True, allow_nan=False, separators=(",", ":")
-    )
+    return json.dumps(_writable(value), sort_keys=True, allow_nan=False, separators=(",", ":"))
 
 
 def from_json(text: str) -> Any:

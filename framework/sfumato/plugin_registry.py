@@ -19,9 +19,7 @@ import attrs
 import pluggy
 
 from sfumato import hookspecs
-from sfumato.combined_classes import combine
 from sfumato.errors import BrokenPluginWarning, DuplicateName, ParameterError, PluginError
-from sfumato.joint_traces import joint_traces
 from sfumato.parameters import Declared
 from sfumato.prior_classes import AnyOf, Family, Interval
 from sfumato.protocols.adversary import DeclaredAdversary
@@ -29,7 +27,7 @@ from sfumato.protocols.loss_measure import DeclaredMeasure
 from sfumato.protocols.mechanism import DeclaredMechanism
 from sfumato.protocols.prior import Prior
 from sfumato.protocols.secret import DeclaredSecret
-from sfumato.secret_unions import SecretUnion
+from sfumato.specifications import build
 
 GROUP = "sfumato"
 ENVIRONMENT = "SFUMATO_PLUGINS"
@@ -108,7 +106,7 @@ class Registry:
         strict
             Raise for a broken plugin instead of reporting and skipping it.
         """
-        files = tuple(str(Path(path).resolve()) for path in paths)
+        files = tuple(dict.fromkeys(str(Path(path).resolve()) for path in paths))
         found: list[Entry] = []
         problems: list[Problem] = []
         for origin, load in _sources(files, installed=installed):
@@ -180,39 +178,7 @@ class Registry:
         >>> sf.registry.build("prior", {"name": "rbf", "length_scale": 6.0, "times": 50})
         sf.priors.rbf(length_scale=6.0, times=50)
         """
-        if kind == "prior" and set(specification) == {"any_of"}:
-            return AnyOf(*(self.build("prior", option) for option in specification["any_of"]))
-        for operation in ("sum", "product"):
-            if kind == "prior" and set(specification) == {operation}:
-                parts = [self.build("prior", part) for part in specification[operation]]
-                return combine(operation, parts)
-        if kind == "prior" and set(specification) == {"joint", "positions"}:
-            base = self.build("prior", specification["joint"])
-            return joint_traces(base, tuple(specification["positions"]))
-        if kind == "secret" and set(specification) == {"union"}:
-            return SecretUnion(tuple(self.build(kind, part) for part in specification["union"]))
-        plain = dict(specification)
-        if not isinstance(plain.get("name"), str):
-            raise ParameterError(f"a {kind} must have a name; got {specification!r}.")
-        name = plain.pop("name")
-        cls = self.get(kind, name)
-        domains = {declared.name: declared.domain for declared in cls.parameters()}
-        values = {
-            key: _class_of_values(value)
-            if key not in domains
-            else _class_of_values(domains[key].build(value, self.build))
-            for key, value in plain.items()
-        }
-        return self.make(kind, name, **values)
-
-
-def _class_of_values(plain: Any) -> Any:
-    """Read the two plain forms of a class of values."""
-    if isinstance(plain, Mapping) and set(plain) == {"interval"}:
-        return Interval(*plain["interval"])
-    if isinstance(plain, Mapping) and set(plain) == {"any_of"}:
-        return AnyOf(*plain["any_of"])
-    return plain
+        return build(self, kind, specification)
 
 
 def _named(cls: type[Declared], args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
@@ -286,10 +252,17 @@ def _entries(origin: str, module: ModuleType) -> list[Entry]:
             found.extend(_checked(kind, cls, base, origin) for cls in result)
     for kind, hook in OTHERS.items():
         for result in getattr(manager.hook, hook)():
-            found.extend(Entry(kind, name, value, origin) for name, value in result.items())
+            found.extend(_named_values(kind, hook, result, origin))
     if not found:
         raise PluginError("it registers nothing; mark its hooks with @sf.hookimpl")
     return found
+
+
+def _named_values(kind: str, hook: str, result: Any, origin: str) -> list[Entry]:
+    """Return the entries of a hook that returns a mapping from names."""
+    if not isinstance(result, Mapping) or not all(isinstance(name, str) for name in result):
+        raise PluginError(f"{hook} must return a mapping from names; got {result!r}")
+    return [Entry(kind, name, value, origin) for name, value in result.items()]
 
 
 def _checked(kind: str, cls: Any, base: type[Declared], origin: str) -> Entry:
@@ -305,10 +278,28 @@ def _checked(kind: str, cls: Any, base: type[Declared], origin: str) -> Entry:
     for attribute in ("name", *needed.get(kind, ("reads",))):
         if not hasattr(cls, attribute):
             raise PluginError(f"{cls.__name__} must have the class attribute '{attribute}'")
+    _check_types(cls)
     name: str = cls.name  # type: ignore[attr-defined]  # just looked
     if not name.isidentifier():
         raise PluginError(f"{cls.__name__}.name must be an identifier; got {name!r}")
     return Entry(kind, name, cls, origin)
+
+
+def _check_types(cls: Any) -> None:
+    """Require the declared types in the form from which compatibility is decided."""
+    for attribute in ("asks", "reads"):
+        rows = getattr(cls, attribute, ())
+        if not isinstance(rows, tuple) or not all(
+            isinstance(row, tuple) and all(isinstance(item, type) for item in row) for row in rows
+        ):
+            raise PluginError(
+                f"{cls.__name__}.{attribute} must be a tuple of tuples of types; got {rows!r}"
+            )
+    yields = getattr(cls, "yields", object)
+    wanted = Mapping if issubclass(cls, DeclaredSecret) else type
+    if not isinstance(yields, wanted):
+        expected = "a mapping from beliefs to questions" if wanted is Mapping else "a type"
+        raise PluginError(f"{cls.__name__}.yields must be {expected}; got {yields!r}")
 
 
 def _refuse_duplicates(entries: list[Entry]) -> None:
@@ -322,16 +313,23 @@ def _refuse_duplicates(entries: list[Entry]) -> None:
             )
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _default: list[Registry] = []
+_loading: list[bool] = []
 
 
 def default_registry() -> Registry:
     """Return the registry of installed plugins and those named by the environment variable."""
     with _lock:
         if not _default:
+            if _loading:
+                raise PluginError("it used the registry while the registry was being loaded")
             named = os.environ.get(ENVIRONMENT, "")
-            _default.append(Registry.load(path for path in named.split(os.pathsep) if path))
+            _loading.append(True)
+            try:
+                _default.append(Registry.load(path for path in named.split(os.pathsep) if path))
+            finally:
+                _loading.clear()
         return _default[0]
 
 

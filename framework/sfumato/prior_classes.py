@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import attrs
 
-from sfumato.content import ByContent
+from sfumato.content import ByContent, content_key
+from sfumato.domains import REAL, Rejected, Sizes
 from sfumato.errors import ParameterError
+from sfumato.parameters import code
 from sfumato.prior_operators import PriorOperators
 from sfumato.protocols.prior import Prior
 from sfumato.protocols.prior_class import PriorClass, Supremum
@@ -21,9 +24,10 @@ SPREAD = 5
 
 
 def _as_number(value: object, words: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ParameterError(f"Interval.{words} must be a finite number; got {value!r}.")
-    return float(value)
+    try:
+        return REAL.convert(value, Sizes())
+    except Rejected:
+        raise ParameterError(f"Interval.{words} must be a finite number; got {value!r}.") from None
 
 
 def _low(value: object) -> float:
@@ -153,6 +157,13 @@ def _require_one_trace(members: Iterable[Prior], who: str) -> None:
         raise ParameterError(f"{who} must have members of one trace length; got {shown}.")
 
 
+def _as_held(kind: Interval | AnyOf, name: str, members: list[Prior]) -> Interval | AnyOf:
+    """Return a choice of the values that the members hold; an interval as it is."""
+    if isinstance(kind, Interval):
+        return kind
+    return AnyOf(*{content_key(v): v for v in (getattr(m, name) for m in members)}.values())
+
+
 @attrs.frozen(eq=False, repr=False)
 class Family(ByContent, PriorOperators, PriorClass):
     """The priors of one kind whose parameters lie in given intervals or choices.
@@ -165,7 +176,14 @@ class Family(ByContent, PriorOperators, PriorClass):
     varying: Mapping[str, Interval | AnyOf]
 
     def __attrs_post_init__(self) -> None:
-        _require_one_trace(self.members(), self.name)  # also checks every end point
+        members = list(self.members())  # checks every end point and every choice
+        _require_one_trace(members, self.name)
+        # Kept as the members hold them: checked, read-only, and without what is the default.
+        given = {declared.name: value for declared, value in members[0].given()}
+        fixed = {name: value for name, value in given.items() if name not in self.varying}
+        varying = {name: _as_held(kind, name, members) for name, kind in self.varying.items()}
+        object.__setattr__(self, "fixed", MappingProxyType(fixed))
+        object.__setattr__(self, "varying", MappingProxyType(varying))
 
     @property
     def name(self) -> str:
@@ -232,14 +250,19 @@ class Family(ByContent, PriorOperators, PriorClass):
     def specification(self) -> dict[str, Any]:
         """Return the plain table that rebuilds this family."""
         plain = next(self.members()).specification()
-        for name, domain in self.varying.items():
-            if isinstance(domain, Interval):
-                plain[name] = {"interval": [domain.low, domain.high]}
+        domains = {declared.name: declared.domain for declared in self.prior.parameters()}
+        for name, kind in self.varying.items():
+            if isinstance(kind, Interval):
+                plain[name] = {"interval": [kind.low, kind.high]}
             else:
-                plain[name] = {"any_of": list(domain.options)}
+                plain[name] = {"any_of": [domains[name].plain(value) for value in kind.options]}
         return plain
 
     def __repr__(self) -> str:
-        shown = {**self.fixed, **self.varying}
-        inside = ", ".join(f"{name}={value!r}" for name, value in shown.items())
-        return f"sf.priors.{self.name}({inside})"
+        shown = []
+        for declared in self.prior.parameters():
+            if declared.name in self.varying:
+                shown.append(f"{declared.name}={self.varying[declared.name]!r}")
+            elif declared.name in self.fixed:
+                shown.append(f"{declared.name}={code(declared.domain, self.fixed[declared.name])}")
+        return f"sf.priors.{self.name}({', '.join(shown)})"

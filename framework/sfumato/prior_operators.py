@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from sfumato.protocols.prior_class import PriorClass
+from typing import Any
 
 
 class PriorOperators:
@@ -13,11 +10,11 @@ class PriorOperators:
 
     __slots__ = ()
 
-    def __add__(self, other: Any) -> PriorClass:
+    def __add__(self, other: Any) -> Any:
         """Return the prior of the sum of two independent traces; of classes, the class of sums."""
         return _combined("sum", self, other)
 
-    def __mul__(self, other: Any) -> PriorClass:
+    def __mul__(self, other: Any) -> Any:
         """Return the prior whose covariance is the entrywise product of both."""
         return _combined("product", self, other)
 

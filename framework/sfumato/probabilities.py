@@ -38,7 +38,10 @@ def checked_laws(values: ArrayLike, name: str) -> FloatArray:
     Traceback (most recent call last):
     sfumato.errors.ParameterError: initial must sum to one within 1e-09; got a sum of 0.9.
     """
-    array = checked_probabilities(values, name)
+    array = _as_real(values, name)
+    negative = ~(array >= 0.0)  # written so that NaN is negative
+    if negative.any():
+        raise ParameterError(f"{name} must lie in [0, 1]; got {array[negative].flat[0]}.")
     sums = array.sum(axis=-1)
     wrong = ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
     if wrong.any():

@@ -13,6 +13,9 @@ from sfumato.protocols.loss import Loss
 # Two exact computations of one number may differ by rounding; nothing else may.
 ROUNDING = 1e-9
 
+# Differences of probabilities, such as a posterior gap, are rounded like numbers near one.
+SPACING = 1e-15
+
 
 @attrs.frozen
 class Contradiction:
@@ -29,10 +32,19 @@ class Contradiction:
         )
 
 
-def _clearly_above(low: float, high: float, tolerance: float) -> bool:
-    if math.isinf(low) or math.isinf(high):
-        return low > high
-    return low - high > tolerance * max(abs(low), abs(high))
+def _room(loss: Loss, end: float, tolerance: float) -> float:
+    """Return how far rounding may have moved an end of the loss."""
+    return (tolerance + loss.relative_error) * abs(end) + SPACING
+
+
+def _lowered(loss: Loss, tolerance: float) -> float:
+    floor = loss.floor
+    return floor if math.isinf(floor) else floor - _room(loss, floor, tolerance)
+
+
+def _raised(loss: Loss, tolerance: float) -> float:
+    ceiling = loss.ceiling
+    return ceiling if math.isinf(ceiling) else ceiling + _room(loss, ceiling, tolerance)
 
 
 def contradictions(
@@ -57,9 +69,8 @@ def contradictions(
         groups[loss.quantity, loss.scenario].append(loss)
     found = []
     for group in groups.values():
-        floor = max(group, key=lambda loss: loss.floor)
-        ceiling = min(group, key=lambda loss: loss.ceiling)
-        room = tolerance + floor.relative_error + ceiling.relative_error
-        if _clearly_above(floor.floor, ceiling.ceiling, room):
+        floor = max(group, key=lambda loss: _lowered(loss, tolerance))
+        ceiling = min(group, key=lambda loss: _raised(loss, tolerance))
+        if _lowered(floor, tolerance) > _raised(ceiling, tolerance):
             found.append(Contradiction(floor, ceiling))
     return tuple(found)

@@ -31,8 +31,9 @@ def search_box(value_at: Callable[[Point], float], box: Box) -> Point:
 def axis_points(low: float, high: float, count: int) -> list[float]:
     """Return grid points of an interval: evenly spaced, and the whole numbers if they are few."""
     even = {low + (high - low) * step / (count - 1) for step in range(count)}
-    whole = range(math.ceil(low), math.floor(high) + 1)
-    points = even | ({float(number) for number in whole} if len(whole) <= WHOLE_NUMBERS else set())
+    few = high - low <= WHOLE_NUMBERS
+    whole = range(math.ceil(low), math.floor(high) + 1) if few else ()
+    points = even | {float(number) for number in whole}
     return sorted({min(max(point, low), high) for point in points})
 
 

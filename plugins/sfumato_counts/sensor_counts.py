@@ -81,7 +81,7 @@ class SensorCounts(DeclaredMechanism):
             prior=prior,
             secret=secret,
             channel=self._channel(belief, watched),
-            utility_value=0.0 if self.noise is None else self.noise**2,
+            utility_value=0.0 if self.noise is None else self.noise * self.noise,
             utility_quantity=NOISE_VARIANCE,
             watched=watched,
         )

@@ -32,6 +32,7 @@ class Guesser(DeclaredAdversary):
 
     def infer(self, belief: Markov, channel: Emission, observed: Any) -> tuple[Hashable, ...]:
         """Return the guessed labels."""
+        self.require(belief, channel)
         return belief.decode(self.guesses(belief, channel, [observed], None)[0])
 
     def infer_many(
@@ -42,6 +43,7 @@ class Guesser(DeclaredAdversary):
         mistakes: int | None = None,
     ) -> IntArray:
         """Return guesses as positions, (B, T); equal outputs are solved once."""
+        self.require(belief, channel)
         first, number = distinct(observed)
         return self.guesses(belief, channel, [observed[place] for place in first], mistakes)[number]
 

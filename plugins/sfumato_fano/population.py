@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
 from sfumato.plugin_registry import Registry, default_registry, use_registry
+from sfumato.progress import watched
 from sfumato.protocols import DeclaredMeasure, Mechanism, Prior, Quantity, Secret
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 CHUNK = 32
 """How many people one task holds: what is in memory does not grow with the population."""
-
-PATIENCE = 2.0
-"""Seconds before a progress bar appears."""
 
 Answer = tuple[float, str, str]
 
@@ -102,13 +99,10 @@ class OfPopulation:
             mechanism.specification(),
         )
         workers = min(processes or os.cpu_count() or 1, -(-len(first) // CHUNK))
-        answers: list[Answer] = []
         chunks = (first[begin : begin + CHUNK] for begin in range(0, len(first), CHUNK))
         parts = ((_portable(people, chunk), chunk) for chunk in chunks)
-        with _Progress(len(first)) as progress:
-            for found in _solved(task, parts, workers):
-                answers += found
-                progress.advance(len(found))
+        solved = (answer for found in _solved(task, parts, workers) for answer in found)
+        answers = list(watched(solved, "people", total=len(first)))
         values, bounds, hows = zip(*(answers[place] for place in number), strict=True)
         quantity = cast("DeclaredMeasure", self).quantity
         return PopulationLosses(np.array(values), bounds, hows, quantity, len(first))
@@ -195,31 +189,3 @@ def _prepare(plugins: tuple[str, ...]) -> None:
     threadpool_limits(1)
     use_registry(Registry.load(plugins))
 
-
-class _Progress:
-    """A bar on the standard error stream, once patience is over."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._done = total, 0
-        self._begun = time.monotonic()
-        self._bar: Any = None
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def advance(self, count: int) -> None:
-        """Count some people as solved."""
-        self._done += count
-        if self._bar is None and time.monotonic() - self._begun > PATIENCE:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._bar = Progress(console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._bar.add_task("people", total=self._total)
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=self._done)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()

@@ -28,7 +28,8 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
     - Fano: equation (3) of the paper, with the smallest known I(X; Y).
 
     What bounds the success from a release without noise bounds it with noise (data processing),
-    so noise never raises the answer. `witness` holds all bounds, `how` names the smallest.
+    so noise never raises the answer. `witness` holds all bounds that could win, `how` names the
+    smallest.
 
     Assumptions: the adversary knows the chain and the channel; d counts differing positions.
     Guarantee: exact without mistakes and without noise, in polynomial time for sensors and for
@@ -42,7 +43,7 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
     >>> release = sf.mechanisms.sensor_counts([37 * t % 10 for t in range(10)]).protect(chain, secret)
     >>> loss = sf.measures.reconstruction().loss(chain, secret, release)
     >>> round(loss.value, 4), loss.bound, loss.how
-    (0.1552, 'upper', 'smallest of 10 bounds: 5 matches')
+    (0.1552, 'upper', '5 matches, the smallest of 9 bounds')
     """
 
     name = "reconstruction"
@@ -52,7 +53,7 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
         CHOICE("bounds", "enumeration"), default="bounds", doc="bounds, or all outputs and guesses"
     )
     budget: float = parameter(
-        POSITIVE, default=1e9, doc="multiplications that the bounds by matches may take"
+        POSITIVE, default=2e8, doc="multiplications that the bounds by matches may take"
     )
 
     @property
@@ -73,5 +74,5 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
             value=limits.bounds[best],
             bound="upper",
             witness=limits.bounds,
-            how=f"smallest of {len(limits.bounds)} bounds: {best}",
+            how=f"{best}, the smallest of {len(limits.bounds)} bounds",
         )

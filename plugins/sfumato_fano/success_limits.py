@@ -14,7 +14,7 @@ from sfumato.inference.bayes_success import bayes_success
 from sfumato.inference.chain_entropy import chain_entropy
 from sfumato.inference.enumeration import enumerate_outputs
 from sfumato.inference.match_sums import affordable_matches, match_sums
-from sfumato.inference.position_sets import position_sets
+from sfumato.inference.position_sets import consecutive_logs, position_sets
 from sfumato.inference.segments import Segments, segments
 from sfumato.inference.sighted_success import sighted_log_success
 from sfumato.inference.sightings import Sightings, sightings_of
@@ -38,8 +38,8 @@ class Limits:
 
     @property
     def winner(self) -> str:
-        """The name of the smallest bound; the exact value wins ties."""
-        return min(self.bounds, key=lambda name: (self.bounds[name], name != self.exact))
+        """The name of the exact value, or else of the smallest bound."""
+        return self.exact or min(self.bounds, key=lambda name: self.bounds[name])
 
 
 def success_limits(belief: Markov, channel: Emission, mistakes: int, budget: float) -> Limits:
@@ -54,7 +54,6 @@ def success_limits(belief: Markov, channel: Emission, mistakes: int, budget: flo
     pair = seen_segments(belief, quiet)
     information = best_information(belief, channel, None if pair is None else pair[1]).value
     bounds = {
-        "divergence": divergence_success(information, _log_blind(belief, mistakes, budget)),
         "Fano": fano_success(
             chain_entropy(belief),
             information,
@@ -66,6 +65,12 @@ def success_limits(belief: Markov, channel: Emission, mistakes: int, budget: flo
     for size in range(1, min(len(sums) - 1, belief.steps - mistakes) + 1):
         subsets = math.comb(belief.steps - mistakes, size)
         bounds[f"{size} matches"] = min(sums[size] / subsets, 1.0)
+    # Those who see nothing can guess the likeliest trace: if even that success makes the
+    # divergence bound larger than what is known, the bound itself is not worth its price.
+    least = float(consecutive_logs(belief)[-1])
+    if divergence_success(information, least) < min(bounds.values()):
+        log_blind = _log_blind(belief, mistakes, budget)
+        bounds["divergence"] = divergence_success(information, log_blind)
     if mistakes > 0:
         return Limits(bounds)
     value = _whole_trace(belief, quiet, pair)

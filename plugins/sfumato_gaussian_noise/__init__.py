@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sfumato.hookspecs import hookimpl
 from sfumato.protocols import DeclaredMechanism
 
@@ -17,3 +19,9 @@ def sfumato_mechanisms() -> list[type[DeclaredMechanism]]:
     from sfumato_gaussian_noise.uniform import Uniform
 
     return [Concentrated, Given, MultipleSecrets, Optimal, SDPA, Uniform]
+
+
+@hookimpl
+def sfumato_studies() -> dict[str, Path]:
+    """Register the bundled study."""
+    return {"noise_by_length_scale": Path(__file__).parent / "studies/noise_by_length_scale.toml"}

@@ -108,5 +108,3 @@ def corners(count: int) -> list[Array]:
         return list(flipped)
     codes = np.arange(2 ** (count - 1))[:, None] >> np.arange(count - 1) & 1
     return [np.concatenate([[1.0], row]) for row in 1.0 - 2.0 * codes]
-
-

@@ -24,10 +24,10 @@ class Solution:
 def one_ball(block: Block, budget: float) -> Solution:
     """Return the best noise for one ball of k values that are independent and alike.
 
-    For one value, max over Γ and min over y of −2 yᵀa + yᵀ(C + Γ)y may be swapped; the inner
-    maximum over tr Γ ≤ B is B ‖y‖², so y = (C + B I)⁻¹a and Γ = B ŷŷᵀ: one shared draw times a smooth
-    bump, with the loss aᵀ(C + B I)⁻¹a that independent noise of variance B on every entry of the
-    conditional spread would have. Of k values that are independent and alike each takes B/k.
+    For one value, the maximum over Γ and the minimum over y of −2 yᵀa + yᵀ(C + Γ)y may be swapped;
+    the inner maximum over tr Γ ≤ B is B ‖y‖², so y = (C + B I)⁻¹a and Γ = B ŷŷᵀ: one shared draw
+    times a smooth bump, with the loss aᵀ(C + B I)⁻¹a that independent noise of variance B on every
+    entry would have. Of k values that are independent and alike each takes B/k.
 
     >>> block = Block(np.eye(2)[:, :1], np.diag([0.0, 1.0]), ((0,),), np.zeros((2, 1)), 0.0)
     >>> one_ball(block, 4.0).factor
@@ -47,9 +47,9 @@ def one_ball(block: Block, budget: float) -> Solution:
 def one_value_apart(block: Block, entry: int, budget: float) -> Solution:
     """Return the best noise for one value, independent on its entry s of the noise on the rest.
 
-    Γ_ss = σ² and Γ_UU = τ v̂v̂ᵀ with v = (C_UU + τ I)⁻¹a_U: the loss a_s²/σ² + a_Uᵀ(C_UU + τ I)⁻¹a_U is
-    convex in τ = B − σ², and its derivative has one root. (The optimum of the class that Meehan
-    and Chaudhuri's program SDP_A approximates.)
+    Γ_ss = σ² and Γ_UU = τ v̂v̂ᵀ with v = (C_UU + τ I)⁻¹a_U. The loss
+    a_s²/σ² + a_Uᵀ(C_UU + τ I)⁻¹a_U is convex in τ = B − σ², and its derivative has one root.
+    (The optimum of the class that Meehan and Chaudhuri's program SDP_A approximates.)
 
     >>> block = Block(np.ones((2, 1)), np.zeros((2, 2)), ((0,),), np.zeros((2, 1)), 0.0)
     >>> one_value_apart(block, 0, 2.0).extra.round(9)

@@ -6,15 +6,15 @@ import numpy as np
 
 from sfumato.errors import OutsideHypotheses
 from sfumato.matrices import Diagonal, Matrix, Scaled, Sum
+from sfumato.matrices.matrix import Array
 from sfumato.questions.displacements import Displacements
 from sfumato_gaussian_noise.blocks import Block, block_of
-from sfumato_gaussian_noise.class_losses import ClassLosses, class_losses
+from sfumato_gaussian_noise.class_losses import ClassLosses, Violation, class_losses
 from sfumato_gaussian_noise.closed_forms import Solution, one_ball, one_value_apart
 from sfumato_gaussian_noise.design_task import Certified, Task
-from sfumato_gaussian_noise.dual_bound import DualBound, dual_bound
+from sfumato_gaussian_noise.dual_bound import DualBound, Witness, dual_bound
 from sfumato_gaussian_noise.long_trace import long_trace
 from sfumato_gaussian_noise.member_exchange import member_exchange
-
 
 LONG = 4_000
 """Traces with more entries are never given a dense matrix."""
@@ -23,7 +23,7 @@ LONG = 4_000
 def cheapest_route(task: Task) -> Certified:
     """Return a design within tolerance: by a formula if one can be certified, else by a program."""
     long = task.belief.entries > LONG
-    for route in (_prior_shaped, long_trace) if long else (_prior_shaped, _one_ball):
+    for route in (_prior_shaped, long_trace) if long else (_prior_shaped, _even, _one_ball):
         found = route(task)
         if found is not None and task.met(found):
             return found
@@ -33,6 +33,37 @@ def cheapest_route(task: Task) -> Certified:
             f"or every point; got {task.belief.entries} entries and another question."
         )
     return member_exchange(task)
+
+
+def _even(task: Task) -> Certified | None:
+    """Return the only noise of equal, independent variances where every entry is secret.
+
+    Its own worst displacement a, read by y = (C + σ²I)⁻¹a, proves that there is none other.
+    """
+    belief = task.belief
+    if task.independent is None or task.independent.size < belief.entries:
+        return None
+    variance = task.budget / belief.entries
+    noise = Diagonal.constant(variance, belief.entries)
+    losses = class_losses(task.prior, task.secret, noise)
+    witnesses = [_read(task, violation, variance) for violation in losses.above(0.0)[:1]]
+    bound = dual_bound(witnesses, task.independent) if witnesses else DualBound(0.0, 0.0)
+    return Certified(noise, losses, bound, "the only noise of its class")
+
+
+def _read(task: Task, worst: Violation, variance: float) -> Witness:
+    belief = worst.member.belief()
+    question = task.secret.question(belief)
+    block = block_of(belief, question.groups[worst.group], question.radii[worst.group])
+    if block is None or block.shifts.shape[1] != worst.displacement.size:
+        raise OutsideHypotheses(
+            "secret entries must be neither constants nor copies of each other for independent "
+            "noise on all of them; got some that are."
+        )
+    along = block.along(worst.displacement)
+    total = along.spread + variance * np.eye(belief.entries)
+    reading: Array = np.linalg.solve(total, along.shifts[:, 0])
+    return Witness(1.0, along, reading)
 
 
 def _one_ball(task: Task) -> Certified | None:

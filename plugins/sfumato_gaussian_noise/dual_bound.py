@@ -33,7 +33,7 @@ class DualBound:
     For any y, aᵀ(C + Γ)⁻¹a ≥ 2 yᵀa − yᵀ(C + Γ)y, so for weights w of total at most 1 the worst loss
     is at least Σ w (2 yᵀa − yᵀC y) − ⟨Γ, P⟩ with P = Σ w y yᵀ, and ⟨Γ, P⟩ ≤ tr Γ · λ_max(P).
 
-    >>> DualBound(gain=4.0, price=1.0).loss(budget=1.0)
+    >>> round(DualBound(gain=4.0, price=1.0).loss(budget=1.0), 9)
     3.0
     """
 
@@ -86,7 +86,7 @@ def _gain(witness: Witness) -> float:
     root = np.sqrt(np.maximum(np.diagonal(block.spread), 0.0))
     products = 2 * float(lengths @ np.abs(shift)) + float(lengths @ root) ** 2
     inputs = 2 * float(lengths @ block.shift_error[:, 0]) + block.spread_error * float(y @ y)
-    return value - 1.01 * ((2 * size + 8) * ROUNDOFF * products + inputs)
+    return value - 1.01 * float((2 * size + 8) * ROUNDOFF * products + inputs)
 
 
 def _largest(rows: Array) -> float:

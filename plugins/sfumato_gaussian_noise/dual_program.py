@@ -151,8 +151,7 @@ def _weights(blocks: Sequence[Block]) -> tuple[list[Any], list[Any], list[Any]]:
             share: Any = weight[0, 0]
         else:
             weight, share = cp.Variable((count, count), PSD=True), cp.Variable(nonneg=True)
-            for ball in block.balls:
-                constraints.append(sum(weight[i, i] for i in ball) == share)
+            constraints += [sum(weight[i, i] for i in ball) == share for ball in block.balls]
         weights.append(weight)
         shares.append(share)
     return weights, constraints, shares
@@ -176,10 +175,7 @@ def _block_diagonal(weights: Sequence[Any]) -> Any:
     for i, weight in enumerate(weights):
         k = weight.shape[0]
         rows.append(
-            [
-                weight if i == j else np.zeros((k, other.shape[0]))
-                for j, other in enumerate(weights)
-            ]
+            [weight if i == j else np.zeros((k, other.shape[0])) for j, other in enumerate(weights)]
         )
     return cp.bmat(rows)
 
@@ -194,8 +190,8 @@ def _root(spread: Array) -> Array:
 def _witnesses(blocks: Sequence[Block], parts: _Parts, budget: float) -> tuple[Witness, ...]:
     """Return the displacements that carry weight: the eigenvectors of every N_j.
 
-    Their readings are the columns of Y_j = T_j N_j⁻¹. Weights are in units of Σ_j max_k tr (N_j)_kk,
-    so that every point becomes feasible, whatever slack the solver left.
+    Their readings are the columns of Y_j = T_j N_j⁻¹. Weights are in units of
+    Σ_j max_k tr (N_j)_kk, so that every point becomes feasible, whatever slack the solver left.
     """
     columns, apart, own = parts.columns
     readings = parts.basis @ columns.value

@@ -65,8 +65,8 @@ def long_trace(task: Task) -> Certified | None:
     """Return the design for one ball on a regular grid, at any length; None if it is not that.
 
     The formula of `one_ball` needs (C + (B/k) I)⁻¹A: conjugate gradients with products by fast
-    Fourier transforms. Let Y be what they return for the budget (1 − κ)B. Both certificates hold for
-    any Y whatever: the lower bound as in `dual_bound`, and, the floor η I being part of Γ,
+    Fourier transforms. Let Y be what they return for the budget (1 − κ)B. Both certificates hold
+    for any Y whatever: the lower bound as in `dual_bound`, and, the floor η I being part of Γ,
 
         M = YᵀA + AᵀY − Yᵀ(C + Γ)Y + Rᵀ(C + Γ)⁻¹R ⪯ YᵀA + AᵀY − Yᵀ(C + Γ)Y + RᵀR/η,
         R = A − (C + Γ)Y,

@@ -53,7 +53,7 @@ class _Pool:
             return self._enter(violation, block, b"whole") if not known else False
         if not known or not violation.displacement.size:
             count = block.shifts.shape[1]
-            return any([self._along(violation, block, signs) for signs in corners(count)])
+            return sum(self._along(violation, block, signs) for signs in corners(count)) > 0
         return self._along(violation, block, self._free_signs(violation))
 
     def _free_signs(self, violation: Violation) -> Array:
@@ -124,7 +124,8 @@ def _exchange(pool: _Pool, task: Task, solver: str, best: Certified | None) -> C
         if grown and len(pool.active) > MANY:
             pool.keep({witness.source for witness in solution.witnesses if witness.weight > 1e-7})
         threshold = task.lower(best) * (1 + task.tolerance / 4)
-        if not any([pool.add(v) for v in found.losses.above(threshold)[:STEP]]):
+        entered = [pool.add(violation) for violation in found.losses.above(threshold)[:STEP]]
+        if not any(entered):
             break
     if best is None:
         raise SolverFailed(f"{solver} must be given at least one round; got none.")

@@ -20,7 +20,7 @@ class MultipleSecrets(Calibrated):
 
     SDP_B is min tr Γ subject to Γ ⪰ Γ_i for the noise Γ_i of every secret i: more noise in the
     semidefinite order is more private, so each secret keeps what its own noise gave it.
-    Algorithm 1 bounds the variance of each Γ_i, not of the result. Here `mse` is that of the result:
+    Algorithm 1 bounds the variance of each Γ_i, not of the result. Here `mse` is the result's:
     SDP_A is solved for it, and the whole is then scaled to it, which for basic secrets is the same
     as giving Algorithm 1 the bound that leads to this mse (their SDP_A is linear in its bound).
 

@@ -24,7 +24,7 @@ class Optimal(Calibrated):
     and displacements exchanged until loss and lower bound meet. What is returned contains a floor
     of independent noise that is counted in the budget and really drawn, and is measured exactly.
 
-    The claims of the release are, in units of half the Rényi order: `worst_loss` of what is sampled;
+    Claims of the release, in units of half the Rényi order: `worst_loss` of what is sampled;
     `lower_bound` on the worst loss of any additive Gaussian noise of the same budget (with
     `independent_secret_noise`, of that class); their `relative_gap`; and `class_seen`, which says
     "searched" where a larger loss may hide between the members looked at. With `design_prior` they

@@ -47,7 +47,7 @@ class SDPA(Calibrated):
             raise OutsideHypotheses(
                 f"{self.name} takes one secret; got {len(blocks)}: use gaussian_multiple_secrets."
             )
-        (entries, block), = blocks
+        ((entries, block),) = blocks
         return Design(sdp_a(block, entries, mse * block.shifts.shape[0], self.rescale))
 
 

@@ -37,7 +37,7 @@ def smallest_budget(
     a function of log budget is bracketed by steps of slope −1, then refined by false position with
     the kept end's value halved (the Illinois rule). The result is always from the safe side.
 
-    >>> smallest_budget(lambda b: (3.0 / b, b), target=1.5, start=1.0)
+    >>> round(smallest_budget(lambda b: (3.0 / b, b), target=1.5, start=1.0), 6)
     2.0
     """
 

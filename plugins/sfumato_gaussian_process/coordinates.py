@@ -80,9 +80,13 @@ def _product(exact: Any, matrix: NDArray[np.float64]) -> Any:
     def balls(bits: int) -> Any:
         from flint import arb, arb_mat
 
+        from sfumato.inference.ball_arithmetic import precision
+
         time, d = exact(bits), len(matrix)
         mixed = [[arb(float(value)) for value in row] for row in matrix]
         size = range(time.nrows() * d)
-        return arb_mat([[time[i // d, j // d] * mixed[i % d][j % d] for j in size] for i in size])
+        with precision(bits):
+            rows = [[time[i // d, j // d] * mixed[i % d][j % d] for j in size] for i in size]
+            return arb_mat(rows)
 
     return balls

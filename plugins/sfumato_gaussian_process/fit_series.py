@@ -74,7 +74,9 @@ def _table(given: Any, where: str) -> Array:
         )
     table = array.astype(np.float64).reshape(len(array), -1)
     if len(table) < 2 or table.shape[1] == 0 or not np.all(np.isfinite(table)):
-        raise ParameterError(f"{where} must have two or more finite values; got shape {array.shape}.")
+        raise ParameterError(
+            f"{where} must have two or more finite values; got shape {array.shape}."
+        )
     return table
 
 
@@ -85,7 +87,9 @@ def _stamps(times: Any, position: int, count: int, length: int, where: str) -> A
     if isinstance(times, Sequence) or np.ndim(times) == 2:
         nested = len(times) > 0 and np.ndim(times[0]) == 1
         if nested and len(times) != count:
-            raise ParameterError(f"{where} must have its own times; got {len(times)} lists of them.")
+            raise ParameterError(
+                f"{where} must have its own times; got {len(times)} lists of them."
+            )
         own = times[position] if nested else times
     stamps = np.asarray(own, dtype=np.float64)
     if stamps.shape != (length,) or not np.all(np.isfinite(stamps)):

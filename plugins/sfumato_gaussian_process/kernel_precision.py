@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -49,25 +50,26 @@ def rounding_of(kernel: KernelExpression, times: NDArray[np.float64]) -> float:
     >>> rounding_of(KernelExpression.read({"name": "RBF", "length_scale": 1.0}), np.arange(2.0))
     2.6645352591003757e-15
     """
-    name, farthest = kernel.name, float(np.max(np.abs(times)))
-    if name in ("RBF", "Matern"):
-        return 8 * ROUNDOFF * (2 + farthest / kernel.number("length_scale"))
-    if name == "RationalQuadratic":
-        return 8 * ROUNDOFF * (2 + kernel.number("alpha"))
-    if name == "ExpSineSquared":
-        turns = 2 * farthest / kernel.number("periodicity") / kernel.number("length_scale")
-        return 16 * ROUNDOFF * (1 + turns)
-    if name == "Sum":
-        return max(rounding_of(part, times) for part in kernel.parts) + 2 * ROUNDOFF
-    if name == "Product":
-        one, other = (rounding_of(part, times) for part in kernel.parts)
-        return one + other + one * other + 2 * ROUNDOFF
-    if name == "Exponentiation":
+    inner = [rounding_of(part, times) for part in kernel.parts]
+    if kernel.name == "Sum":
+        return max(inner) + 2 * ROUNDOFF
+    if kernel.name == "Product":
+        return math.prod(1 + error for error in inner) - 1 + 4 * ROUNDOFF
+    if kernel.name == "Exponentiation":
         power = kernel.number("exponent")
-        return math.expm1(power * math.log1p(rounding_of(kernel.parts[0], times))) + 4 * (
-            power * ROUNDOFF
-        )
-    return 4 * ROUNDOFF
+        return math.expm1(power * math.log1p(inner[0])) + 4 * power * ROUNDOFF
+    return 16 * ROUNDOFF * (1 + _amplified(kernel, float(np.max(np.abs(times)))))
+
+
+def _amplified(kernel: KernelExpression, farthest: float) -> float:
+    """Return by how much a kernel's parameters enlarge the rounding of its argument."""
+    if kernel.name in ("RBF", "Matern"):
+        return 0.5 * farthest / kernel.number("length_scale")
+    if kernel.name == "RationalQuadratic":
+        return 0.5 * kernel.number("alpha")
+    if kernel.name == "ExpSineSquared":
+        return 2 * farthest / kernel.number("periodicity") / kernel.number("length_scale")
+    return 0.0
 
 
 def ball_matrix(kernel: KernelExpression, times: NDArray[np.float64], bits: int) -> Any:
@@ -86,33 +88,59 @@ def _ball(kernel: KernelExpression, s: Any, t: Any, *, same: bool) -> Any:
     """Return k(s, t); white noise is seen only where both are the same point."""
     from flint import arb
 
-    name = kernel.name
-    if name in ("Sum", "Product", "Exponentiation"):
-        inner = [_ball(part, s, t, same=same) for part in kernel.parts]
-        if name == "Exponentiation":
-            return inner[0] ** int(kernel.number("exponent"))
-        return inner[0] + inner[1] if name == "Sum" else inner[0] * inner[1]
-    first, *rest = (arb(number) for _, number in kernel.numbers)
-    if name == "ConstantKernel":
-        return first
-    if name == "WhiteKernel":
-        return first if same else arb(0)
-    if name == "DotProduct":
-        return first * first + s * t
-    lag = abs(s - t) / (arb(1) if name == "ExpSineSquared" else first)
-    if name == "RBF" or (name == "Matern" and not rest[0].is_finite()):
-        return (-(lag * lag) / 2).exp()
-    if name == "RationalQuadratic":
-        return (-rest[0] * (1 + lag * lag / (2 * rest[0])).log()).exp()
-    if name == "ExpSineSquared":
-        sine = (lag / rest[0]).sin_pi() / first
-        return (-2 * sine * sine).exp()
-    return _matern(kernel.number("nu"), lag)
+    inner = [_ball(part, s, t, same=same) for part in kernel.parts]
+    if kernel.name == "Exponentiation":
+        return inner[0] ** int(kernel.number("exponent"))
+    if inner:
+        return inner[0] + inner[1] if kernel.name == "Sum" else inner[0] * inner[1]
+    if kernel.name == "WhiteKernel":
+        return arb(kernel.number("noise_level") if same else 0)
+    if kernel.name == "DotProduct":
+        return arb(kernel.number("sigma_0")) ** 2 + s * t
+    return _STATIONARY[kernel.name](abs(s - t), *(number for _, number in kernel.numbers))
 
 
-def _matern(nu: float, lag: Any) -> Any:
+def _rbf(lag: Any, length_scale: float) -> Any:
     from flint import arb
 
-    u = arb(2 * nu).sqrt() * lag
+    scaled = lag / arb(length_scale)
+    return (-(scaled * scaled) / 2).exp()
+
+
+def _matern(lag: Any, length_scale: float, nu: float) -> Any:
+    from flint import arb
+
+    if math.isinf(nu):
+        return _rbf(lag, length_scale)
+    u = arb(2 * nu).sqrt() * lag / arb(length_scale)
     polynomial = {0.5: 1 + 0 * u, 1.5: 1 + u, 2.5: 1 + u + u * u / 3}[nu]
     return polynomial * (-u).exp()
+
+
+def _rational_quadratic(lag: Any, length_scale: float, alpha: float) -> Any:
+    from flint import arb
+
+    scaled = lag / arb(length_scale)
+    return (-arb(alpha) * (1 + scaled * scaled / (2 * arb(alpha))).log()).exp()
+
+
+def _exp_sine_squared(lag: Any, length_scale: float, periodicity: float) -> Any:
+    from flint import arb
+
+    sine = (lag / arb(periodicity)).sin_pi() / arb(length_scale)
+    return (-2 * sine * sine).exp()
+
+
+def _constant(_: Any, constant_value: float) -> Any:
+    from flint import arb
+
+    return arb(constant_value)
+
+
+_STATIONARY: Mapping[str, Callable[..., Any]] = {
+    "RBF": _rbf,
+    "Matern": _matern,
+    "RationalQuadratic": _rational_quadratic,
+    "ExpSineSquared": _exp_sine_squared,
+    "ConstantKernel": _constant,
+}

@@ -15,8 +15,9 @@ from sfumato_gaussian_process.stationary_prior import StationaryPrior
 
 @declare
 class Matern(StationaryPrior):
-    """Rough traces, differentiable ν − 1/2 times: with u = √(2ν) |s − t| / l, the covariance is
+    """Rough traces, differentiable ν − 1/2 times.
 
+    With u = √(2ν) |s − t| / l the covariance is
     σ² e^(−u) for ν = 1/2, σ² (1 + u) e^(−u) for ν = 3/2, σ² (1 + u + u²/3) e^(−u) for ν = 5/2.
 
     Reference: Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, eq. 4.17.

@@ -53,7 +53,7 @@ class StationaryPrior(Prior):
     @staticmethod
     @abstractmethod
     def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
-        """Return the correlation at each lag; `shape` are the shape parameters, or arrays of them."""
+        """Return the correlation at each lag, for shape parameters that may be arrays."""
 
     @abstractmethod
     def ball_at(self, lag: Any) -> Any:
@@ -104,9 +104,11 @@ class StationaryPrior(Prior):
 
         Reference: Meehan and Chaudhuri (2021), appendix 7.4.
         """
-        from sfumato_gaussian_process.fit_likelihood import fit_traces
+        from sfumato_gaussian_process.maximum_likelihood import fit_traces
 
-        return fit_traces(cls, traces, times, noise, normalise, bounds or {}, fixed)
+        return fit_traces(
+            cls, traces, times, noise=noise, normalise=normalise, bounds=bounds or {}, fixed=fixed
+        )
 
     def rounding(self) -> float:
         """Bound the rounding of `covariance_at`, in units of the variance."""

@@ -123,7 +123,7 @@ class FittedChains(Sequence["MarkovChain"]):
         place = person % len(self)
         transitions = self.transitions(place, place + 1)[0]
         return self.make(
-            initial=self._initial(transitions),
+            initial=self._initial(place, transitions),
             transitions=transitions,
             steps=self.steps,
             states=self.moves.states,
@@ -132,8 +132,26 @@ class FittedChains(Sequence["MarkovChain"]):
     def __iter__(self) -> Iterator[MarkovChain]:
         return (self[person] for person in range(len(self)))
 
-    def _initial(self, transitions: FloatArray) -> FloatArray:
-        return stationary_law(transitions)
+    def _initial(self, person: int, transitions: FloatArray) -> FloatArray:
+        """Return the stationary law.
+
+        States that a person never visited are alike: all rows lead to them with one probability,
+        and all their rows are uniform. They are lumped into one state, and share its probability.
+        """
+        first, last = np.searchsorted(self.moves.rows[:, 0], (person, person + 1))
+        visited = np.zeros(len(transitions), dtype=bool)
+        visited[self.moves.rows[first:last, 1:]] = True
+        alike = np.count_nonzero(~visited)
+        if alike < 2:
+            return stationary_law(transitions)
+        kept = np.append(np.flatnonzero(visited), np.flatnonzero(~visited)[0])
+        lumped = transitions[np.ix_(kept, kept)]
+        lumped[:, -1] *= alike
+        law = stationary_law(lumped)
+        initial = np.empty(len(transitions))
+        initial[visited] = law[:-1]
+        initial[~visited] = law[-1] / alike
+        return initial
 
     def transitions(self, begin: int, end: int) -> FloatArray:
         """Return the matrices of the people begin, ..., end − 1, (n, M, M)."""

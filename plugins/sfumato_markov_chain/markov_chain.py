@@ -78,7 +78,7 @@ class MarkovChain(Prior):
 
     def trace_signature(self) -> Hashable:
         """Return the number of steps and the labels."""
-        return (self.steps, self.states or self.sizes["M"])
+        return (self.steps, self.states or tuple(range(self.sizes["M"])))
 
     def spectral_gap(self) -> float:
         """Return 1 − |λ_2|: near 0 for someone who stays, near 1 for someone who jumps about.

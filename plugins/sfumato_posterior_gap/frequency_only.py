@@ -41,6 +41,7 @@ class FrequencyOnly(DeclaredAdversary):
         self, belief: Markov, channel: Emission, observed: Sequence[Any]
     ) -> NDArray[np.float64]:
         """Return the posterior marginals, (T, M)."""
+        self.require(belief, channel)
         marginals = belief.marginals()
         rows = np.broadcast_to(marginals[1:, None], belief.transitions.shape)
         independent = Markov(marginals[0], rows, states=belief.states) if len(rows) else belief

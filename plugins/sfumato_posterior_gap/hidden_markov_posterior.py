@@ -38,4 +38,5 @@ class HiddenMarkovPosterior(DeclaredAdversary):
         self, belief: Markov, channel: Emission, observed: Sequence[Any]
     ) -> NDArray[np.float64]:
         """Return the posterior marginals, (T, M)."""
+        self.require(belief, channel)
         return forward_backward(belief, channel.evidence(observed)).marginals

@@ -56,4 +56,5 @@ class PosteriorGap(DeclaredMeasure):
         else:
             gap, how = worst_posterior_gap(belief, channel, question.masks), "all outputs"
         witness = {"output": gap.output, "event": question.names[gap.event]}
-        return Reading(value=gap.value, witness=witness, how=how)
+        # Some output raises an event's probability or leaves it: below zero is only rounding.
+        return Reading(value=max(gap.value, 0.0), witness=witness, how=how)

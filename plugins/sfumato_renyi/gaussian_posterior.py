@@ -36,4 +36,5 @@ class GaussianPosterior(DeclaredAdversary):
         self, belief: Gaussian, channel: AdditiveGaussian, observed: ArrayLike
     ) -> CredibleTraces:
         """Return the posterior of the trace."""
+        self.require(belief, channel)
         return CredibleTraces(*posterior(belief, channel, observed))

@@ -127,9 +127,7 @@ class Misspecification(DeclaredMeasure):
             )
             for member in believed
         )
-        return Reading(
-            value=value, bound="upper", witness={"exact loss": exact}, how="Theorem 3.3"
-        )
+        return Reading(value=value, bound="upper", witness={"exact loss": exact}, how="Theorem 3.3")
 
     def _group_bound(
         self,

@@ -12,7 +12,7 @@ from sfumato.parameters import OPEN_UNIT, OPTIONAL, ORDER, SWITCH, declare, para
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 from sfumato.questions import Displacements
 from sfumato_renyi.odds_law import (
-    best_order,
+    best_conversion_gap,
     conversion_chance,
     conversion_gap,
     gap_chance,
@@ -25,16 +25,16 @@ from sfumato_renyi.worst_square import worst_square
 class OddsGap(DeclaredMeasure):
     """The change of log-odds between two secrets that is exceeded with chance δ only.
 
-    Claim: for every two values of the secret that differ by an allowed Δ, the log of their posterior
-    odds differs from the log of their prior odds by more than the loss with chance at most δ.
+    Claim: for every two values of the secret that differ by an allowed Δ, their posterior log-odds
+    differ from their prior log-odds by more than the loss with chance at most δ.
 
     Formula: under either secret the change is N(m, 2m), m = ½ ΔᵀMΔ, M the gain in precision; the
     chance Pr[|change| > ε'] = Φ((m − ε')/√(2m)) + Φ((−m − ε')/√(2m)) increases with m, so the
     worst pair is the one of the largest m.
     With ``conversion=True``, ε' = ε + log(1/δ)/(λ − 1) from the Rényi divergence ε = λm of order λ;
-    without an order, of the best one. For priors in general that chance is δ on one side and at most
-    δ(1 + e^(−ε')) on both, which the witness states; for Gaussian ones it is at most δ on both,
-    since Pr[change > ε'] = Φ(−z) ≤ ½ e^(−z²/2) ≤ ½ δ, and the other side is smaller.
+    without an order, of the best one. For priors in general that chance is δ on one side and at
+    most δ(1 + e^(−ε')) on both, as the witness says; for Gaussian ones at most δ on both, since
+    Pr[change > ε'] = Φ(−z) ≤ ½ e^(−z²/2) ≤ ½ δ, and the other side is smaller.
     With ``expected=True``, the expected change instead: exactly m; by conversion at most ε.
 
     Assumptions: a Gaussian prior and additive Gaussian noise.
@@ -108,19 +108,16 @@ class OddsGap(DeclaredMeasure):
 
     def _converted(self, mean: Reading) -> Reading:
         m = mean.value * (1 + mean.relative_error)
-        if m == 0:
-            gap = 0.0 if self.order is None else conversion_gap(0.0, self.order, self.delta)
-        elif math.isinf(m):
-            gap = math.inf
+        if self.order is None:
+            gap = best_conversion_gap(m, self.delta)
         else:
-            order = best_order(m, self.delta) if self.order is None else self.order
-            gap = conversion_gap(order * m, order, self.delta)
+            gap = conversion_gap(self.order * m, self.order, self.delta)
         chances = {
             "chance for any prior": conversion_chance(gap, self.delta),
             "chance for this prior": gap_chance(m, gap),
         }
         return Reading(
-            value=gap,
+            value=gap * (1 + 1e-15),
             bound="upper",
             witness={**(mean.witness or {}), **chances},
             how=f"{mean.how}; Theorem 3.1",

@@ -30,13 +30,13 @@ def gap_quantile(mean: float, chance: float) -> float:
     """Return the gap that |G| exceeds with the given chance.
 
     With gap = m + z √(2m) the chance is Φ(−z) + Φ(−z − √(2m)), decreasing in z from 1 at
-    z = −√(m/2) and at most the given one at z = √(2 log(1/chance)).
+    z = −√(m/2). It lies between Φ(−z) and twice that, which brackets z.
 
     >>> round(gap_quantile(0.02, 4.75e-10), 3)
     1.251
     """
     from scipy.optimize import brentq
-    from scipy.special import log_ndtr
+    from scipy.special import log_ndtr, ndtri
 
     if mean == 0 or math.isinf(mean):
         return mean
@@ -45,10 +45,9 @@ def gap_quantile(mean: float, chance: float) -> float:
     def excess(z: float) -> float:
         return float(np.logaddexp(log_ndtr(-z), log_ndtr(-z - spread))) - math.log(chance)
 
-    low, high = -spread / 2, math.sqrt(2 * math.log(1 / chance)) + 1e-9
-    if excess(low) <= 0:  # a chance that rounds to one
-        return 0.0
-    z = float(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
+    low = max(-spread / 2, float(-ndtri(chance)))
+    high = max(low, float(-ndtri(chance / 2))) + 1e-9
+    z = low if excess(low) <= 0 else float(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
     return spread * (z + spread / 2)
 
 
@@ -73,10 +72,10 @@ def conversion_chance(gap: float, delta: float) -> float:
     return delta * (1 + math.exp(-gap))
 
 
-def best_order(mean: float, delta: float) -> float:
-    """Return the order λ = 1 + √(log(1/δ)/m) at which λ m + log(1/δ)/(λ − 1) is smallest.
+def best_conversion_gap(mean: float, delta: float) -> float:
+    """Return the smallest λ m + log(1/δ)/(λ − 1), at λ = 1 + √(log(1/δ)/m): m + 2 √(m log(1/δ)).
 
-    >>> best_order(1.0, math.exp(-4.0))
-    3.0
+    >>> best_conversion_gap(1.0, math.exp(-4.0))
+    5.0
     """
-    return 1 + math.sqrt(math.log(1 / delta) / mean)
+    return mean + 2 * math.sqrt(mean * math.log(1 / delta))

@@ -114,9 +114,7 @@ def _interval(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> tupl
             "further apart, or install sfumato[certify], which may decide it."
         )
     error = max(error, information.relative_error)
-    own, gained = (
-        float(np.linalg.norm(matrix, 2)) for matrix in (precision, information.matrix)
-    )
+    own, gained = (float(np.linalg.norm(matrix, 2)) for matrix in (precision, information.matrix))
     total = float(np.linalg.eigvalsh(precision + information.matrix)[-1])
     # λ_max errs by at most the error of either norm, and each norm is at most λ_max itself.
     absolute = error * (own + gained * len(entries)) + 8 * len(entries) * ROUNDOFF * total

@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
+from sfumato.errors import Undecidable
 from sfumato.inference.fisher_information import fisher_information, scalar_informations
 from sfumato.inference.information import EXACT
 from sfumato.inference.worst_pair import worst_pair
@@ -17,9 +18,7 @@ from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
 
 
-def worst_square(
-    belief: Gaussian, question: Displacements, channel: AdditiveGaussian
-) -> Reading:
+def worst_square(belief: Gaussian, question: Displacements, channel: AdditiveGaussian) -> Reading:
     """Return sup ΔᵀMΔ over the question's displacements, M = V_SS⁻¹ − Σ_SS⁻¹.
 
     The witness names the entries that move and the worst displacement.
@@ -29,6 +28,8 @@ def worst_square(
     >>> worst_square(belief, Displacements((((0,),),), radii=2.0), channel).value
     8.0
     """
+    for radius in question.radii:
+        within_float64(radius, radius)
     if len(question.groups) > 1 and all(is_scalar(group) for group in question.groups):
         return _every_scalar(belief, question, channel)
     readings = [
@@ -48,7 +49,22 @@ def is_scalar(group: Group) -> bool:
 
 def scaled(reading: Reading, factor: float) -> Reading:
     """Return the reading of `factor` times as much."""
-    return attrs.evolve(reading, value=factor * reading.value)
+    return attrs.evolve(reading, value=within_float64(factor, reading.value))
+
+
+def within_float64(*factors: float) -> float:
+    """Return a product, or refuse it where it vanishes or overflows though no factor does.
+
+    >>> within_float64(2.0, 0.0), within_float64(2.0, math.inf)
+    (0.0, inf)
+    """
+    product = math.prod(factors)
+    vanished = product == 0 and all(factor != 0 for factor in factors)
+    if vanished or (math.isinf(product) and all(math.isfinite(factor) for factor in factors)):
+        raise Undecidable(
+            "the loss does not fit float64: use a moderate radius and order, or other units."
+        )
+    return product
 
 
 def group_square(
@@ -75,18 +91,17 @@ def group_square(
     )
 
 
-def _every_scalar(
-    belief: Gaussian, question: Displacements, channel: AdditiveGaussian
-) -> Reading:
+def _every_scalar(belief: Gaussian, question: Displacements, channel: AdditiveGaussian) -> Reading:
     """Return the worst of many one-entry secrets, from one factorisation."""
     entries = np.array([group[0][0] for group in question.groups])
     informations, error = scalar_informations(belief, channel)
-    values = np.square(question.radii) * informations[entries]
-    worst = int(np.argmax(values))
+    with np.errstate(over="ignore", under="ignore"):  # looked at below
+        worst = int(np.argmax(np.square(question.radii) * informations[entries]))
+    radius = question.radii[worst]
     return Reading(
-        value=values[worst],
+        value=within_float64(radius, radius, float(informations[entries[worst]])),
         bound="exact" if error <= EXACT else "upper",
         relative_error=error if error <= EXACT else 0.0,
-        witness={"entries": (int(entries[worst]),), "displacement": (question.radii[worst],)},
+        witness={"entries": (int(entries[worst]),), "displacement": (radius,)},
         how="one factorisation for all entries",
     )

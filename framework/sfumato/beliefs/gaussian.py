@@ -110,6 +110,11 @@ class Gaussian(ByContent):
         """Shape of a trace: (N,) for one coordinate, else (N, d)."""
         return (self.times,) if self.dimensions == 1 else (self.times, self.dimensions)
 
+    @property
+    def trace_form(self) -> tuple[int, ...]:
+        """What traces look like here: their shape."""
+        return self.shape
+
     def entries_at(self, time: int) -> tuple[int, ...]:
         """Return the entries that belong to the time with index `time`."""
         if not isinstance(time, (int, np.integer)) or not 0 <= time < self.times:

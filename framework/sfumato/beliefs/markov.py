@@ -107,6 +107,11 @@ class Markov(ByContent):
         return int(self.initial.size)
 
     @property
+    def trace_form(self) -> tuple[int, Labels]:
+        """What traces look like here: their steps and the labels of the states, in order."""
+        return self.steps, self.states
+
+    @property
     def transitions(self) -> FloatArray:
         """The matrices, (T − 1, M, M), read-only; a view of one matrix if the chain repeats it."""
         if self._matrices.ndim == 3:
@@ -127,7 +132,9 @@ class Markov(ByContent):
 
     def matrix(self, time: int) -> FloatArray:
         """Return the law of the state at `time` + 1 given the state at `time` (0-based)."""
-        return np.asarray(self.transitions[time])
+        if not 0 <= time < self.steps - 1:
+            raise IndexError(f"time must be at least 0 and below {self.steps - 1}; got {time}.")
+        return self._matrices if self._matrices.ndim == 2 else np.asarray(self._matrices[time])
 
     def index(self, state: Hashable) -> int:
         """Return the position of a label."""

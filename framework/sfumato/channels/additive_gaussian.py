@@ -7,7 +7,7 @@ import math
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sfumato.channels.channel import Channel
 from sfumato.content import ByContent
@@ -28,8 +28,8 @@ def _dimensions(_: object, __: object, value: object) -> None:
 class AdditiveGaussian(ByContent, Channel):
     """Z = X + G with G ~ N(0, noise), entries ordered as in the belief (time · d + coordinate).
 
-    Released values are rounded to `grid`, a power of two about 2⁻³⁰ times the root mean noise
-    variance. Rounding is post-processing, so no loss grows by it, and it hides the pattern of
+    Released values are rounded to `grid`, a power of two about 2⁻²⁴ times the smallest standard
+    deviation of any entry's noise. Rounding is post-processing, so no loss grows by it, and it hides the pattern of
     float64 spacings that a floating-point sum leaves.
 
     >>> from sfumato.matrices import Diagonal
@@ -37,7 +37,7 @@ class AdditiveGaussian(ByContent, Channel):
     >>> channel.covariance()
     array([[0.25, 0.  ],
            [0.  , 0.25]])
-    >>> channel.grid == 2.0**-31
+    >>> channel.grid == 2.0**-25
     True
     """
 
@@ -62,13 +62,19 @@ class AdditiveGaussian(ByContent, Channel):
         times = self.entries // self.dimensions
         return (times,) if self.dimensions == 1 else (times, self.dimensions)
 
+    @property
+    def trace_form(self) -> tuple[int, ...]:
+        """What traces look like here: their shape."""
+        return self.shape
+
     @functools.cached_property
     def grid(self) -> float:
         """Spacing of the released values; 0.0 (no rounding) where there is no noise at all."""
-        spread = math.sqrt(self.noise.trace() / self.entries)
-        if spread == 0:
+        variances = self.noise.diagonal()
+        noisy = variances[variances > 0]
+        if noisy.size == 0:
             return 0.0
-        return math.ldexp(1.0, math.floor(math.log2(spread)) - 30)
+        return math.ldexp(1.0, math.floor(math.log2(noisy.min()) / 2) - 24)
 
     def covariance(self) -> Array:
         """Return the noise covariance as an n x n array."""
@@ -90,13 +96,16 @@ class AdditiveGaussian(ByContent, Channel):
         range than rounding to the grid can explain.
         """
         residual = _one(observed, self.shape, "observed") - _one(trace, self.shape, "trace")
-        values, coordinates = self._in_range(residual)
-        if self._distance_from_range(residual, coordinates) > self._slack(residual):
+        deviations, axes, values, log_volume = self._range
+        live = deviations > 0
+        scaled = residual[live] / deviations[live]
+        coordinates = scaled if axes is None else axes.T @ scaled
+        inside = np.zeros_like(residual)
+        inside[live] = residual[live] if axes is None else deviations[live] * (axes @ coordinates)
+        if np.linalg.norm(residual - inside) > self._slack(residual):
             return -math.inf
         squares = float(np.sum(coordinates**2 / values))
-        return -0.5 * (
-            squares + float(np.sum(np.log(values))) + values.size * math.log(2 * math.pi)
-        )
+        return -0.5 * (squares + log_volume + values.size * math.log(2 * math.pi))
 
     def permuted(self, order: Indices) -> AdditiveGaussian:
         """Return the channel for the trace whose time i is this trace's time order[i]."""
@@ -109,27 +118,25 @@ class AdditiveGaussian(ByContent, Channel):
         return attrs.evolve(self, noise=self.noise.scaled(factor))
 
     @functools.cached_property
-    def _range(self) -> tuple[Array, Array | NDArray[np.intp]]:
-        """Nonzero eigenvalues of the noise, and their eigenvectors (or entries, if diagonal)."""
+    def _range(self) -> tuple[Array, Array | None, Array, float]:
+        """Return deviations D, axes U and variances Λ with Γ = D U Λ Uᵀ D, and log pdet Γ.
+
+        Correlations are decomposed, so that entries of very different scales keep their digits, as
+        they do when sampled. Diagonal noise has no axes but the entries themselves.
+        """
+        deviations = np.sqrt(self.noise.diagonal())
+        live = deviations[deviations > 0]
+        volume = 2 * float(np.sum(np.log(live)))
         if isinstance(self.noise, Diagonal):
-            entries = np.flatnonzero(self.noise.variances)
-            return self.noise.variances[entries], entries
-        values, vectors = np.linalg.eigh(self.noise.dense())
-        positive = values > 8 * self.entries * ROUNDOFF * self.noise.norm_bound()
-        return values[positive], vectors[:, positive]
-
-    def _in_range(self, residual: Array) -> tuple[Array, Array]:
-        values, where = self._range
-        return values, (residual[where] if where.ndim == 1 else where.T @ residual)
-
-    def _distance_from_range(self, residual: Array, coordinates: Array) -> float:
-        _, where = self._range
-        inside = np.zeros_like(residual)
-        if where.ndim == 1:
-            inside[where] = coordinates
-        else:
-            inside = where @ coordinates
-        return float(np.linalg.norm(residual - inside))
+            return deviations, None, np.ones_like(live), volume
+        chosen = np.flatnonzero(deviations > 0)
+        correlations = self.noise.block(chosen, chosen) / live[:, None] / live[None, :]
+        values, axes = np.linalg.eigh(correlations)
+        kept = values > 8 * self.entries * ROUNDOFF * live.size
+        values, axes = values[kept], axes[:, kept]
+        if values.size < live.size:  # the volume of the range's own coordinates
+            volume = float(np.linalg.slogdet(axes.T @ (live[:, None] ** 2 * axes))[1])
+        return deviations, axes, values, volume + float(np.sum(np.log(values)))
 
     def _slack(self, residual: Array) -> float:
         rounding = 8 * self.entries * ROUNDOFF * float(np.linalg.norm(residual))
@@ -137,7 +144,10 @@ class AdditiveGaussian(ByContent, Channel):
 
 
 def _trace(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
-    array = np.asarray(value, dtype=np.float64)
+    given = np.asarray(value)
+    if given.dtype.kind not in "iuf":
+        raise ParameterError(f"{name} must hold real numbers; got {given.dtype}.")
+    array = given.astype(np.float64)
     if array.shape[max(0, array.ndim - len(shape)) :] != shape:
         raise ParameterError(f"{name} must have shape {shape}; got {array.shape}.")
     if not np.all(np.isfinite(array)):

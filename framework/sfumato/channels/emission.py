@@ -40,6 +40,11 @@ class Emission(Channel):
     def states(self) -> Labels:
         """The labels of the M hidden states."""
 
+    @property
+    def trace_form(self) -> tuple[int, Labels]:
+        """What traces look like here: their steps and the labels of the states, in order."""
+        return self.steps, self.states
+
     @abstractmethod
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
         """Return log Pr[o_t | x_t = m, o_1, ..., o_{t−1}] as (k, M) for the first k symbols.

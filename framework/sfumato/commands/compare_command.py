@@ -41,7 +41,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Where finished cells are kept; by default the user's cache folder.",
 )
 @click.option("--no-cache", is_flag=True, help="Keep nothing and compute everything.")
-def command(  # noqa: PLR0913 - one for each option
+def command(  # noqa: PLR0917 - click passes one for each option, by name
     study: Path | None,
     html: Path | None,
     csv: Path | None,
@@ -93,7 +93,7 @@ def _check_outputs(
         raise click.UsageError(f"--plot must end in {', '.join(FIGURES)}; got {plot}.")
     if parquet:
         try:
-            import pyarrow  # noqa: F401 - only whether it is there
+            import pyarrow as pa  # noqa: F401 - only whether it is there
         except ImportError:
             raise click.UsageError(
                 "--parquet must have the package 'pyarrow'; install sfumato[parquet]."
@@ -116,7 +116,9 @@ def _run(question: Study, *, cache: Path | None, **where: Any) -> StudyResult:
             if cache
             else "nothing was kept, as --no-cache says."
         )
-        click.echo(f"interrupted: {finished[0]} of {finished[1]} cells are finished; {kept}", err=True)
+        click.echo(
+            f"interrupted: {finished[0]} of {finished[1]} cells are finished; {kept}", err=True
+        )
         sys.exit(INTERRUPTED)
 
 

@@ -42,7 +42,9 @@ def _describe(entry: Entry, console: Any) -> None:
             table.add_column(heading, overflow="fold")
         for item in cls.parameters():
             default = "" if item.required else repr(item.default)
-            table.add_row(item.name, escape(item.domain.sentence), escape(default), item.doc)
+            table.add_row(
+                item.name, escape(item.domain.sentence), escape(default), escape(item.doc)
+            )
         console.print(table, "")
     for attribute in ("asks", "reads", "yields"):
         if hasattr(cls, attribute):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -187,9 +188,12 @@ class Label(Domain):
         del sizes
         if isinstance(value, str):
             return value
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
+        if isinstance(value, bool):
             raise Rejected(self.sentence)
-        return int(value.__index__())
+        try:
+            return operator.index(value)
+        except TypeError:
+            raise Rejected(self.sentence) from None
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
         """Draw 0, 1, ..., below the size if there is one: the default labels of a chain."""

@@ -42,7 +42,10 @@ class Real(Domain):
         del sizes
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise Rejected(f"{self.words} (a real number)")
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            raise Rejected(f"{self.words} and finite") from None
         if math.isnan(number) or (math.isinf(number) and not self.infinite):
             raise Rejected(f"{self.words} and finite")
         above = number > self.low if self.low_open else number >= self.low

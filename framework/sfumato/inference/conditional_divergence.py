@@ -110,7 +110,9 @@ def _at_precision(
         return _accepted(constant, None, size)
     apart = weights - other_weights
     try:
-        return _accepted(constant, apart.transpose() * mixed.solve(apart, algorithm="precond"), size)
+        return _accepted(
+            constant, apart.transpose() * mixed.solve(apart, algorithm="precond"), size
+        )
     except ZeroDivisionError:
         return None
 

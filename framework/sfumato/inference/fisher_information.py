@@ -9,7 +9,12 @@ import numpy as np
 from sfumato.beliefs.gaussian import Gaussian
 from sfumato.channels.additive_gaussian import AdditiveGaussian
 from sfumato.errors import Incompatible, Undecidable
-from sfumato.inference.ball_arithmetic import LAST_BITS, ball_information, balls_apply
+from sfumato.inference.ball_arithmetic import (
+    LAST_BITS,
+    ball_information,
+    ball_scalar_informations,
+    balls_apply,
+)
 from sfumato.inference.fisher_form import fisher_form
 from sfumato.inference.information import (
     EXACT,
@@ -79,7 +84,7 @@ def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Ar
     """Return M_ss = 1/V_ss − 1/Σ_ss for every entry s, and the largest certified relative error.
 
     An error above 1e-5 means that the values are upper bounds. Entries that float64 cannot certify
-    from the common factorisation are computed one by one.
+    from the common factorisation are computed in balls, together or one by one.
 
     >>> from sfumato.matrices import Diagonal
     >>> belief = Gaussian(Diagonal([1.0, 1.0]))
@@ -89,6 +94,10 @@ def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Ar
     check_fit(belief, channel)
     with np.errstate(all="ignore"):  # what overflows has no certificate, and is done again below
         values, errors = one_factorisation(belief, channel.noise)
+    pending = np.flatnonzero(~(errors <= EXACT)).tolist()
+    if len(pending) > 1 and balls_apply(belief):
+        for entry, (value, error) in ball_scalar_informations(belief, channel.noise, pending).items():
+            values[entry], errors[entry] = value, error
     for entry in np.flatnonzero(~(errors <= EXACT)).tolist():
         information = fisher_information(belief, channel, [entry])
         values[entry] = information.matrix[0, 0]

@@ -107,9 +107,7 @@ def _rational(belief: Gaussian, noise: Matrix) -> Reading | None:
     every = list(range(belief.entries))
     added = noise.rational(every, sampled=True)
     prior = belief.covariance.rational(every)
-    total = [
-        [x + y for x, y in zip(a, b, strict=True)] for a, b in zip(prior, added, strict=True)
-    ]
+    total = [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(prior, added, strict=True)]
     basis = independent_entries(added, every)
     if len(independent_entries(total, every)) > len(basis):
         return Reading(value=math.inf, how="a direction is released without noise")

@@ -7,7 +7,6 @@ import math
 import attrs
 import numpy as np
 
-from sfumato.beliefs.markov import Markov
 from sfumato.inference.max_products import max_products
 from sfumato.inference.segments import Segments, arrivals
 from sfumato.inference.sightings import IntArray, Sightings, Watch
@@ -16,7 +15,7 @@ from sfumato.probabilities import FloatArray
 _ENTRIES = 2_000_000
 """How many products are held at once."""
 
-_MOST_ROWS = 20_000_000
+_MOST_ROWS = 4_000_000
 """How many entries of partial results may be kept."""
 
 
@@ -157,7 +156,8 @@ class _Sweep:
             return
         values = np.concatenate(rows[time].values)[going]
         starts, sizes = np.concatenate(rows[time].starts)[going], sizes[going] + 1
-        moves = np.eye(belief.state_count)
+        moves = np.empty(0)
         for later in range(time + 1, belief.steps):
-            moves = (moves @ belief.matrix(later - 1)) * self.watch.unseen[later]
+            step = belief.matrix(later - 1) * self.watch.unseen[later]
+            moves = step if later == time + 1 else moves @ step
             rows[later].add(max_products(values, moves), starts, sizes)

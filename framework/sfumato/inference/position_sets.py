@@ -58,7 +58,7 @@ def position_sets(belief: Markov, gaps: int, budget: float = math.inf) -> Positi
     """
     gaps = min(gaps, belief.steps)
     asked = slice(belief.steps - gaps, None)
-    below, above = _consecutive(belief), _relaxed(belief)
+    below, above = consecutive_logs(belief), _relaxed(belief)
     if (above[asked] - below[asked] <= _ROUNDING).all():
         return PositionSets(above, exact=True)
     if belief.steps * (gaps + 1) * (gaps + 2) / 2.0 * belief.state_count**2 > budget:
@@ -76,8 +76,13 @@ def _on(scale: str, probabilities: FloatArray) -> FloatArray:
     return probabilities if scale == "linear" else log_of(probabilities)
 
 
-def _consecutive(belief: Markov) -> FloatArray:
-    """Return the log of the most probable first m states, for every m."""
+def consecutive_logs(belief: Markov) -> FloatArray:
+    """Return the log-probability of the likeliest first m states, for m = 0, ..., T.
+
+    >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=2)
+    >>> np.exp(consecutive_logs(chain)).round(6).tolist()
+    [1.0, 0.5, 0.45]
+    """
     scale = _scale(belief)
     rows = _on(scale, belief.initial)[None]
     tops = [rows.max()]

@@ -28,7 +28,7 @@ def posterior_covariance(prior: Matrix, noise: Matrix) -> Array:
             f"prior and noise must have equal sizes; got {prior.size} and {noise.size}."
         )
     believed, added = prior.dense(), noise.dense()
-    inverse = _pseudo_inverse(believed + added)
+    inverse, _ = _pseudo_inverse(believed + added)
     from_prior, from_noise = inverse @ believed, inverse @ added
     result = from_noise.T @ believed @ from_noise + from_prior.T @ added @ from_prior
     return np.asarray((result + result.T) / 2)
@@ -49,20 +49,23 @@ def posterior(
     (array([3.]), array([[0.5]]))
     """
     check_fit(belief, channel)
-    seen = np.asarray(observed, dtype=np.float64)
-    if seen.shape != belief.shape or not np.all(np.isfinite(seen)):
+    seen = np.asarray(observed)
+    if seen.dtype.kind not in "iuf" or seen.shape != belief.shape:
         raise ParameterError(
-            f"observed must be a finite array of shape {belief.shape}; got shape {seen.shape}."
+            f"observed must be real numbers of shape {belief.shape}; got {seen.dtype} of shape "
+            f"{seen.shape}."
         )
+    if not np.all(np.isfinite(seen)):
+        raise ParameterError("observed must be finite; got nan or inf.")
     mean = np.zeros(belief.entries) if belief.mean is None else belief.mean
     surprise = seen.reshape(-1) - mean
     total = belief.covariance.dense() + channel.noise.dense()
-    inverse = _pseudo_inverse(total)
+    inverse, singular = _pseudo_inverse(total)
     explained = inverse @ surprise
     missing = float(np.linalg.norm(surprise - total @ explained))
     size = belief.entries
     slack = channel.grid * np.sqrt(size) + 1e-9 * float(np.linalg.norm(surprise))
-    if missing > slack:
+    if singular and missing > slack:
         raise ImpossibleObservation(
             f"observed must lie in the range of prior plus noise; got a distance of {missing:.3g}."
         )
@@ -70,8 +73,8 @@ def posterior(
     return updated.reshape(belief.shape), posterior_covariance(belief.covariance, channel.noise)
 
 
-def _pseudo_inverse(total: Array) -> Array:
-    """Return K⁺; directions below the rounding of K count as its null space."""
+def _pseudo_inverse(total: Array) -> tuple[Array, bool]:
+    """Return K⁺ and whether K is singular; directions below its rounding count as null space."""
     size, variances = total.shape[0], np.diagonal(total)
     deviations = np.sqrt(np.where(variances > 0, variances, 1.0))
     # In units of the deviations, so that entries of very different size keep their digits.
@@ -79,5 +82,5 @@ def _pseudo_inverse(total: Array) -> Array:
     kept = values > 8 * size * ROUNDOFF * max(float(values[-1]), 1.0)
     if np.all(kept):
         whitened = vectors / np.sqrt(values) / deviations[:, None]
-        return np.asarray(whitened @ whitened.T)
-    return np.asarray(np.linalg.pinv(total, rcond=8 * size * ROUNDOFF, hermitian=True))
+        return np.asarray(whitened @ whitened.T), False
+    return np.asarray(np.linalg.pinv(total, rcond=8 * size * ROUNDOFF, hermitian=True)), True

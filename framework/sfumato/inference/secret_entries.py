@@ -49,7 +49,7 @@ def secret_entries(belief: Gaussian, entries: Sequence[int]) -> SecretEntries:
     """Sort out the secret entries of a belief.
 
     >>> from sfumato.matrices import LowRank
-    >>> secret_entries(Gaussian(LowRank([1.0, 1.0, 2.0])), [0, 1]).representatives
+    >>> secret_entries(Gaussian(LowRank([1.0, 1.0, 2.0]), rounding=0.0), [0, 1]).representatives
     array([0])
     """
     chosen = as_indices(entries, belief.entries)

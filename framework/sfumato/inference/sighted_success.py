@@ -9,6 +9,7 @@ from sfumato.inference.max_products import max_products
 from sfumato.inference.sightings import Sightings, Watch
 from sfumato.probabilities import FloatArray
 
+
 def sighted_log_success(sightings: Sightings) -> float:
     """Return log Σ_y max_x Pr[x, y], the Bayes-optimal success at guessing every state.
 

@@ -20,6 +20,7 @@ from sfumato.channels.emission import Emission
 from sfumato.channels.suppression import Suppression
 from sfumato.channels.symbols import Symbols
 from sfumato.inference.enumeration import checked_pair
+from sfumato.inference.reachable_states import reachable_states
 from sfumato.probabilities import FloatArray
 
 IntArray = NDArray[np.intp]
@@ -125,7 +126,7 @@ def _unseen(probabilities: FloatArray) -> FloatArray | None:
 def _nodes(
     belief: Markov, channel: Emission, ever: NDArray[np.bool_], shared: FloatArray | None
 ) -> Sightings:
-    times, states = np.nonzero(ever & (belief.marginals() > 0.0))
+    times, states = np.nonzero(ever & reachable_states(belief))
     return Sightings(
         belief,
         np.concatenate([[-1], times, [belief.steps]]).astype(np.intp),

@@ -38,10 +38,12 @@ def stationary_law(transitions: ArrayLike) -> FloatArray:
 
 def _closed_class(P: FloatArray) -> list[int]:
     """Return the states of the only closed class, by the strongly connected components."""
+    edges = P > 0.0
+    if edges.all():
+        return list(range(len(P)))
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    edges = P > 0.0
     graph = csr_array(edges.astype(np.float64))
     count, component = connected_components(graph, connection="strong")
     rows, columns = np.nonzero(edges)

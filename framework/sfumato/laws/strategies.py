@@ -99,20 +99,19 @@ def any_of(
 
 
 def plugins_of_kind(kind: str, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
-    """Draw any registered plugin of a noun that does not itself need another plugin."""
-    registry = default_registry()
-    classes = [registry.get(kind, name) for name in registry.names(kind)]
-    return any_of([cls for cls in classes if not needs_plugins(cls)], sizes)
+    """Draw any registered plugin of a noun that does not itself take another plugin."""
+    classes = _all(default_registry(), kind)
+    return any_of([cls for cls in classes if not takes_plugins(cls)], sizes)
 
 
-def needs_plugins(cls: type[Declared]) -> bool:
-    """Whether a parameter without a default holds another plugin."""
-    return any(item.required and _holds_plugin(item.domain) for item in cls.parameters())
+def takes_plugins(cls: type[Declared]) -> bool:
+    """Whether a parameter can hold another plugin."""
+    return any(_holds_plugin(item.domain) for item in cls.parameters())
 
 
 def _holds_plugin(domain: Domain) -> bool:
     if isinstance(domain, Either):
-        return all(_holds_plugin(option) for option in domain.options)
+        return any(_holds_plugin(option) for option in domain.options)
     return isinstance(domain, Plugin) or (
         isinstance(domain, Collection) and _holds_plugin(domain.element)
     )
@@ -192,17 +191,30 @@ def _beside(around: Surroundings, prior: Any) -> Surroundings:
 
 
 def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the adversaries that can reason about the scenario, for measures that take one."""
-    if "prior" not in classes or "mechanism" not in classes:
-        return {}
-    adversaries = [registry.get("adversary", name) for name in registry.names("adversary")]
-    fits = [
-        adversary
-        for adversary in adversaries
-        if reads_pair(adversary, classes["prior"], classes["mechanism"])
-        and not needs_plugins(adversary)
-    ]
-    return {"adversary": fits} if fits else {}
+    """Return what plugins that take other plugins may be given in this scenario.
+
+    Priors of the same kind of belief, mechanisms that protect the same secret, adversaries that
+    can reason about it; none of them takes a plugin itself.
+    """
+    fits: dict[str, list[Any]] = {}
+    if "prior" in classes:
+        kind = classes["prior"].yields
+        fits["prior"] = [cls for cls in _all(registry, "prior") if issubclass(cls.yields, kind)]
+    if "prior" in classes and "secret" in classes:
+        fixed = {kind: classes[kind] for kind in ("prior", "secret")}
+        fits["mechanism"] = [row["mechanism"] for row in fitting(registry, ("mechanism",), fixed)]
+    if "prior" in classes and "mechanism" in classes:
+        fits["adversary"] = [
+            cls
+            for cls in _all(registry, "adversary")
+            if reads_pair(cls, classes["prior"], classes["mechanism"])
+        ]
+    plain = {kind: [c for c in found if not takes_plugins(c)] for kind, found in fits.items()}
+    return {kind: found for kind, found in plain.items() if found}
+
+
+def _all(registry: Registry, kind: str) -> list[Any]:
+    return [registry.get(kind, name) for name in registry.names(kind)]
 
 
 def _panel(

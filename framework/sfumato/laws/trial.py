@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from sfumato.errors import REFUSALS, SolverFailed
+from sfumato.errors import REFUSALS, ImpossibleObservation, SolverFailed
 from sfumato.laws.case import Case
 from sfumato.laws.counterexamples import Counterexamples
 from sfumato.laws.profiles import Profile
@@ -19,11 +21,16 @@ from sfumato.laws.verdict import Verdict
 from sfumato.laws.violation import NotHere
 from sfumato.plugin_registry import Registry, default_registry, use_registry
 
-NOTHING_TO_SAY = (*REFUSALS, SolverFailed, NotHere)
-"""What lets a law pass over an example: a refusal, or a solver that says it failed."""
+NOTHING_TO_SAY = (*REFUSALS, SolverFailed, ImpossibleObservation, NotHere)
+"""What lets a law pass over an example: a refusal, a solver that says it failed, or data among
+the drawn parameters that cannot have been observed."""
 
 HOPELESS = 40
 """After so many refusals and no example, the case is refused."""
+
+
+PATIENCE = 20.0
+"""Seconds that a counterexample may take to be made small."""
 
 
 @attrs.define
@@ -33,6 +40,24 @@ class _Record:
     tried: int = 0
     reasons: Counter[str] = attrs.field(factory=Counter)
     broken: tuple[dict[str, Any], BaseException] | None = None
+    failures: dict[str, BaseException] = attrs.field(factory=dict)
+    first_failure: float = math.inf
+
+    def fails(self, arguments: dict[str, Any], error: BaseException) -> None:
+        """Note a failure."""
+        self.first_failure = min(self.first_failure, time.monotonic())
+        self.broken = (arguments, error)
+        self.failures[repr(arguments)] = error
+
+    def settled(self, arguments: dict[str, Any]) -> bool:
+        """Whether shrinking has taken long enough; a failure known by then is raised again."""
+        if time.monotonic() - self.first_failure < PATIENCE:
+            return False
+        known = self.failures.get(repr(arguments))
+        if known is not None:
+            self.broken = (arguments, known)
+            raise known
+        return True
 
     @property
     def hopeless(self) -> bool:
@@ -99,7 +124,7 @@ def _replay(case: Case, registry: Registry, record: _Record, kept: Counterexampl
 
 def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> None:
     from hypothesis import HealthCheck, Phase, given, reject, settings
-    from hypothesis.errors import Unsatisfiable
+    from hypothesis.errors import HypothesisDeprecationWarning, Unsatisfiable
 
     @settings(
         max_examples=max(2, round(profile.examples / case.law.cost)),
@@ -113,6 +138,8 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
     )
     @given(case.strategy(registry, profile))
     def example(arguments: dict[str, Any]) -> None:
+        if record.settled(arguments):
+            return
         try:
             case.law.check(**arguments)
         except NOTHING_TO_SAY as refusal:
@@ -121,17 +148,20 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
                 raise _Enough from None
             reject()
         except Exception as error:
-            record.broken = (arguments, error)
+            record.fails(arguments, error)
             raise
         record.tried += 1
 
-    try:
-        example()
-    except (Unsatisfiable, _Enough):
-        return
-    except Exception:
-        if record.broken is None:  # not the law's doing
-            raise
+    with warnings.catch_warnings():
+        # Constructors may import libraries that touch the random module; draws do not use it.
+        warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+        try:
+            example()
+        except (Unsatisfiable, _Enough):
+            return
+        except Exception:
+            if record.broken is None:  # not the law's doing
+                raise
 
 
 def check(law_name: str, **arguments: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from sfumato.compatibility import require_adversary
 from sfumato.parameters import Declared
 
 
@@ -28,6 +29,13 @@ class Adversary(Protocol):
 
 
 class DeclaredAdversary(Declared, Adversary):
-    """An adversary with declared parameters: what a plugin author subclasses."""
+    """An adversary with declared parameters: what a plugin author subclasses.
+
+    The author writes `infer`, which may first `require` that what it is given fits.
+    """
 
     kind: ClassVar[str] = "adversary"
+
+    def require(self, belief: Any, channel: Any) -> None:
+        """Refuse a belief or a channel that is not read here, or that speak of two traces."""
+        require_adversary(self, belief, channel)

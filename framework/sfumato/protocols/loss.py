@@ -14,11 +14,30 @@ Bound = Literal["exact", "upper", "lower", "estimate"]
 EstimateOf = Literal["value", "lower", "upper"]
 
 
+def _as_float(value: object) -> float:
+    """Return a number as a float; text is not a number."""
+    if isinstance(value, (str, bytes, bool)):
+        raise ValueError(f"a loss must be a number; got {value!r}.")  # noqa: TRY004 - one error
+    return float(value)  # type: ignore[arg-type]  # anything else says so itself
+
+
 def _number(instance: Any, attribute: Any, value: float) -> None:
-    if not isinstance(value, float) or math.isnan(value):
+    if math.isnan(value):
         raise ValueError(
             f"{type(instance).__name__.lower()}.{attribute.name} must be a number; got {value!r}."
         )
+
+
+def _error(_: Any, attribute: Any, value: float) -> None:
+    if not 0 <= value < math.inf:  # written so that NaN fails
+        raise ValueError(f"{attribute.name} must be finite and not negative; got {value!r}.")
+
+
+def _ends(value: Any) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    low, high = (_as_float(end) for end in value)
+    return low, high
 
 
 def _interval(instance: Any, attribute: Any, value: tuple[float, float] | None) -> None:
@@ -54,13 +73,17 @@ class Reading:
     0.25
     """
 
-    value: float = attrs.field(converter=float, validator=_number)
+    value: float = attrs.field(converter=_as_float, validator=_number)
     bound: Bound = attrs.field(
         default="exact", validator=attrs.validators.in_(("exact", "upper", "lower", "estimate"))
     )
-    interval: tuple[float, float] | None = attrs.field(default=None, validator=_interval)
-    estimate_of: EstimateOf = "value"
-    relative_error: float = attrs.field(default=0.0, validator=_number)
+    interval: tuple[float, float] | None = attrs.field(
+        default=None, converter=_ends, validator=_interval
+    )
+    estimate_of: EstimateOf = attrs.field(
+        default="value", validator=attrs.validators.in_(("value", "lower", "upper"))
+    )
+    relative_error: float = attrs.field(default=0.0, converter=_as_float, validator=_error)
     witness: Any = attrs.field(default=None, eq=False)
     how: str = ""
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import attrs
 
-from sfumato.compatibility import require_measure
+from sfumato.compatibility import require_measure, require_one_trace
 from sfumato.parameters import Declared
 from sfumato.protocols.loss import Loss, Reading
 from sfumato.protocols.prior import Prior
@@ -63,7 +63,11 @@ class DeclaredMeasure(Declared, LossMeasure):
 
         def reading(member: Prior) -> Reading:
             belief = member.belief()
-            return self.evaluate(belief, secret.question(belief), release.channel)
+            require_one_trace(belief, release.channel)
+            found = self.evaluate(belief, secret.question(belief), release.channel)
+            if not isinstance(found, Reading):
+                raise TypeError(f"{self.name}.evaluate must return a Reading; got {found!r}.")
+            return found
 
         found, worst = over_class(prior, reading, self.quantity)
         return Loss(

@@ -54,4 +54,7 @@ class DeclaredMechanism(Declared, Mechanism):
     def protect(self, prior: PriorClass, secret: Secret) -> Release:
         """Design a release of traces for the class and the secret."""
         require_mechanism(self, prior, secret)
-        return self.design(prior, secret)
+        release = self.design(prior, secret)
+        if not isinstance(release, Release):
+            raise TypeError(f"{self.name}.design must return a Release; got {release!r}.")
+        return release

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from sfumato.protocols.secret import Secret
 
 
+def _not_nan(_: object, attribute: Any, value: float) -> None:
+    if math.isnan(value):
+        raise ValueError(f"release.{attribute.name} must be a number; got nan.")
+
+
 @attrs.frozen(kw_only=True)
 class Release:
     """A channel designed for a prior class and a secret.
@@ -31,13 +37,22 @@ class Release:
     claims
         What the designer certifies, in plain values, such as a lower bound on any mechanism's
         loss.
+
+    >>> import numpy as np
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=2.0, times=3), sf.secrets.basic(1)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=0.5).protect(prior, secret)
+    >>> release.utility(), release.utility_quantity.name
+    (0.5, 'mean squared error')
+    >>> release.apply([0.0, 1.0, 2.0], rng=np.random.default_rng(0)).shape
+    (3,)
     """
 
     mechanism: Mechanism
     prior: PriorClass
     secret: Secret
     channel: Any
-    utility_value: float = attrs.field(converter=float)
+    utility_value: float = attrs.field(converter=float, validator=_not_nan)
     utility_quantity: Quantity
     claims: Mapping[str, Any] = attrs.field(factory=dict, eq=False, hash=False)
 

@@ -16,7 +16,7 @@ Group = tuple[Ball, ...]
 def _radii(value: float | Sequence[float]) -> tuple[float, ...]:
     radii = (value,) if isinstance(value, (int, float)) else tuple(value)
     for radius in radii:
-        if not (math.isfinite(radius) and radius > 0):
+        if isinstance(radius, bool) or not (math.isfinite(radius) and radius > 0):
             raise ValueError(f"displacements.radii must be positive; got {radius}.")
     return tuple(float(radius) for radius in radii)
 
@@ -51,6 +51,8 @@ class Displacements(ByContent):
             raise ValueError("displacements.groups must have at least one group; got none.")
         for group in self.groups:
             entries = [entry for ball in group for entry in ball]
+            if not all(isinstance(e, int) and e >= 0 for e in entries):
+                raise ValueError(f"entries must be whole numbers, 0 or more; got {group}.")
             if not entries or len(set(entries)) != len(entries):
                 raise ValueError(
                     f"a group must have balls on distinct entries, at least one; got {group}."

@@ -12,7 +12,10 @@ from sfumato.content import ByContent, read_only
 
 
 def _masks(value: ArrayLike) -> NDArray[np.bool_]:
-    return read_only(value, np.bool_)
+    array = np.asarray(value)
+    if array.dtype != np.bool_:
+        raise ValueError(f"events.masks must be booleans; got {array.dtype}.")
+    return read_only(array, np.bool_)
 
 
 @attrs.frozen(eq=False)
@@ -28,6 +31,9 @@ class Events(ByContent):
         Booleans of shape (events, times, states), each non-zero at one time or at several.
     names
         What each event is called in a witness, such as ``("hospital", 3)``.
+
+    >>> Events(np.array([[[False, False], [True, False]]]), (("hospital", 1),)).times
+    array([1])
     """
 
     masks: NDArray[np.bool_] = attrs.field(converter=_masks)

@@ -7,10 +7,16 @@ import attrs
 
 @attrs.frozen
 class Guess:
-    """The adversary succeeds with a guess that differs in at most `mistakes` positions."""
+    """The adversary succeeds with a guess that differs in at most `mistakes` positions.
+
+    >>> Guess(2).mistakes
+    2
+    """
 
     mistakes: int
 
     def __attrs_post_init__(self) -> None:
+        if isinstance(self.mistakes, bool) or not isinstance(self.mistakes, int):
+            raise ValueError(f"guess.mistakes must be a whole number; got {self.mistakes!r}.")
         if self.mistakes < 0:
             raise ValueError(f"guess.mistakes must be 0 or more; got {self.mistakes}.")

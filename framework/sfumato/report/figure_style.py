@@ -60,7 +60,8 @@ def styled() -> Iterator[None]:
     """Draw in this style, without touching the caller's."""
     import matplotlib as mpl
 
-    with mpl.rc_context({**mpl.rcParamsDefault, **STYLE, "backend": mpl.rcParams["backend"]}):
+    defaults: Any = mpl.rcParamsDefault
+    with mpl.rc_context({**defaults, **STYLE, "backend": mpl.rcParams["backend"]}):
         yield
 
 

@@ -78,7 +78,9 @@ def _figures(comparison: Comparison, colours: dict[str, str]) -> Iterator[str]:
     for quantity, found in sandwiches(comparison).items():
         yield f"<h3>Attack ≤ exact ≤ bounds: {escape(quantity.name)}</h3>"
         yield _inline(sandwich_figure(quantity, found, colours))
-        some = f" {MOST_SCENARIOS} of {len(found)} scenarios." if len(found) > MOST_SCENARIOS else ""
+        some = (
+            f" {MOST_SCENARIOS} of {len(found)} scenarios." if len(found) > MOST_SCENARIOS else ""
+        )
         yield _caption(f"The shaded span is where the truth must lie.{some}")
     maps = risk_maps(comparison)
     if maps:
@@ -123,10 +125,10 @@ def _environment(result: StudyResult) -> str:
     cells = [cell for comparison in result.comparisons for cell in comparison.cells]
     seconds = sum(cell.finding.seconds for cell in cells)
     computed = dict.fromkeys(cell.finding.versions for cell in cells if cell.finding.versions)
+    software = "; ".join(computed) or versions()
     facts = (
         f"{len(cells):,} cells, {seconds:.3g} seconds of measuring; seed {result.study.seed}.",
-        f"Computed with {'; '.join(computed) or versions()}, on {platform.system()} "
-        f"{platform.machine()}.",
+        f"Computed with {software}, on {platform.system()} {platform.machine()}.",
     )
     told = "".join(f"<p>{escape(fact)}</p>" for fact in facts)
     return (

@@ -27,8 +27,11 @@ def question(comparison: Comparison) -> str:
     """Return a list of the four roles, each with its nouns and what they are."""
     roles = []
     for kind, words in ROLES.items():
-        pairs = distinct((cell.labels.get(kind, ""), getattr(cell, kind)) for cell in comparison.cells)
-        items = "".join(_item(label, noun) for label, noun in pairs[:MOST_NOUNS])
+        pairs = distinct(
+            (cell.labels.get(kind, ""), getattr(cell, kind)) for cell in comparison.cells
+        )
+        told: set[str] = set()
+        items = "".join(_item(label, noun, told) for label, noun in pairs[:MOST_NOUNS])
         more = len(pairs) - MOST_NOUNS
         if more > 0:
             items += f"<li class='more'>and {more} more</li>"
@@ -36,10 +39,14 @@ def question(comparison: Comparison) -> str:
     return f"<dl class='question'>{''.join(roles)}</dl>"
 
 
-def _item(label: str, noun: Any) -> str:
+def _item(label: str, noun: Any, told: set[str]) -> str:
+    """Return a noun; what it is, unless that was told before."""
+    summary = _summary(noun)
+    words = "" if summary in told else f"<span>{escape(summary)}</span>"
+    told.add(summary)
     name = f"<b>{escape(label)}</b> " if label else ""
     code = f"<code>{escape(full_name(noun))}</code>"
-    return f"<li>{name}{code}<span>{escape(_summary(noun))}</span></li>"
+    return f"<li>{name}{code}{words}</li>"
 
 
 def _summary(noun: Any) -> str:
@@ -49,4 +56,4 @@ def _summary(noun: Any) -> str:
     if isinstance(noun, SecretUnion):
         return "Several secrets, none of which may be learnt."
     cls = noun.prior if isinstance(noun, Family) else type(noun)
-    return (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
+    return (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ").replace("`", "")

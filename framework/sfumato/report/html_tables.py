@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from sfumato.protocols.prior import Prior
 from sfumato.protocols.quantity import Quantity
 from sfumato.report.figure_style import mechanism_family
 from sfumato.report.loss_columns import LEGEND, Column, LossTable, loss_table, number
@@ -23,12 +24,14 @@ def losses(comparison: Comparison, colours: dict[str, str]) -> str:
         return "<p>Nothing was measured.</p>"
     table = loss_table(comparison.measured)
     costs = _costs(comparison, table)
-    body = "".join(
-        _row(names, cells, before, table, costs, colours)
-        for (names, cells), before in zip(
-            table.rows, itertools.chain([()], (names for names, _ in table.rows)), strict=False
-        )
-    )
+    body = ""
+    before: tuple[str, ...] = ()
+    for names, cells in table.rows:
+        starts = " class='starts'" if names[:1] != before[:1] else ""
+        some = next(iter(cells.values()))
+        heads = _names(names, before, table, colours[mechanism_family(some)])
+        body += f"<tr{starts}>{heads}{_values(cells, table, costs)}</tr>"
+        before = names
     shared = "".join(f"<li>{escape(line)}</li>" for line in table.shared)
     return (
         f"<ul class='shared'>{shared}</ul><div class='scroll'><table><thead>{_head(table, costs)}"
@@ -61,27 +64,24 @@ def _quantity(quantity: Quantity) -> str:
     return f"{escape(str(quantity))}<small>{quantity.worse} is worse</small>"
 
 
-def _row(
-    names: tuple[str, ...],
-    cells: dict[Column, Cell],
-    before: tuple[str, ...],
-    table: LossTable,
-    costs: Sequence[Quantity],
-    colours: dict[str, str],
-) -> str:
-    some = next(iter(cells.values()))
+def _names(names: tuple[str, ...], before: tuple[str, ...], table: LossTable, colour: str) -> str:
+    """Return the names of a scenario; one that repeats from the row above is left out."""
     out = ""
     for place, name in enumerate(names):
         repeated = names[: place + 1] == before[: place + 1]
-        is_mechanism = table.factors[place] == "mechanism"
-        swatch = _swatch(colours[mechanism_family(some)]) if is_mechanism else ""
+        swatch = _swatch(colour) if table.factors[place] == "mechanism" else ""
         out += f"<th class='name'>{'' if repeated else swatch + escape(name)}</th>"
-    out += "".join(_value(cells.get(column)) for column in table.columns)
+    return out
+
+
+def _values(cells: dict[Column, Cell], table: LossTable, costs: Sequence[Quantity]) -> str:
+    """Return the losses of a scenario, then what its release costs."""
+    found = next(iter(cells.values())).finding
+    out = "".join(_value(cells.get(column)) for column in table.columns)
     for quantity in costs:
-        own = some.finding.utility_quantity == quantity and some.finding.utility is not None
-        out += f"<td>{shown(some.finding.utility) if own else '·'}</td>"
-    starts = " class='starts'" if names[:1] != before[:1] else ""
-    return f"<tr{starts}>{out}</tr>"
+        own = found.utility_quantity == quantity and found.utility is not None
+        out += f"<td>{shown(found.utility) if own else '·'}</td>"
+    return out
 
 
 def _swatch(colour: str) -> str:
@@ -94,7 +94,7 @@ def _value(cell: Cell | None) -> str:
         return "<td class='none'>·</td>"
     found, reading = cell.finding, cell.reading
     told = [reading.how, f"{found.seconds:.2g} s"]
-    if found.worst and not getattr(cell.prior, "finite", False) or len(list(cell.prior.members())) > 1:
+    if found.worst and not isinstance(cell.prior, Prior):
         told.insert(0, f"worst: {shown(found.worst)}")
     hint = escape("; ".join(word for word in told if word), quote=True)
     return f"<td class='{reading.bound}' title='{hint}'>{escape(number(reading))}</td>"

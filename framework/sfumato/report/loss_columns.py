@@ -69,9 +69,7 @@ def loss_table(cells: Sequence[Cell]) -> LossTable:
         key = tuple((cell.labels.get(kind, ""), getattr(cell, kind)) for kind in FACTORS)
         shown = tuple(names[kind].of(cell, kind) for kind in factors)
         rows.setdefault(key, (shown, {}))[1][column] = cell
-    shared = tuple(
-        f"{kind} {_shared(names[kind])}" for kind in FACTORS if _shared(names[kind])
-    )
+    shared = tuple(f"{kind} {_shared(names[kind])}" for kind in FACTORS if _shared(names[kind]))
     ordered = tuple(column for group in columns.values() for column in group)
     return LossTable(shared, factors, ordered, tuple(rows.values()))
 

@@ -105,7 +105,7 @@ def _different(table: Table, fixed: Table) -> list[str]:
 
 
 def _told_apart(names: dict[Any, str]) -> dict[Any, str]:
-    """Number the names that are still equal."""
+    """Add numbers to names that are still equal."""
     often = Counter(names.values())
     seen: Counter[str] = Counter()
     for pair, name in names.items():

@@ -31,7 +31,7 @@ def risk_figure(risk: RiskMap) -> Figure:
             norm=_norm(risk),
         )
         bar = figure.colorbar(image, ax=axes, pad=0.015, aspect=12)
-        bar.outline.set_visible(False)  # type: ignore[operator]  # a spine, not a callable
+        bar.outline.set_visible(False)
         bar.set_label(risk.quantity.unit or risk.quantity.name)
         _write(axes, risk)
     return figure
@@ -76,9 +76,7 @@ def _write(axes: Axes, risk: RiskMap) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title(f"{risk.quantity.name} of each single time", pad=14 if risk.marked else 6)
     for time in risk.marked:
-        axes.annotate(
-            "▾", (time, -0.5), ha="center", va="bottom", color=INK, annotation_clip=False
-        )
+        axes.annotate("▾", (time, -0.5), ha="center", va="bottom", color=INK, annotation_clip=False)
     for place, row in enumerate(risk.rows):
         for time, loss in row.losses.items():
             if math.isinf(loss):

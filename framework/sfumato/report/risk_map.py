@@ -70,7 +70,9 @@ def risk_maps(comparison: Comparison) -> list[RiskMap]:
     for cell in comparison.measured:
         if _asks_by_time(cell):
             groups.setdefault((cell.prior, cell.secret, type(cell.measure)), []).append(cell)
-    first = {}  # one measure for each prior and secret: the first that reads its question
+    first: dict[
+        Any, list[Cell]
+    ] = {}  # one measure for each prior and secret: the first that reads its question
     for (prior, secret, _), cells in groups.items():
         same = [cell for cell in cells if cell.measure == cells[0].measure]
         first.setdefault((prior, secret), same)

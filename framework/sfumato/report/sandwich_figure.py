@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.report.figure_style import FAINT, WIDTH, draw_reading, mechanism_family, styled
-from sfumato.report.figure_style import scenario_names
+from sfumato.report.figure_style import (
+    FAINT,
+    WIDTH,
+    draw_reading,
+    mechanism_family,
+    scenario_names,
+    styled,
+)
 from sfumato.report.loss_columns import number
 from sfumato.report.loss_figure import finite_values, use_logarithm
 from sfumato.report.noun_names import noun_names
@@ -47,7 +53,9 @@ def sandwiches(comparison: Comparison) -> dict[Quantity, list[Sandwich]]:
     """Return, by quantity, the scenarios for which two or more measures have an answer."""
     cells = comparison.measured
     groups: dict[Any, list[Cell]] = {}
-    names = dict(zip(map(id, cells), scenario_names(cells, ("prior", "secret", "mechanism")), strict=True))
+    names = dict(
+        zip(map(id, cells), scenario_names(cells, ("prior", "secret", "mechanism")), strict=True)
+    )
     for cell in cells:
         key = (cell.quantity, cell.prior, cell.secret, cell.mechanism)
         groups.setdefault(key, []).append(cell)
@@ -73,9 +81,9 @@ def sandwich_figure(
     with styled():
         heights = [0.55 + 0.26 * len(one.cells) for one in shown]
         figure = Figure(figsize=(WIDTH, sum(heights) + 0.6), layout="constrained")
-        rows = figure.subplots(
-            len(shown), 1, squeeze=False, sharex=True, height_ratios=heights
-        )[:, 0]
+        rows = figure.subplots(len(shown), 1, squeeze=False, sharex=True, height_ratios=heights)[
+            :, 0
+        ]
         everything = [cell for one in shown for cell in one.cells]
         values = finite_values(everything)
         use_logarithm(rows[0], "x", values)

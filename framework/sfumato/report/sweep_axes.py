@@ -31,7 +31,7 @@ class SweepAxis:
 
     def value(self, cell: Cell) -> float | None:
         """Return the cell's value of the parameter, or None where its noun has none."""
-        found = flat(getattr(cell, self.kind)).get(self.parameter)
+        found: Any = flat(getattr(cell, self.kind)).get(self.parameter)
         return float(found) if _is_number(found) else None
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -57,10 +58,8 @@ def draw_sweep(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
         _name_lines(axes, [(one, end) for one, end in zip(found, ends, strict=True) if end])
 
 
-def _series(
-    cells: Sequence[Cell], axis: SweepAxis, colours: dict[str, str]
-) -> list[Series]:
-    groups: dict[tuple[Any, ...], list[Cell]] = {}
+def _series(cells: Sequence[Cell], axis: SweepAxis, colours: dict[str, str]) -> list[Series]:
+    groups: dict[tuple[str, ...], list[Cell]] = {}
     names = {kind: noun_names(cells, kind) for kind in KINDS}
     for cell in cells:
         words = []
@@ -70,11 +69,12 @@ def _series(
                 name = _without(name, axis.parameter)
             words.append(name if len(names[kind].names) > 1 else "")
         groups.setdefault(tuple(words), []).append(cell)
-    found, styles = [], {}
-    for words, members in groups.items():
-        others = tuple(word for kind, word in zip(KINDS, words, strict=True) if kind != "mechanism")
+    found: list[Series] = []
+    styles: dict[tuple[str, ...], str] = {}
+    for key, members in groups.items():
+        others = tuple(word for kind, word in zip(KINDS, key, strict=True) if kind != "mechanism")
         style = styles.setdefault(others, LINES[len(styles) % len(LINES)])
-        name = " · ".join(word for word in words if word)
+        name = " · ".join(word for word in key if word)
         found.append(Series(name, style, _colour(members, colours), tuple(members)))
     return found
 
@@ -155,10 +155,8 @@ def _is_logarithmic(values: Sequence[float]) -> bool:
     if len(ordered) < 3 or ordered[0] <= 0 or ordered[-1] / ordered[0] < 10:
         return False
     even = (ordered[-1] - ordered[0]) / (len(ordered) - 1)
-    steps = [math.log(b / a) for a, b in zip(ordered, ordered[1:], strict=False)]
+    steps = [math.log(b / a) for a, b in itertools.pairwise(ordered)]
     mean = math.log(ordered[-1] / ordered[0]) / len(steps)
     in_log = max(abs(step - mean) for step in steps) / mean
-    linear = max(
-        abs(b - a - even) for a, b in zip(ordered, ordered[1:], strict=False)
-    ) / even
+    linear = max(abs(b - a - even) for a, b in itertools.pairwise(ordered)) / even
     return in_log < linear

@@ -52,14 +52,13 @@ class Cache:
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
-            return self._damaged(path, error)
+            self._note_damage(path, error)
+            return None
         try:
-            entry = from_json(text)
-            if entry["checksum"] != _checksum(key, entry["finding"]):
-                raise ValueError("its checksum does not match")
-            return Finding.from_plain(entry["finding"])
+            return _read(key, from_json(text))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return self._damaged(path, error)
+            self._note_damage(path, error)
+            return None
 
     def put(self, key: str, finding: Finding) -> None:
         """Keep a finding; failures are not kept, so that a later run tries again."""
@@ -81,11 +80,17 @@ class Cache:
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"
 
-    def _damaged(self, path: Path, error: Exception) -> None:
+    def _note_damage(self, path: Path, error: Exception) -> None:
         self.problems.append(
             f"the cache entry {path.name} was damaged ({type(error).__name__}) and is computed "
             "again."
         )
+
+
+def _read(key: str, entry: Any) -> Finding:
+    if entry["checksum"] != _checksum(key, entry["finding"]):
+        raise ValueError("its checksum does not match")
+    return Finding.from_plain(entry["finding"])
 
 
 def _checksum(key: str, plain: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -23,24 +23,23 @@ def classes_of(noun: Any) -> Iterator[type]:
     """Yield the plugin classes that a noun is made of, with those nested in its parameters."""
     if isinstance(noun, Family):
         yield noun.prior
-        for value in noun.fixed.values():
-            yield from classes_of(value)
-    elif isinstance(noun, AnyOf):
-        for option in noun.options:
-            yield from classes_of(option)
-    elif isinstance(noun, SecretUnion):
-        yield from classes_of(noun.parts)
-    elif isinstance(noun, Declared):
+    elif hasattr(noun, "specification") and not isinstance(noun, (AnyOf, SecretUnion)):
         yield type(noun)
-        for _, value in noun.given():
-            yield from classes_of(value)
-    elif isinstance(noun, (tuple, list)):
-        for item in noun:
-            yield from classes_of(item)
-    elif isinstance(noun, type) or not hasattr(noun, "specification"):
-        return
-    else:
-        yield type(noun)
+    for inner in _inside(noun):
+        yield from classes_of(inner)
+
+
+def _inside(noun: Any) -> Iterable[Any]:
+    """Return what a noun holds that may be nouns again."""
+    if isinstance(noun, Family):
+        return noun.fixed.values()
+    if isinstance(noun, AnyOf):
+        return noun.options
+    if isinstance(noun, SecretUnion):
+        return noun.parts
+    if isinstance(noun, Declared):
+        return [value for _, value in noun.given()]
+    return noun if isinstance(noun, (tuple, list)) else ()
 
 
 def fingerprint(noun: Any) -> str | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import queue
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,8 +12,10 @@ from sfumato.finding import Finding
 from sfumato.plugin_registry import Registry
 from sfumato.studies.work import Work, answer, failed, read_answer
 
+ANSWER_WITHIN = 10
+"""Seconds in which a scheduler must answer."""
 NO_WORKERS_FOR = 60
-"""Seconds to wait for a cluster that has no workers."""
+"""Seconds to wait for a cluster that has no workers, at first or any more."""
 
 
 def run_on_dask(
@@ -39,13 +43,14 @@ def run_on_dask(
 def _connected(address: str) -> Any:
     """Return a client of the cluster, or say what is missing."""
     try:
-        from distributed import Client
+        import distributed
     except ImportError:
-        raise ImportError(
-            "--dask must have the package 'distributed'; install sfumato[dask]."
+        raise ConnectionError(
+            "a Dask cluster needs the package 'distributed'; install sfumato[dask]."
         ) from None
+    make: Any = distributed.Client  # which has no types
     try:
-        client = Client(address, set_as_default=False, timeout="10s")
+        client = make(address, set_as_default=False, timeout=ANSWER_WITHIN)
     except (OSError, TimeoutError, ValueError) as error:
         raise ConnectionError(f"there is no Dask scheduler at {address}: {error}") from None
     try:
@@ -63,22 +68,39 @@ def _answers(
     client: Any, messages: Sequence[str], numbers: Sequence[int], at_once: int
 ) -> Iterator[tuple[int, Any]]:
     """Yield (number, answer or exception), keeping at most `at_once` messages under way."""
-    from distributed import as_completed
-
     left = iter(numbers)
-    first = list(itertools.islice(left, at_once))
-    under_way = {client.submit(answer, messages[number], pure=False): number for number in first}
-    if not under_way:
-        return
-    finished = as_completed(list(under_way))
-    for future in finished:
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    under_way: dict[Any, int] = {}
+
+    def submit(how_many: int) -> None:
+        for number in itertools.islice(left, how_many):
+            future = client.submit(answer, messages[number], pure=False)
+            under_way[future] = number
+            future.add_done_callback(done.put)
+
+    submit(at_once)
+    while under_way:
+        future = _next(client, done)
+        if future is None:
+            gone = ConnectionError("the Dask cluster has no workers any more")
+            yield from ((number, gone) for number in (*under_way.values(), *left))
+            return
         number = under_way.pop(future)
-        for following in itertools.islice(left, 1):
-            new = client.submit(answer, messages[following], pure=False)
-            under_way[new] = following
-            finished.add(new)
+        submit(1)
         yield number, (future.exception() if future.status != "finished" else future.result())
-        future.release()
+
+
+def _next(client: Any, done: queue.SimpleQueue[Any]) -> Any:
+    """Return the next finished future, or None when the cluster stays without workers."""
+    alive = time.monotonic()
+    while True:
+        try:
+            return done.get(timeout=1.0)
+        except queue.Empty:
+            now = time.monotonic()
+            alive = now if client.nthreads() else alive
+            if now - alive > NO_WORKERS_FOR:
+                return None
 
 
 def _is_death(outcome: Any) -> bool:

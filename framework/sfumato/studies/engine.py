@@ -14,11 +14,11 @@ import attrs
 from sfumato.comparison import Cell, Comparison
 from sfumato.finding import Finding
 from sfumato.labelled import Labelled
+from sfumato.plain_json import digest
 from sfumato.plugin_registry import default_registry
 from sfumato.studies.cache import Cache
 from sfumato.studies.cell_seeds import derived_seed, takes_seed, with_seed
 from sfumato.studies.code_fingerprint import fingerprint, framework_fingerprint
-from sfumato.plain_json import digest
 from sfumato.studies.study import Part, Study
 from sfumato.studies.study_error import StudyError
 from sfumato.studies.study_result import StudyResult
@@ -140,7 +140,9 @@ class Plan:
                 self.cache.put(slot.key, slot.finding)
             progress(total - left + done, total)
 
-    def comparison(self, part: Part, planned: list[tuple[tuple[Labelled, ...], Slot]]) -> Comparison:
+    def comparison(
+        self, part: Part, planned: list[tuple[tuple[Labelled, ...], Slot]]
+    ) -> Comparison:
         """Return a part's comparison, in the order of the question."""
         cells = []
         for nouns, slot in planned:

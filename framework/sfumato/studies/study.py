@@ -40,6 +40,10 @@ class Part:
         return scenarios * len(self.measures)
 
 
+def _as_tuple(parts: Iterable[Part]) -> tuple[Part, ...]:
+    return tuple(parts)
+
+
 @attrs.frozen(kw_only=True)
 class Study:
     """A titled question in one or more parts, with a seed from which every cell gets its own.
@@ -59,7 +63,7 @@ class Study:
     title: str
     notes: str = ""
     seed: int = 0
-    parts: tuple[Part, ...] = attrs.field(converter=tuple)
+    parts: tuple[Part, ...] = attrs.field(converter=_as_tuple)
     max_cells: int = MAX_CELLS
 
     def __attrs_post_init__(self) -> None:

@@ -46,7 +46,10 @@ def _part(part: Part) -> dict[str, Any]:
             table[key] = getattr(part, key)
     for key in LISTS:
         table[key] = [
-            {**labelled.noun.specification(), **({"label": labelled.label} if labelled.label else {})}
+            {
+                **labelled.noun.specification(),
+                **({"label": labelled.label} if labelled.label else {}),
+            }
             for labelled in getattr(part, key)
         ]
     return table
@@ -57,7 +60,7 @@ def as_study_result(comparison: Comparison) -> StudyResult:
     from sfumato.labelled import Labelled
     from sfumato.studies.study_result import StudyResult
 
-    lists = {
+    lists: dict[str, Any] = {
         key: dict.fromkeys(
             Labelled(getattr(cell, kind), cell.labels.get(kind, "")) for cell in comparison.cells
         )

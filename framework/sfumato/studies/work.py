@@ -12,9 +12,9 @@ import attrs
 from sfumato.errors import BrokenPluginWarning
 from sfumato.finding import Finding
 from sfumato.measuring import measure_scenario
+from sfumato.plain_json import digest, from_json, to_json
 from sfumato.plugin_registry import Registry, use_registry
 from sfumato.studies.code_fingerprint import classes_of, fingerprint, framework_fingerprint
-from sfumato.plain_json import digest, from_json, to_json
 
 FACTORS = ("prior", "secret", "mechanism")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import subprocess
@@ -13,8 +14,8 @@ from typing import Any
 import attrs
 
 from sfumato.finding import Finding
-from sfumato.plugin_registry import Registry
 from sfumato.plain_json import from_json
+from sfumato.plugin_registry import Registry
 from sfumato.studies.work import Work, failed, read_answer
 
 ATTEMPTS = 2
@@ -55,7 +56,7 @@ class Worker:
             if self.stopped:
                 raise WorkerDied("the run was stopped")
             paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109 - as sys.path has it
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            self.process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "sfumato.studies.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -79,10 +80,8 @@ class Worker:
 
 
 def _close_quietly(pipe: Any) -> None:
-    try:
+    with contextlib.suppress(OSError):  # unsent text for a process that is gone
         pipe.close()
-    except OSError:  # unsent text for a process that is gone
-        pass
 
 
 def run_in_workers(

@@ -55,7 +55,7 @@ def test_a_release_of_degenerate_noise_is_possible_in_spite_of_rounding():
 def test_released_values_lie_on_the_grid(variance):
     channel = AdditiveGaussian(Diagonal.constant(variance, 4))
     assert math.frexp(channel.grid)[0] == 0.5
-    assert 2.0**-31 <= channel.grid / math.sqrt(variance) <= 2.0**-30
+    assert 2.0**-25 <= channel.grid / math.sqrt(variance) <= 2.0**-24
     released = channel.sample(np.zeros((1000, 4)), np.random.default_rng(0))
     steps = released / channel.grid
     np.testing.assert_array_equal(steps, np.round(steps))
@@ -112,3 +112,24 @@ def test_bad_dimensions(dimensions):
 def test_equal_by_content():
     assert AdditiveGaussian(Dense(NOISE)) == AdditiveGaussian(Dense(NOISE.copy()))
     assert AdditiveGaussian(Dense(NOISE)) != AdditiveGaussian(Sum((Dense(NOISE),)))
+
+
+def test_entries_of_very_different_scales_keep_their_law():
+    """Dense noise is decomposed by correlations, as it is sampled: no output is impossible."""
+    variances = [1.0, 1e-14, 1e-15]
+    dense, diagonal = AdditiveGaussian(Dense(np.diag(variances))), Diagonal(variances)
+    released = dense.sample(np.zeros(3), np.random.default_rng(0))
+    expected = AdditiveGaussian(diagonal).log_likelihood(released, np.zeros(3))
+    assert dense.log_likelihood(released, np.zeros(3)) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_grid_is_far_finer_than_the_quietest_noise():
+    channel = AdditiveGaussian(Diagonal([1e6, 1e-14]))
+    assert channel.grid < 1e-6 * 1e-7
+
+
+@pytest.mark.parametrize("bad", [[1j, 0], ["1", "2"], [True, False], [None, 1]])
+def test_traces_that_are_not_real_numbers_are_refused(bad):
+    channel = AdditiveGaussian(Diagonal([1.0, 1.0]))
+    with pytest.raises(ParameterError, match="trace must hold real numbers"):
+        channel.sample(bad, np.random.default_rng(0))

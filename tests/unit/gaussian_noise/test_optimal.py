@@ -12,7 +12,7 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Incompatible, OutsideHypotheses, SolverFailed
 from sfumato.matrices import Dense, Kronecker
-from sfumato.parameters import COVARIANCE, COUNT, declare, parameter
+from sfumato.parameters import COUNT, COVARIANCE, declare, parameter
 
 
 @declare
@@ -119,6 +119,14 @@ def test_the_papers_class_against_the_direct_program(indices):
     assert own == pytest.approx(own[0, 0] * np.eye(len(indices)), rel=1e-12)
 
 
+def test_the_papers_class_is_even_noise_where_all_is_secret():
+    covariance = random_covariance(6, 4)
+    mechanism = sf.mechanisms.gaussian_optimal(mse=0.5, independent_secret_noise=True)
+    release = mechanism.protect(Given(covariance), sf.secrets.every_point())
+    assert release.channel.covariance() == pytest.approx(0.5 * np.eye(4), rel=1e-12)
+    assert release.claims["relative_gap"] <= 1e-9
+
+
 def test_unequal_variances():
     # Noise shaped like the prior would have the loss 50.5.
     prior = Given(np.diag([1.0, 100.0]))
@@ -222,7 +230,7 @@ def test_a_solver_that_breaks_down_is_named(monkeypatch):
         raise cp.error.SolverError("no")
 
     monkeypatch.setattr(cp.Problem, "solve", broken)
-    with pytest.raises(SolverFailed, match="CLARABEL must solve the noise program.*SCS"):
+    with pytest.raises(SolverFailed, match=r"CLARABEL must solve the noise program.*SCS"):
         claims(Given(random_covariance(2, 4)), sf.secrets.compound([0, 2]), mse=0.1)
 
 

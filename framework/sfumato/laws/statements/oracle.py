@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from sfumato.beliefs import Markov
-from sfumato.errors import REFUSALS, ParameterError
+from sfumato.errors import REFUSALS, ImpossibleObservation, ParameterError
 from sfumato.laws.capabilities import believes, both, promises
 from sfumato.laws.law import law
 from sfumato.laws.losses import above, belief_of, designed, read, shown
 from sfumato.laws.operations.channel_changes import garbled
 from sfumato.laws.oracles import markov_tables
 from sfumato.laws.oracles.lookup import brute_force
-from sfumato.laws.violation import NotHere, require
+from sfumato.laws.violation import NotHere, Violation, require
 from sfumato.parameters import SEED
 
 PRECISION = 1e-8
@@ -59,7 +59,7 @@ def adversary_infers_what_it_promises(
     belief = belief_of(prior)
     rng = np.random.default_rng(seed)
     output = release.apply(belief.sample(rng), rng)
-    found = adversary.infer(belief, release.channel, output)
+    found = _inferred(adversary, belief, release.channel, output)
     if "posterior" in adversary.promises and isinstance(found, np.ndarray):
         truth = markov_tables.posterior_marginals(belief, release.channel, output)
         require(
@@ -90,7 +90,7 @@ def nobody_beats_the_best_guess(prior: Any, secret: Any, mechanism: Any, adversa
         column = table.joint[:, number]
         if column.sum() <= 0:
             continue
-        found = adversary.infer(belief, release.channel, output)
+        found = _inferred(adversary, belief, release.channel, output)
         if isinstance(found, np.ndarray):
             _require_law(found, belief)
             continue
@@ -104,6 +104,14 @@ def nobody_beats_the_best_guess(prior: Any, secret: Any, mechanism: Any, adversa
         success <= best * (1 + PRECISION),
         f"no guess can succeed with probability {success:.12g}; the best has {best:.12g}",
     )
+
+
+def _inferred(adversary: Any, belief: Any, channel: Any, output: Any) -> Any:
+    """Return what the adversary infers from an output that is possible."""
+    try:
+        return adversary.infer(belief, channel, output)
+    except ImpossibleObservation as error:
+        raise Violation(f"the output {output} is possible; the adversary says: {error}") from None
 
 
 def _require_law(found: Any, belief: Any) -> None:

@@ -1,6 +1,5 @@
 """Post-processing never helps the adversary."""
 
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,6 +1,5 @@
 """Losses of one quantity agree up to their directions."""
 
-
 from __future__ import annotations
 
 from typing import Any

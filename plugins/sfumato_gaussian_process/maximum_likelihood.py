@@ -1,4 +1,4 @@
-"""Maximum likelihood of stationary priors, for many traces at once."""
+"""Fitting stationary priors to many traces by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -8,23 +8,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
 from sfumato.report.delayed_progress import delayed_progress
 from sfumato_gaussian_process.fit_series import Series, read_series
 from sfumato_gaussian_process.fitted_priors import FittedPriors
+from sfumato_gaussian_process.trace_likelihood import Array, Points, TraceLikelihood
 
 if TYPE_CHECKING:
     from sfumato_gaussian_process.stationary_prior import StationaryPrior
 
-Array = NDArray[np.float64]
-Points = NDArray[np.float64]  # (count, parameters): logarithms, durations in sampling periods
-
-GRID = {1: 33, 2: 17}
-"""Points of the first grid along each fitted parameter."""
+GRID = {"length_scale": 25, "period": 97}
+"""Points of the first grid along each fitted parameter; the likelihood has narrow peaks in periods."""
 
 STEP = 1e-5
 """Relative change of a parameter at which the search stops."""
@@ -33,73 +29,13 @@ CHUNK = 2_000_000
 """Largest number of matrix entries handled at once."""
 
 
-@attrs.frozen
-class _Model:
-    """The family of correlations that is fitted, and what of it is free."""
-
-    cls: type[StationaryPrior]
-    free: tuple[str, ...]
-    fixed: Mapping[str, float]
-    noise: float
-    normalised: bool
-
-    def log_likelihoods(self, lags: Array, periods: Array, points: Points, values: Array) -> Array:
-        """Return the log likelihood of values (..., N, k) at points (..., p), shape (..., k).
-
-        With R the correlation plus noise: −½ (xᵀR⁻¹x + log det 2πR), or, if the variance is free,
-        its value at the best variance xᵀR⁻¹x / N.
-        """
-        size = lags.shape[-1]
-        matrices = self.correlations(lags, periods, points)
-        matrices[..., np.arange(size), np.arange(size)] += self.noise
-        factors = np.linalg.cholesky(matrices)
-        whitened = _forward_substituted(factors, values)
-        squares = np.sum(whitened**2, axis=-2)
-        diagonal = np.diagonal(factors, axis1=-2, axis2=-1)
-        determinant = 2 * np.sum(np.log(diagonal), axis=-1)[..., None]
-        determinant = determinant + size * math.log(2 * math.pi)
-        if self.normalised:
-            return np.asarray(-0.5 * (squares + determinant))
-        with np.errstate(divide="ignore"):  # a constant trace of zeros has no best variance
-            return np.asarray(-0.5 * (size * np.log(squares / size) + size + determinant))
-
-    def variances(self, lags: Array, periods: Array, points: Points, values: Array) -> Array:
-        """Return the best variance xᵀR⁻¹x / N of each series."""
-        size = lags.shape[-1]
-        matrices = self.correlations(lags, periods, points) + self.noise * np.eye(size)
-        solved = np.linalg.solve(matrices, values)
-        return np.asarray(np.sum(values * solved, axis=-2) / size)
-
-    def correlations(self, lags: Array, periods: Array, points: Points) -> Array:
-        """Return the correlation matrices; lags and durations in sampling periods."""
-        shape: list[Any] = []
-        for name in self.cls.shape_parameters:
-            if name in self.free:
-                shape.append(np.exp(points[..., self.free.index(name)])[..., None, None])
-            elif name in self.cls.in_time_units:
-                shape.append(self.fixed[name] / periods[..., None, None])
-            else:
-                shape.append(self.fixed[name])
-        return self.cls.correlation(lags, *shape)
-
-
-def _forward_substituted(factors: Array, values: Array) -> Array:
-    """Return L⁻¹x for stacks of lower triangular L (..., N, N) and values (..., N, k)."""
-    size = factors.shape[-1]
-    batch = np.broadcast_shapes(factors.shape[:-2], values.shape[:-2])
-    solved = np.empty((*batch, size, values.shape[-1]))
-    for i in range(size):
-        known = factors[..., i : i + 1, :i] @ solved[..., :i, :]
-        solved[..., i, :] = (values[..., i, :] - known[..., 0, :]) / factors[..., i, i, None]
-    return solved
-
-
 def fit_traces(
     cls: type[StationaryPrior],
     traces: Any,
     times: Any,
+    *,
     noise: float,
-    normalise: bool,  # noqa: FBT001 - passed on from a keyword
+    normalise: bool,
     bounds: Mapping[str, tuple[float, float]],
     fixed: Mapping[str, float],
 ) -> FittedPriors:
@@ -127,16 +63,29 @@ def fit_traces(
             if not normalise:
                 variances[group] = _at(model.variances, chosen, best[group])
             advance(len(group))
-    return _fitted(model, series, best, values, variances, (low, high))
+    near = 2 * STEP
+    effective = {name: np.exp(best[:, k]) for k, name in enumerate(model.free)}
+    return FittedPriors(
+        prior=cls,
+        fixed=dict(model.fixed),
+        noise=model.noise,
+        effective=effective if normalise else {**effective, "variance": variances},
+        sampling_periods=np.array([one.period for one in series]),
+        log_likelihoods=values,
+        at_bound=np.any((best <= low + near) | (best >= high - near), axis=1),
+        trace=np.array([one.trace for one in series]),
+        coordinate=np.array([one.coordinate for one in series]),
+        lengths=np.array([one.values.size for one in series]),
+    )
 
 
 def _model(
     cls: type[StationaryPrior],
     noise: float,
-    normalise: bool,  # noqa: FBT001 - passed on from a keyword
+    normalise: bool,
     bounds: Mapping[str, Any],
     fixed: Mapping[str, float],
-) -> _Model:
+) -> TraceLikelihood:
     defaults = {item.name: item for item in cls.parameters()}
     known: dict[str, float] = {}
     for name in (*fixed, *bounds):
@@ -147,13 +96,13 @@ def _model(
             )
     for name in cls.shape_parameters:
         if name in fixed:
-            known[name] = cls(**_stand_ins(cls, name, fixed[name])).__getattribute__(name)
+            known[name] = getattr(cls(**_stand_ins(cls, name, fixed[name])), name)
         elif name not in cls.fit_ranges:
             known[name] = defaults[name].default
     free = tuple(name for name in cls.shape_parameters if name not in known)
     if not free:
         raise ParameterError(f"{cls.name}.fit must have a free parameter; got all of them fixed.")
-    return _Model(cls, free, known, float(noise), normalise)
+    return TraceLikelihood(cls, free, known, float(noise), normalise)
 
 
 def _stand_ins(cls: type[StationaryPrior], name: str, value: float) -> dict[str, Any]:
@@ -162,7 +111,7 @@ def _stand_ins(cls: type[StationaryPrior], name: str, value: float) -> dict[str,
 
 
 def _limits(
-    model: _Model, series: Sequence[Series], bounds: Mapping[str, tuple[float, float]]
+    model: TraceLikelihood, series: Sequence[Series], bounds: Mapping[str, tuple[float, float]]
 ) -> tuple[Points, Points]:
     """Return the logarithms of the ends of the search, (series, parameters)."""
     periods = np.array([one.period for one in series])
@@ -204,20 +153,18 @@ def _equally_long(series: Sequence[Series]) -> Iterator[list[int]]:
             yield members[start : start + step]
 
 
-def _on_grid(model: _Model, series: Sequence[Series], low: Points, high: Points) -> Points:
+def _on_grid(model: TraceLikelihood, series: Sequence[Series], low: Points, high: Points) -> Points:
     """Return each series' best point of one grid, among those inside its limits."""
     axes = [
-        np.linspace(low[:, k].min(), high[:, k].max(), GRID[len(model.free)])
-        for k in range(len(model.free))
+        np.linspace(low[:, k].min(), high[:, k].max(), GRID[name])
+        for k, name in enumerate(model.free)
     ]
     points = np.array(list(itertools.product(*axes)))
     lags, values = series[0].lags(), np.stack([one.values for one in series], axis=1)
     known = model.fixed.keys() & set(model.cls.in_time_units)
     if known and len({one.period for one in series}) > 1:
         # A fixed duration is another number of samples in each series: no grid is shared.
-        parts = [
-            _on_grid(model, [one], low[[i]], high[[i]]) for i, one in enumerate(series)
-        ]
+        parts = [_on_grid(model, [one], low[[i]], high[[i]]) for i, one in enumerate(series)]
         return np.concatenate(parts)
     found = []
     step = max(1, CHUNK // lags.size)
@@ -233,7 +180,7 @@ def _on_grid(model: _Model, series: Sequence[Series], low: Points, high: Points)
 
 
 def _refined(
-    model: _Model, series: Sequence[Series], start: Points, low: Points, high: Points
+    model: TraceLikelihood, series: Sequence[Series], start: Points, low: Points, high: Points
 ) -> tuple[Points, Array]:
     """Climb from each start: to the best neighbour on a stencil, or halve the stencil."""
     width = len(model.free)
@@ -242,11 +189,13 @@ def _refined(
     ]
     best = np.clip(start, low, high)
     values = _at(model.log_likelihoods, series, best)
-    step = (high - low) / (GRID[width] - 1)
+    step = (high - low) / (np.array([GRID[name] for name in model.free]) - 1)
     active = np.arange(len(series))
     while active.size:
-        some = [series[i] for i in active]
-        tried = [np.clip(best[active] + o * step[active], low[active], high[active]) for o in offsets]
+        some = [series[i] for i in active.tolist()]
+        tried = [
+            np.clip(best[active] + o * step[active], low[active], high[active]) for o in offsets
+        ]
         found = np.stack([_at(model.log_likelihoods, some, points) for points in tried])
         which = np.argmax(found, axis=0)
         rows = np.arange(active.size)
@@ -269,31 +218,3 @@ def _at(
     periods = np.array([one.period for one in series])
     values = np.stack([one.values for one in series])[..., None]
     return function(lags, periods, points, values)[:, 0]
-
-
-def _fitted(
-    model: _Model,
-    series: Sequence[Series],
-    best: Points,
-    values: Array,
-    variances: Array,
-    limits: tuple[Points, Points],
-) -> FittedPriors:
-    numbers = np.exp(best)
-    effective = {name: numbers[:, k] for k, name in enumerate(model.free)}
-    low, high = limits
-    near = 2 * STEP
-    if not model.normalised:
-        effective["variance"] = variances
-    return FittedPriors(
-        prior=model.cls,
-        fixed=dict(model.fixed),
-        noise=model.noise,
-        effective=effective,
-        sampling_periods=np.array([one.period for one in series]),
-        log_likelihoods=values,
-        at_bound=np.any((best <= low + near) | (best >= high - near), axis=1),
-        trace=np.array([one.trace for one in series]),
-        coordinate=np.array([one.coordinate for one in series]),
-        lengths=np.array([one.values.size for one in series]),
-    )

@@ -1,0 +1,254 @@
+"""The kit from outside: scripts, kept counterexamples, waivers, commands and the pytest door."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import attrs
+import pytest
+from click.testing import CliRunner
+
+from sfumato.commands import cli
+from sfumato.laws import verify
+from sfumato.laws.case import cases_of
+from sfumato.laws.catalogue import law_named
+from sfumato.laws.counterexamples import Counterexamples
+from sfumato.laws.profiles import PROFILES, profile_named
+from sfumato.laws.trial import check, try_case
+from sfumato.laws.violation import NotHere, Violation
+from sfumato.plugin_registry import Registry
+
+MISTAKE = '''
+import numpy as np
+import sfumato as sf
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
+from sfumato.matrices import Diagonal
+from sfumato.parameters import POSITIVE, declare, parameter
+
+
+@declare
+class Spendthrift(sf.DeclaredMechanism):
+    """Spends three times its budget."""
+
+    name = "spendthrift"
+    asks = ((Gaussian, object),)
+    yields = AdditiveGaussian
+    WAIVERS
+    mse: float = parameter(POSITIVE, doc="average noise variance per entry")
+
+    def design(self, prior, secret):
+        belief = next(prior.members()).belief()
+        noise = Diagonal(np.full(belief.entries, FACTOR * self.mse))
+        return sf.Release(
+            mechanism=self, prior=prior, secret=secret,
+            channel=AdditiveGaussian(noise, dimensions=belief.dimensions),
+            utility_value=noise.trace() / belief.entries,
+            utility_quantity=sf.MEAN_SQUARED_ERROR)
+
+
+@sf.hookimpl
+def sfumato_mechanisms():
+    return [Spendthrift]
+'''
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    """Write the plugin with a factor and waivers of one's choice."""
+
+    def write(factor=3.0, waivers="{}"):
+        file = tmp_path / "spendthrift.py"
+        text = MISTAKE.replace("FACTOR", str(factor)).replace("WAIVERS", f"waivers = {waivers}\n")
+        file.write_text(text)
+        return file
+
+    return write
+
+
+def verdict_of(file, kept=None):
+    registry = Registry.load([file])
+    focus = [registry.entry("mechanism", "spendthrift")]
+    (case,) = cases_of(law_named("budget.mse"), registry, focus)
+    return try_case(case, registry, PROFILES["quick"], kept)
+
+
+def test_a_counterexample_is_a_program_that_fails_when_run(plugin):
+    verdict = verdict_of(plugin())
+    assert verdict.outcome == "violated"
+    done = subprocess.run([sys.executable, "-c", verdict.script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "Violation: at most mse = " in done.stderr
+
+
+def test_counterexamples_are_small_and_the_same_every_time(plugin):
+    first, again = verdict_of(plugin()), verdict_of(plugin())
+    assert first.script == again.script
+    assert "times=1" in first.script
+
+
+def test_a_counterexample_is_kept_and_tried_first(plugin, tmp_path):
+    kept = Counterexamples(tmp_path / "kept")
+    verdict_of(plugin(), kept)
+    (file,) = (tmp_path / "kept").iterdir()
+    assert json.loads(file.read_text())["law"] == "budget.mse"
+    again = verdict_of(plugin(factor=3.0), kept)
+    assert again.outcome == "violated"
+    assert again.examples == 0  # the kept one came before any draw
+    assert verdict_of(plugin(factor=1.0), kept).outcome == "holds"
+
+
+def test_a_kept_counterexample_of_a_missing_plugin_is_passed_over(plugin, tmp_path):
+    kept = Counterexamples(tmp_path / "kept")
+    verdict_of(plugin(), kept)
+    shipped = Registry.load(strict=True)
+    uniform = [shipped.entry("mechanism", "gaussian_uniform")]
+    (case,) = cases_of(law_named("budget.mse"), shipped, uniform)
+    assert try_case(case, shipped, PROFILES["quick"], kept).outcome == "holds"
+
+
+def test_a_waiver_is_shown_with_its_reason(plugin):
+    registry = Registry.load([plugin(waivers='{"budget.mse": "it is rich"}')])
+    found = verify("spendthrift", registry=registry)
+    assert found.ok
+    waived = [verdict for verdict in found.verdicts if verdict.outcome == "waived"]
+    assert [verdict.case.law.name for verdict in waived] == ["budget.mse"]
+    assert "it is rich" in waived[0].message
+
+
+def test_an_unused_waiver_is_an_error(plugin):
+    registry = Registry.load([plugin(factor=1.0, waivers='{"budget.mse": "it is rich"}')])
+    found = verify("spendthrift", registry=registry)
+    assert not found.ok
+    assert found.unused_waivers == (
+        "spendthrift waives budget.mse, which it does not break: delete the waiver.",
+    )
+
+
+def test_an_unknown_name_is_a_question():
+    with pytest.raises(LookupError, match="did you mean 'gaussian_uniform'"):
+        verify("gaussian_unifrom")
+    with pytest.raises(LookupError, match="did you mean 'budget.mse'"):
+        check("budget.mes")
+    with pytest.raises(LookupError, match="did you mean 'quick'"):
+        profile_named("quik")
+
+
+def test_verify_reports_a_violation_with_exit_status_one(plugin, tmp_path, fresh_registry):
+    arguments = ["verify", "spendthrift", "budget.mse", "--plugin", str(plugin())]
+    arguments += ["--profile", "quick", "--workers", "1", "--examples", str(tmp_path / "kept")]
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code == 1
+    assert "budget.mse" in done.output
+    assert "use_registry(sf.Registry.load([" in done.output
+    assert len(list((tmp_path / "kept").iterdir())) == 1
+
+
+def test_verify_as_json_on_two_processes(plugin, tmp_path, fresh_registry):
+    arguments = ["verify", "spendthrift", "budget.mse", "--plugin", str(plugin(factor=1.0))]
+    arguments += ["--profile", "quick", "--workers", "2", "--examples", str(tmp_path), "--json"]
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code == 0
+    found = json.loads(done.stdout)
+    assert found["ok"]
+    assert [verdict["law"] for verdict in found["verdicts"]] == ["budget.mse"]
+
+
+def test_the_audit_runs_when_asked_for(tmp_path, fresh_registry):
+    arguments = ["verify", "renyi", "--audit", "--profile", "quick", "--workers", "1"]
+    done = CliRunner().invoke(cli, [*arguments, "--examples", str(tmp_path)])
+    assert done.exit_code == 0
+    assert "audit.claim" in done.output
+
+
+CONFORMING = """
+from spendthrift import Spendthrift
+from sfumato.laws import conformance
+
+test_laws = conformance(Spendthrift)
+test_waived = conformance(Spendthrift, waivers={"budget.mse": "it is rich"})
+"""
+
+
+def run_pytest(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+
+
+def test_the_pytest_door_gives_every_law_an_id(plugin, tmp_path):
+    plugin()
+    (tmp_path / "test_spendthrift.py").write_text(CONFORMING)
+    shown = run_pytest(tmp_path, "-rA", "-k", "budget or seeds")
+    assert "PASSED test_spendthrift.py::test_laws[sampling.seeds[spendthrift]]" in shown
+    assert "FAILED test_spendthrift.py::test_laws[budget.mse[spendthrift]]" in shown
+    assert "at most mse" in shown
+    assert "XFAIL test_spendthrift.py::test_waived[budget.mse[waived]] - it is rich" in shown
+    plugin(factor=1.0)
+    shown = run_pytest(tmp_path, "-rA", "-k", "budget.mse")
+    assert "the waiver of budget.mse is not needed" in shown
+
+
+@pytest.mark.parametrize("kind", ["prior", "secret", "mechanism", "adversary", "measure"])
+def test_a_new_plugin_passes_as_written(kind, tmp_path, fresh_registry):
+    name = f"fresh_{kind}"
+    done = CliRunner().invoke(cli, ["new", kind, name, "--into", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    folder = tmp_path / name
+    names = {file.name for file in folder.iterdir()}
+    assert names == {f"{name}.py", f"test_{name}.py", "pyproject.toml"}
+    found = verify(name, registry=Registry.load([folder / f"{name}.py"], strict=True))
+    assert found.ok, [verdict.message for verdict in found.violations]
+    assert any(verdict.outcome == "holds" for verdict in found.verdicts)
+
+
+def test_new_refuses_names_that_are_taken_or_no_names(tmp_path, fresh_registry):
+    def output(*arguments):
+        done = CliRunner().invoke(cli, ["new", *arguments, "--into", str(tmp_path)])
+        assert done.exit_code == 2
+        return done.output
+
+    assert "there is a prior named 'rbf' already" in output("prior", "rbf")
+    assert "lower-case identifier" in output("prior", "My-Prior")
+    (tmp_path / "there").mkdir()
+    assert "exists already" in output("prior", "there")
+
+
+def test_a_refusal_is_not_a_pass():
+    shipped = Registry.load(strict=True)
+    (case, *_) = cases_of(law_named("belief.possible"), shipped)
+
+    def never(prior):
+        raise NotHere(f"nothing to say about {prior.name}")
+
+    refusing = attrs.evolve(case, law=attrs.evolve(case.law, check=never))
+    verdict = try_case(refusing, shipped, PROFILES["quick"])
+    assert verdict.outcome == "refused"
+    assert "nothing to say" in verdict.message
+
+
+def test_an_error_in_a_plugin_is_a_violation():
+    shipped = Registry.load(strict=True)
+    (case, *_) = cases_of(law_named("belief.possible"), shipped)
+
+    def crashes(prior):
+        raise ZeroDivisionError(prior.name)
+
+    crashing = attrs.evolve(case, law=attrs.evolve(case.law, check=crashes))
+    assert try_case(crashing, shipped, PROFILES["quick"]).message.startswith("ZeroDivisionError")
+
+
+def test_a_violation_stays_under_optimisation():
+    program = "from sfumato.laws.violation import require; require(False, 'broken')"
+    done = subprocess.run([sys.executable, "-O", "-c", program], capture_output=True, text=True)
+    assert "Violation: broken" in done.stderr
+    with pytest.raises(Violation, match="broken"):
+        from sfumato.laws.violation import require
+
+        require(holds=False, otherwise="broken")

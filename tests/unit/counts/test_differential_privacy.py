@@ -1,0 +1,66 @@
+"""What everyone loses at worst."""
+
+import math
+
+import mpmath
+import pytest
+
+import sfumato as sf
+
+SECRET = sf.secrets.trajectory(mistakes=1)
+
+
+def loss(sensors, noise, states=6, **options):
+    chain = sf.priors.markov_chain.simulated(states=states, tau=0.2, steps=len(sensors))
+    release = sf.mechanisms.sensor_counts(sensors, noise=noise).protect(chain, SECRET)
+    return sf.measures.differential_privacy(**options).loss(chain, SECRET, release)
+
+
+def exact_delta(epsilon, shift):
+    with mpmath.workdps(50):
+        epsilon, shift = mpmath.mpf(epsilon), mpmath.mpf(shift)
+        first = mpmath.ncdf(shift / 2 - epsilon / shift)
+        return first - mpmath.exp(epsilon) * mpmath.ncdf(-shift / 2 - epsilon / shift)
+
+
+@pytest.mark.parametrize("noise", [0.2, 1.0, 5.0, 40.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.01])
+def test_the_exact_trade_off(noise, delta):
+    found = loss([0, 3, 1, 5], noise, delta=delta)
+    assert found.bound == "exact"
+    shift = 2.0 / noise  # four steps move four counts by one each
+    if exact_delta(0, shift) <= delta:
+        assert found.value == 0.0
+    else:
+        assert float(exact_delta(found.value, shift)) == pytest.approx(delta, rel=1e-7)
+        assert exact_delta(found.value, shift) <= delta * (1 + 1e-9)
+
+
+def test_the_paper_s_formula_and_where_it_holds():
+    found = loss([0] * 9, 30.0, delta=1e-3, formula="paper")
+    assert found.value == pytest.approx(math.sqrt(2 * math.log(1.25e3) * 9) / 30.0, rel=1e-12)
+    assert found.bound == "upper"
+    assert found.value >= loss([0] * 9, 30.0, delta=1e-3).value
+    with pytest.raises(sf.OutsideHypotheses, match="epsilon <= 1"):
+        loss([0] * 9, 3.0, delta=1e-3, formula="paper")
+
+
+def test_several_sensors_count_a_move_twice():
+    one, two = loss([0, 1], 4.0, delta=0.01), loss([[0, 2], [1, 3]], 4.0, delta=0.01)
+    assert float(exact_delta(two.value, math.sqrt(4) / 4.0)) == pytest.approx(0.01, rel=1e-7)
+    assert two.value > one.value
+
+
+def test_without_noise_everyone_loses_everything():
+    assert loss([0, 1], None).value == math.inf
+    assert loss([0, 0], None, states=1).value == 0.0
+
+
+def test_everyone_has_the_same_loss():
+    release = sf.mechanisms.sensor_counts([0, 0], noise=2.0)
+    measure = sf.measures.differential_privacy(delta=0.01)
+    values = set()
+    for stay in (0.2, 0.9):
+        chain = sf.priors.markov_chain([0.5, 0.5], [[stay, 1 - stay], [1 - stay, stay]], 2)
+        values.add(measure.loss(chain, SECRET, release.protect(chain, SECRET)).value)
+    assert len(values) == 1

@@ -1,0 +1,120 @@
+"""Noisy counts against quadrature."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+
+WIDTH, POINTS = 7.0, 141
+
+
+def grid(noise):
+    """Return points and trapezoid weights that cover both means."""
+    points = np.linspace(-WIDTH * noise, 1.0 + WIDTH * noise, POINTS)
+    return points, np.full(POINTS, points[1] - points[0])
+
+
+def densities(played, noise):
+    """Return Pr[x] f(y | x) on the grid, {x: array of shape (POINTS,) * T}, one sensor a step."""
+    points, _ = grid(noise)
+    table = {}
+    for path, p in played.paths.items():
+        density = np.array(p)
+        for t, x in enumerate(path):
+            mean = float(x == played.sensors[t][0])
+            bump = np.exp(-0.5 * ((points - mean) / noise) ** 2)
+            density = np.multiply.outer(density, bump / (noise * math.sqrt(2 * math.pi)))
+        table[path] = density
+    return table
+
+
+def integral(values, noise):
+    points, _ = grid(noise)
+    return float(values.sum() * (points[1] - points[0]) ** values.ndim)
+
+
+def success(played, mistakes, noise):
+    table = densities(played, noise)
+    best = 0.0
+    for guess in itertools.product(range(played.states), repeat=played.steps):
+        best = np.maximum(best, played.hit(table, guess, mistakes))
+    return integral(best, noise)
+
+
+def information(played, noise):
+    table = densities(played, noise)
+    total = sum(table.values())
+    value = 0.0
+    for path, density in table.items():
+        inside = density > 0
+        ratio = np.log(density, where=inside, out=np.zeros_like(density))
+        ratio -= np.log(total, where=inside, out=np.zeros_like(density))
+        value += integral(np.where(inside, density * (ratio - math.log(played.paths[path])), 0), noise)
+    return value
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("noise", [0.3, 1.0, 4.0])
+def test_bounds_lie_above_the_integral(game, seed, noise):
+    played = game(seed, states=3, steps=2, sensors=1)
+    for mistakes in range(2):
+        truth = success(played, mistakes, noise)
+        for measure in (sf.measures.reconstruction(), sf.measures.fano_loose()):
+            loss = measure.loss(*played.scenario(mistakes, noise))
+            assert loss.bound == "upper"
+            assert loss.value >= truth - 1e-4  # the integrand has kinks
+    loss = sf.measures.mutual_information().loss(*played.scenario(0, noise))
+    assert loss.bound == "upper"
+    assert loss.value >= information(played, noise) - 1e-6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_never_raises_the_loss(game, seed):
+    played = game(seed)
+    for mistakes in range(played.steps + 1):
+        raw = sf.measures.reconstruction().loss(*played.scenario(mistakes)).value
+        told = sf.measures.mutual_information().loss(*played.scenario(mistakes)).value
+        for noise in (0.01, 0.5, 3.0, 100.0):
+            scenario = played.scenario(mistakes, noise)
+            assert sf.measures.reconstruction().loss(*scenario).value <= raw
+            assert sf.measures.mutual_information().loss(*scenario).value <= told * (1 + 1e-12)
+
+
+def test_much_noise_leaves_what_the_prior_gives_away(game):
+    played = game(3, states=3, steps=3, sensors=1)
+    blind = played.best(played.paths, 0)
+    loss = sf.measures.reconstruction().loss(*played.scenario(0, 1e6))
+    assert loss.value == pytest.approx(blind, rel=1e-4)
+    assert loss.how.startswith("divergence")
+
+
+def test_equation_4_is_the_paper_s_sum_over_one_sensor(game):
+    played = game(2, states=4, steps=3, sensors=1)
+    prior, secret, release = played.scenario(0, 0.8)
+    marginals = np.zeros((3, 4))
+    for path, p in played.paths.items():
+        for t, x in enumerate(path):
+            marginals[t, x] += p
+    total = 0.0
+    for t, (place,) in enumerate(played.sensors):
+        p, overlap = marginals[t, place], math.exp(-1 / (2 * 0.8**2))
+        total -= p * math.log(p + (1 - p) * overlap)
+        total -= (1 - p) * math.log((1 - p) + p * overlap)
+    loss = sf.measures.mutual_information(method="paper").loss(prior, secret, release)
+    assert loss.value == pytest.approx(total, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["map", "marginal_mode", "prior_mode", "constant"])
+def test_attacks_on_noisy_counts_stay_below_the_bounds(game, name):
+    played = game(1, states=3, steps=3, sensors=2)
+    adversary = getattr(sf.adversaries, name)()
+    measure = sf.measures.attack_success(adversary=adversary, trials=500)
+    for mistakes in range(3):
+        scenario = played.scenario(mistakes, 0.5)
+        losses = [measure.loss(*scenario), sf.measures.reconstruction().loss(*scenario)]
+        assert sf.contradictions(losses) == ()
+        raw = played.success(mistakes)
+        assert losses[0].interval[0] <= raw

@@ -1,0 +1,61 @@
+"""Losses of a whole population."""
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+
+
+@pytest.fixture
+def people():
+    traces = np.random.default_rng(0).integers(4, size=(70, 8))
+    traces[50:60] = traces[:10]
+    return sf.priors.markov_chain.fit_each(traces, states=range(6), steps=3)
+
+
+SECRET = sf.secrets.trajectory(mistakes=1)
+SENSORS = sf.mechanisms.sensor_counts([0, 2, 1])
+
+
+@pytest.mark.parametrize("name", ["reconstruction", "fano_loose", "fano_tight", "mutual_information"])
+def test_everyone_gets_their_own_loss(people, name):
+    measure = getattr(sf.measures, name)()
+    found = measure.of_population(people, SECRET, SENSORS, processes=1)
+    assert len(found) == 70
+    assert found.solved == 60
+    assert found.quantity == measure.quantity
+    for person in (0, 3, 51, 69):
+        prior = people[person]
+        loss = measure.loss(prior, SECRET, SENSORS.protect(prior, SECRET))
+        assert found.values[person] == loss.value
+        assert found.bounds[person] == loss.bound
+        assert found.hows[person] == loss.how
+
+
+def test_processes_change_nothing(people):
+    measure = sf.measures.reconstruction()
+    alone = measure.of_population(people, SECRET, SENSORS, processes=1)
+    together = measure.of_population(people, SECRET, SENSORS, processes=2)
+    np.testing.assert_array_equal(alone.values, together.values)
+    assert alone.hows == together.hows
+
+
+def test_plain_lists_of_priors_will_do(people):
+    measure = sf.measures.fano_loose()
+    some = [people[0], people[1], people[50]]
+    found = measure.of_population(some, SECRET, SENSORS)
+    assert found.solved == 2
+    whole = measure.of_population(people, SECRET, SENSORS, processes=1)
+    np.testing.assert_allclose(found.values, whole.values[[0, 1, 50]], rtol=1e-12)
+
+
+def test_a_refusal_says_for_whom(people):
+    moving = sf.priors.markov_chain([1.0] + [0.0] * 5, people[0].transitions, 3)
+    with pytest.raises(sf.OutsideHypotheses, match="stationary") as caught:
+        sf.measures.fano_tight().of_population([people[0], moving], SECRET, SENSORS)
+    assert "person 1" in caught.value.__notes__[0]
+
+
+def test_nobody_is_refused():
+    with pytest.raises(sf.ParameterError, match="at least one"):
+        sf.measures.fano_loose().of_population([], SECRET, SENSORS)

@@ -1,0 +1,160 @@
+"""Sums over all outputs, segment by segment, against listing them: sensors and suppression."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.beliefs import Markov
+from sfumato.channels import Suppression, Symbols
+from sfumato.inference.match_sums import affordable_matches, match_sums
+from sfumato.inference.reachable_information import enumerated_information
+from sfumato.inference.segments import segments
+from sfumato.inference.sighted_success import sighted_log_success
+from sfumato.inference.sightings import sightings_of
+
+
+def random_belief(rng, states, steps):
+    matrices = rng.dirichlet(np.full(states, 0.5), (steps - 1, states))
+    matrices[matrices < 0.05] = 0.0
+    matrices /= matrices.sum(axis=-1, keepdims=True)
+    return Markov(rng.dirichlet(np.ones(states)), matrices)
+
+
+def channels(rng, states, steps):
+    """Return one sensor, suppression, and suppression that remembers the last release."""
+    seen = np.zeros((steps, states))
+    seen[np.arange(steps), rng.integers(states, size=steps)] = 1.0
+    names = tuple(range(states))
+    start = np.clip(rng.uniform(-0.3, 1.3, (steps, states)), 0.0, 1.0)
+    after = np.clip(rng.uniform(-0.3, 1.3, (steps, states) * 2), 0.0, 1.0)
+    return [
+        Symbols(names, (0, 1), np.stack([1.0 - seen, seen], axis=-1)),
+        Suppression.memoryless(names, start),
+        Suppression(names, start, after),
+    ]
+
+
+def joint(belief, channel):
+    """Return Pr[x, y] as {y: {x: p}}, from the definition of both laws."""
+    table = {}
+    for path in itertools.product(range(belief.state_count), repeat=belief.steps):
+        p = math.exp(belief.log_probability(path))
+        for y in itertools.product(*channel.outputs()) if p > 0 else ():
+            q = p * math.exp(channel.log_likelihood(y, path))
+            if q > 0:
+                table.setdefault(y, {})[path] = q
+    return table
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kind", range(3))
+def test_information_success_and_matches(seed, kind):
+    rng = np.random.default_rng(seed)
+    states, steps = int(rng.integers(2, 4)), int(rng.integers(2, 5 if kind == 0 else 4))
+    belief = random_belief(rng, states, steps)
+    channel = channels(rng, states, steps)[kind]
+    table = joint(belief, channel)
+    sightings = sightings_of(belief, channel)
+    found = segments(sightings)
+    outputs = {y: sum(weights.values()) for y, weights in table.items()}
+    priors = {}
+    for weights in table.values():
+        for path, p in weights.items():
+            priors[path] = priors.get(path, 0.0) + p
+    information = sum(
+        p * math.log(p / (outputs[y] * priors[path]))
+        for y, weights in table.items()
+        for path, p in weights.items()
+    )
+    assert found.information == pytest.approx(information, rel=1e-9, abs=1e-12)
+    assert enumerated_information(belief, channel) == pytest.approx(information, abs=1e-12)
+    whole = sum(max(weights.values()) for weights in table.values())
+    assert math.exp(sighted_log_success(sightings)) == pytest.approx(whole, rel=1e-12)
+    assert affordable_matches(sightings, 1e9) == steps
+    sums = match_sums(sightings, found, steps)
+    for size in range(steps + 1):
+        expected = 0.0
+        for places in itertools.combinations(range(steps), size):
+            for weights in table.values():
+                merged = {}
+                for path, p in weights.items():
+                    key = tuple(path[place] for place in places)
+                    merged[key] = merged.get(key, 0.0) + p
+                expected += max(merged.values())
+        assert sums[size] == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", [1, 2])
+def test_reconstruction_answers_for_suppression(seed, kind):
+    rng = np.random.default_rng(seed)
+    belief = random_belief(rng, 3, 3)
+    channel = channels(rng, 3, 3)[kind]
+    table = joint(belief, channel)
+    from sfumato.questions import Guess
+
+    for mistakes in range(3):
+        truth = 0.0
+        for weights in table.values():
+            truth += max(
+                sum(
+                    p
+                    for path, p in weights.items()
+                    if sum(a != b for a, b in zip(path, guess, strict=True)) <= mistakes
+                )
+                for guess in itertools.product(range(3), repeat=3)
+            )
+        reading = sf.measures.reconstruction().evaluate(belief, Guess(mistakes), channel)
+        assert reading.value >= truth * (1 - 1e-12)
+        if mistakes == 0:
+            assert reading.bound == "exact"
+            assert reading.value == pytest.approx(truth, rel=1e-12)
+
+
+def test_symbols_that_tell_something_in_between_are_listed_instead():
+    rng = np.random.default_rng(1)
+    belief = random_belief(rng, 3, 3)
+    noisy = Symbols((0, 1, 2), (0, 1), rng.dirichlet(np.ones(2), (3, 3)))
+    assert sightings_of(belief, noisy) is None
+    table = joint(belief, noisy)
+    from sfumato.questions import Guess
+
+    reading = sf.measures.reconstruction().evaluate(belief, Guess(0), noisy)
+    assert reading.bound == "exact"
+    expected = sum(max(weights.values()) for weights in table.values())
+    assert reading.value == pytest.approx(expected, rel=1e-12)
+    told = sf.measures.mutual_information().evaluate(belief, Guess(0), noisy)
+    paper = sf.measures.mutual_information(method="paper").evaluate(belief, Guess(0), noisy)
+    assert told.bound == "exact"
+    assert paper.value >= told.value
+    one = sf.measures.reconstruction().evaluate(belief, Guess(1), noisy)
+    assert set(one.witness) <= {"Fano", "divergence", "1 matches"}
+    exact = sf.measures.reconstruction(method="enumeration").evaluate(belief, Guess(1), noisy)
+    assert one.value >= exact.value
+
+
+def test_too_many_outputs_leave_the_bounds_that_need_no_list():
+    rng = np.random.default_rng(2)
+    matrix = rng.dirichlet(np.ones(5), 5)
+    belief = Markov(np.full(5, 0.2), matrix, steps=30)
+    noisy = Symbols(range(5), (0, 1), rng.dirichlet(np.ones(2), (30, 5)))
+    from sfumato.questions import Guess
+
+    reading = sf.measures.reconstruction(budget=1e5).evaluate(belief, Guess(0), noisy)
+    assert reading.bound == "upper"
+    assert 0.0 < reading.value < 1.0
+    assert sf.measures.mutual_information().evaluate(belief, Guess(0), noisy).bound == "upper"
+
+
+def test_a_small_budget_allows_few_matches():
+    belief = Markov(np.full(20, 0.05), np.full((20, 20), 0.05), steps=12)
+    seen = np.zeros((12, 20))
+    seen[:, 3] = 1.0
+    sightings = sightings_of(belief, Symbols(range(20), (0, 1), np.stack([1 - seen, seen], -1)))
+    sizes = [affordable_matches(sightings, budget) for budget in (1.0, 1e5, 1e6, 1e9)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == 1
+    assert sizes[-1] == 12

@@ -1,0 +1,150 @@
+"""The three inequalities, solved for the success probability."""
+
+import math
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.inference.position_sets import consecutive_logs, position_sets, programme
+from sfumato.inference.success_bounds import (
+    divergence_success,
+    fano_success,
+    han_verdu_success,
+    log_ball_size,
+    log_choose,
+)
+
+INFORMATION = st.floats(0.0, 8.0)
+LOGS = st.floats(-60.0, -1e-6)
+
+
+def entropy(p):
+    return -p * mpmath.log(p) - (1 - p) * mpmath.log1p(-p)
+
+
+def check(answer, excess, start, scale):
+    """The answer is not below the largest root, and its inequality fails by rounding at most."""
+    with mpmath.workdps(30):
+        low, high = mpmath.mpf(start), mpmath.mpf(1)
+        if answer < 1.0:
+            assert excess(mpmath.mpf(answer)) >= -1e-12 * scale
+            for _ in range(45):
+                middle = mpmath.sqrt(low * high)
+                low, high = (middle, high) if excess(middle) >= 0 else (low, middle)
+            assert answer >= low * (1 - mpmath.mpf("1e-12"))
+        else:
+            assert excess(high - mpmath.mpf(10) ** -20) >= -1e-12 * scale
+
+
+@settings(max_examples=20)
+@given(INFORMATION, LOGS)
+def test_the_answers_solve_their_equations(information, log_best):
+    scale = 1 + information + abs(log_best)
+    with mpmath.workdps(30):
+        best = mpmath.exp(log_best)
+
+        def han_verdu(p):
+            return entropy(p) + p * log_best + information
+
+        def divergence(p):
+            return han_verdu(p) + (1 - p) * mpmath.log1p(-best)
+
+        check(han_verdu_success(information, log_best), han_verdu, best / (1 + best), scale)
+        check(divergence_success(information, log_best), divergence, best, scale)
+
+
+@given(INFORMATION, LOGS)
+def test_the_divergence_is_never_looser_than_han_and_verdu(information, log_best):
+    tight = divergence_success(information, log_best)
+    assert tight <= han_verdu_success(information, log_best) * (1 + 1e-9)
+    assert tight >= math.exp(log_best) * (1 - 1e-12)
+
+
+@settings(max_examples=10)
+@given(st.integers(2, 9), st.integers(1, 9), st.data())
+def test_fano_between_counting_and_certainty(states, steps, data):
+    mistakes = data.draw(st.integers(0, steps - 1))
+    traces = states**steps
+    ball = sum(math.comb(steps, l) * (states - 1) ** l for l in range(mistakes + 1))
+    assert math.exp(log_ball_size(states, steps, mistakes)) == pytest.approx(ball, rel=1e-9)
+    most = steps * math.log(states)
+    told = data.draw(st.floats(0.0, most))
+    for information in (0.0, told, most):
+
+        def fano(p, information=information):
+            inside, outside = mpmath.log(ball), mpmath.log(traces - ball)
+            return entropy(p) + p * inside + (1 - p) * outside - most + information
+
+        answer = fano_success(most, information, most, math.log(ball))
+        check(answer, fano, mpmath.mpf(ball) / traces, 1 + most)
+    assert fano_success(most, most, most, math.log(ball)) == pytest.approx(1.0)
+
+
+def test_numbers_far_beyond_float64():
+    most = 200 * math.log(1000)  # 1000^200 traces
+    for mistakes in (0, 50, 199):
+        log_ball = log_ball_size(1000, 200, mistakes)
+        p = fano_success(0.9 * most, 1.5, most, log_ball)
+        assert 0.0 < p <= 1.0
+    assert 0.0 < han_verdu_success(1.5, -1200.0) < 0.002
+    assert 0.0 < divergence_success(1.5, -1200.0) < 0.002
+    assert divergence_success(0.0, -1200.0) > 0.0
+    assert log_choose(1000, 500) == pytest.approx(float(mpmath.log(mpmath.binomial(1000, 500))))
+
+
+def test_nothing_released_leaves_nothing_but_the_prior():
+    assert divergence_success(0.0, math.log(0.3)) == pytest.approx(0.3, rel=1e-6)
+    assert divergence_success(0.0, math.log(0.3)) >= 0.3
+
+
+def test_the_position_programme_against_brute_force(game, stationary):
+    import itertools
+
+    for seed in range(10):
+        played = stationary(seed) if seed % 2 else game(seed, steps=4)
+        belief = played.prior().belief()
+        truth = [1.0]
+        for size in range(1, played.steps + 1):
+            best = 0.0
+            for places in itertools.combinations(range(played.steps), size):
+                merged = {}
+                for path, p in played.paths.items():
+                    key = tuple(path[place] for place in places)
+                    merged[key] = merged.get(key, 0.0) + p
+                best = max(best, *merged.values())
+            truth.append(best)
+        full = programme(belief, played.steps - 1)
+        for size in range(played.steps + 1):
+            assert math.exp(full[size]) == pytest.approx(truth[size], rel=1e-12)
+        for gaps in range(played.steps + 1):
+            for budget in (1.0, math.inf):
+                found = position_sets(belief, gaps, budget)
+                for size in range(played.steps + 1):
+                    value = math.exp(found.logs[size])
+                    assert value >= truth[size] * (1 - 1e-12)
+                    if found.exact and size >= played.steps - gaps:
+                        assert value == pytest.approx(truth[size], rel=1e-11)
+        assert math.exp(consecutive_logs(belief)[-1]) == pytest.approx(truth[-1], rel=1e-12)
+
+
+def test_the_programme_in_logarithms_agrees_with_the_programme_in_numbers():
+    import numpy as np
+
+    from sfumato.beliefs import Markov
+
+    rng = np.random.default_rng(0)
+    matrix = rng.dirichlet(np.ones(4), 4)
+    plain = Markov(np.full(4, 0.25), matrix, steps=6)
+    # One tiny transition forces logarithms and changes nothing that is largest.
+    tiny = matrix.copy()
+    tiny[0, 1] += tiny[0, 0] - 1e-130
+    tiny[0, 0] = 1e-130
+    matrix0 = matrix.copy()
+    matrix0[0, 1] += matrix0[0, 0]
+    matrix0[0, 0] = 0.0
+    careful = programme(Markov(np.full(4, 0.25), tiny, steps=6), 5)
+    simple = programme(Markov(np.full(4, 0.25), matrix0, steps=6), 5)
+    np.testing.assert_allclose(careful, simple, rtol=1e-12)
+    assert not np.allclose(simple, programme(plain, 5), rtol=1e-12)

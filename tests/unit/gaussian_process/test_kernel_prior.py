@@ -1,0 +1,136 @@
+"""scikit-learn kernels: values, precision, definiteness, plain forms."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+
+import numpy as np
+import pytest
+import tomli_w
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.gaussian_process import kernels
+
+import sfumato as sf
+from sfumato.matrices import Toeplitz
+from sfumato_gaussian_process.kernel_domain import KernelDomain
+
+STAMPS = np.array([0.3, 1.0, 2.75, 9.0])
+
+SHOWN = [
+    kernels.RBF(2.0),
+    kernels.Matern(2.0, nu=0.5),
+    kernels.Matern(2.0, nu=1.5),
+    kernels.Matern(2.0, nu=2.5),
+    kernels.Matern(2.0, nu=math.inf),
+    kernels.RationalQuadratic(1.5, alpha=0.7),
+    kernels.ExpSineSquared(0.8, periodicity=3.0),
+    kernels.DotProduct(0.5),
+    kernels.ConstantKernel(2.0) * kernels.RBF(3.0) + kernels.WhiteKernel(0.1),
+    kernels.RBF(2.0) ** 3,
+    kernels.WhiteKernel(0.5) * kernels.RBF(1.0) + kernels.ExpSineSquared(1.0, 2.0),
+]
+
+
+@pytest.mark.parametrize("kernel", SHOWN, ids=str)
+def test_balls_agree_with_scikit_learn(kernel):
+    belief = sf.priors.kernel(kernel, times=STAMPS).belief()
+    expected, balls = kernel(STAMPS[:, None]), belief.exact(256)
+    deviations = np.sqrt(np.diag(expected))
+    found = np.array([[float(balls[i, j]) for j in range(4)] for i in range(4)])
+    assert np.max(np.abs(found - expected) / np.outer(deviations, deviations)) <= belief.rounding
+    np.testing.assert_allclose(belief.covariance.dense(), expected, rtol=1e-13)
+    assert belief.rounding < 1e-13
+
+
+@pytest.mark.parametrize("kernel", SHOWN, ids=str)
+def test_plain_forms_round_trip(kernel):
+    prior = sf.priors.kernel(kernel, times=STAMPS)
+    table = tomllib.loads(tomli_w.dumps(prior.specification()))
+    assert sf.registry.build("prior", table) == prior
+    assert eval(repr(prior)) == prior  # noqa: S307 - our own repr
+    assert hash(sf.registry.build("prior", table)) == hash(prior)
+
+
+@pytest.mark.parametrize("kernel", SHOWN, ids=str)
+def test_a_stationary_kernel_on_a_grid_is_toeplitz(kernel):
+    belief = sf.priors.kernel(kernel, times=5).belief()
+    assert isinstance(belief.covariance, Toeplitz) == kernel.is_stationary()
+    np.testing.assert_allclose(
+        belief.covariance.dense(), kernel(np.arange(5.0)[:, None]), rtol=1e-13
+    )
+
+
+@settings(max_examples=40)
+@given(KernelDomain().strategy({}), st.lists(st.floats(0.1, 5), min_size=1, max_size=5))
+def test_drawn_kernels_are_within_their_stated_rounding(kernel, steps):
+    stamps = np.cumsum([1e4, *steps])
+    belief = sf.priors.kernel(kernel, times=stamps).belief()
+    stored, balls = belief.covariance.dense(), belief.exact(256)
+    deviations = np.sqrt(np.diag(stored))
+    for i in range(len(stamps)):
+        for j in range(len(stamps)):
+            error = abs(float(balls[i, j] - stored[i, j]))
+            assert error <= belief.rounding * deviations[i] * deviations[j] * (1 + 1e-9)
+
+
+DEFINITE = [
+    (kernels.RBF(1.0), True),
+    (kernels.ExpSineSquared(1.0, 2.0), False),
+    (kernels.DotProduct(1.0), False),
+    (kernels.DotProduct(1.0) + kernels.WhiteKernel(0.1), True),
+    (kernels.RBF(1.0) * kernels.ExpSineSquared(1.0, 2.0), True),
+    (kernels.RBF(1.0) * kernels.DotProduct(0.0), False),  # nothing is known at time zero
+    (kernels.DotProduct(1.0) ** 2, False),
+    (kernels.RationalQuadratic(1.0, 1.0) ** 2, True),
+]
+
+
+@pytest.mark.parametrize(("kernel", "definite"), DEFINITE, ids=str)
+def test_definiteness_follows_schurs_theorem(kernel, definite):
+    belief = sf.priors.kernel(kernel, times=[0.0, 1.0, 2.0]).belief()
+    assert belief.definite is definite
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        3,
+        "RBF(1.0)",
+        None,
+        {"name": "__import__"},
+        {"length_scale": 1.0},
+        {"name": "RBF"},
+        {"name": "RBF", "length_scale": 1.0, "code": "x"},
+        {"name": "RBF", "length_scale": math.nan},
+        {"name": "RBF", "length_scale": -1.0},
+        {"name": "RBF", "length_scale": "2.0"},
+        {"name": "Matern", "length_scale": 1.0, "nu": 0.7},
+        {"name": "Sum", "k1": {"name": "RBF", "length_scale": 1.0}},
+        {"name": "Exponentiation", "kernel": {"name": "RBF", "length_scale": 1.0}, "exponent": 0.5},
+        kernels.RBF([1.0, 2.0]),
+        kernels.PairwiseKernel(),
+    ],
+    ids=str,
+)
+def test_anything_else_is_refused_in_one_sentence(bad):
+    with pytest.raises(sf.ParameterError, match=r"^kernel\.kernel must be .*; got .*\.$"):
+        sf.priors.kernel(bad, times=3)
+
+
+def test_a_kernel_of_ones_own_is_refused():
+    class RBF(kernels.RBF):
+        pass
+
+    with pytest.raises(sf.ParameterError, match="scikit-learn kernel or a table"):
+        sf.priors.kernel(RBF(1.0), times=3)
+
+
+def test_the_same_kernel_has_the_same_loss():
+    secret = sf.secrets.basic(24)
+    ours = sf.priors.rbf(length_scale=6.0, times=50)
+    theirs = sf.priors.kernel(kernels.RBF(6.0), times=50)
+    release = sf.mechanisms.gaussian_uniform(mse=0.02).protect(ours, secret)
+    losses = [sf.measures.renyi().loss(prior, secret, release).value for prior in (ours, theirs)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-9)

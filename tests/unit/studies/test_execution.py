@@ -1,0 +1,202 @@
+"""Where cells run does not matter: this process, workers, a cluster; killed, resumed or dying."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import sfumato as sf
+from sfumato.parameters import declare
+from sfumato.studies import StudyError
+from sfumato.studies.work import NotRegistered
+
+# What may differ between runs: the clock.
+CLOCK = ["seconds"]
+
+
+def rows(result):
+    return result.to_pandas().drop(columns=CLOCK)
+
+
+def same(one, other):
+    return rows(one).equals(rows(other))
+
+
+@pytest.fixture
+def study(misbehaving, small_table):
+    return sf.Study.from_table(
+        small_table(seed=7, measures=["renyi", "dicey", "posterior_gap", "attack"],
+                    adversaries=["map"])
+    )  # fmt: skip
+
+
+def test_workers_find_what_this_process_finds(study):
+    here = study.run()
+    assert same(here, study.run(jobs=2))
+    assert here.comparisons[0].measured
+    assert here.comparisons[0].refusals
+
+
+def test_each_cell_has_a_seed_of_its_own_that_the_study_seed_changes(study, small_table):
+    dicey = [cell for cell in study.run().comparisons[0].cells if cell.measure.name == "dicey"]
+    seeds = [cell.finding.seed for cell in dicey]
+    assert len(set(seeds)) == len(seeds) == 4
+    assert len({cell.reading.value for cell in dicey}) == 4
+    other = sf.Study.from_table(small_table(seed=8, measures=["dicey"])).run().comparisons[0]
+    assert not set(seeds) & {cell.finding.seed for cell in other.cells}
+    # A cell's seed does not depend on what else the study asks.
+    alone = sf.Study.from_table(small_table(seed=7, measures=["dicey"])).run().comparisons[0]
+    assert seeds == [cell.finding.seed for cell in alone.cells]
+
+
+def test_a_given_seed_is_left_alone(misbehaving, small_table):
+    result = sf.Study.from_table(small_table(measures=[{"name": "dicey", "seed": 3}])).run()
+    assert len({cell.reading.value for cell in result.comparisons[0].cells}) == 1
+    assert {cell.finding.seed for cell in result.comparisons[0].cells} == {None}
+
+
+def test_a_worker_that_dies_once_is_replaced(misbehaving, small_table, tmp_path):
+    deadly = {"name": "deadly", "file": str(tmp_path / "marker"), "once": "yes"}
+    result = sf.Study.from_table(small_table(measures=["renyi", deadly])).run(jobs=2)
+    # Two scenarios may be under way when the file is made; each is tried again.
+    assert not result.comparisons[0].failed
+    assert len(result.comparisons[0].measured) == 8
+
+
+def test_a_cell_that_always_kills_its_worker_fails_and_the_rest_goes_on(
+    misbehaving, small_table, tmp_path
+):
+    deadly = {"name": "deadly", "file": str(tmp_path / "never")}
+    table = small_table(measures=["renyi"])
+    fine = {key: table[key] for key in table if key != "title"}
+    bad = {**fine, "measures": [deadly], "mechanisms": [{"name": "gaussian_uniform", "mse": 1.0}]}
+    bad["priors"] = [{"name": "rbf", "length_scale": 1.0, "times": 9}]
+    study = sf.Study.from_table({"title": "x", "parts": [bad, fine]})
+    dead, alive = study.run(jobs=2, cache=tmp_path / "c").comparisons
+    assert len(alive.measured) == 4
+    assert len(dead.failed) == 1
+    assert "died (exit status 7), 2 times" in dead.failed[0].reason
+
+
+def test_nouns_that_are_not_registered_are_refused_for_workers_but_run_here(small_table):
+    @declare
+    class Local(sf.DeclaredMeasure):
+        """Known to this test only."""
+
+        name = "local"
+        reads = ((object, object, object),)
+
+        @property
+        def quantity(self):
+            return sf.Quantity("local")
+
+        def evaluate(self, belief, question, channel):
+            return sf.Reading(value=1.0)
+
+    study = sf.Study.from_table(small_table(measures=[Local()]))
+    assert len(study.run().comparisons[0].measured) == 4
+    with pytest.raises(NotRegistered, match="local must be registered"):
+        study.run(jobs=2)
+
+
+def test_jobs_must_be_one_or_more(study):
+    with pytest.raises(StudyError, match="jobs must be 1 or more; got 0"):
+        study.run(jobs=0)
+
+
+def test_a_finished_run_is_read_from_the_cache_identically(study, tmp_path):
+    first = study.run(cache=tmp_path)
+    again = study.run(cache=tmp_path)
+    assert first.to_pandas().equals(again.to_pandas())  # the seconds, too
+    assert same(again, study.run())
+
+
+def test_cells_that_ask_the_same_are_computed_once(misbehaving, small_table):
+    seen = []
+    study = sf.Study.from_table(small_table(measures=["dicey", "dicey"]))
+    result = study.run(progress=lambda done, total: seen.append((done, total)))
+    values = [cell.reading.value for cell in result.comparisons[0].cells]
+    assert values[::2] == values[1::2]
+    assert seen[0] == (4, 8)
+    assert seen[-1] == (8, 8)
+
+
+def test_a_changed_plugin_is_computed_again(misbehaving, small_table, tmp_path, fresh_registry):
+    from sfumato.plugin_registry import Registry, use_registry
+
+    table = small_table(measures=["attack"], adversaries=["map"])
+    before = sf.Study.from_table(table).run(cache=tmp_path / "c")
+    misbehaving.write_text(
+        misbehaving.read_text().replace("value=1.0, witness", "value=2.0, witness")
+    )
+    use_registry(Registry.load([misbehaving]))
+    after = sf.Study.from_table(table).run(cache=tmp_path / "c")
+    assert set(before.to_pandas().value) == {1.0}
+    assert set(after.to_pandas().value) == {2.0}
+
+
+def test_witnesses_are_plain_text(misbehaving, small_table):
+    result = sf.Study.from_table(small_table(measures=["attack"], adversaries=["map"])).run()
+    assert set(result.to_pandas().witness) == {"{'guess': (1.5, sf.SUPPRESSED)}"}
+
+
+@pytest.fixture
+def slow_study(misbehaving, tmp_path):
+    """A study file of twelve cells that take a while, and the command that runs it."""
+    file = tmp_path / "slow.toml"
+    file.write_text(
+        'title = "Slow"\n'
+        'priors = [{ name = "rbf", length_scale = 2.0, times = 5 }]\n'
+        'secrets = [{ name = "basic", index = 2 }]\n'
+        'mechanisms = [{ name = "gaussian_uniform", mse = { linspace = [1, 6, 6] } }]\n'
+        'measures = [{ name = "sleepy", seconds = 0.15 }, "dicey"]\n'
+    )
+    code = "from sfumato.commands import main; main()"
+    return [
+        sys.executable, "-c", code, "compare", "--plugin", str(misbehaving), str(file),
+        "--cache", str(tmp_path / "cache"), "--csv", str(tmp_path / "out.csv"),
+    ]  # fmt: skip
+
+
+def finished_cells(folder):
+    return len(list(folder.rglob("*.json")))
+
+
+def stop_midway(command, folder, sign):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    while finished_cells(folder) < 3 and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(sign)
+    _, told = process.communicate(timeout=60)
+    return process.returncode, told, environment
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one child")
+@pytest.mark.parametrize(("sign", "jobs"), [(signal.SIGINT, "2"), (signal.SIGKILL, "1")])
+def test_a_stopped_run_resumes_to_identical_results(slow_study, tmp_path, sign, jobs):
+    command = [*slow_study, "--jobs", jobs]
+    status, told, environment = stop_midway(command, tmp_path / "cache", sign)
+    kept = finished_cells(tmp_path / "cache")
+    assert 3 <= kept < 12
+    if sign == signal.SIGINT:
+        assert status == 130
+        assert "of 12 cells are finished" in told
+        assert "Traceback" not in told
+    resumed = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+    assert resumed.returncode == 0
+    import pandas as pd
+
+    fresh = tmp_path / "fresh.csv"
+    sf.Study.read(tmp_path / "slow.toml").run().to_pandas().to_csv(fresh, index=False)
+    after, expected = (
+        pd.read_csv(file).drop(columns=CLOCK) for file in (tmp_path / "out.csv", fresh)
+    )
+    assert after.equals(expected)

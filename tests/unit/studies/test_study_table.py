@@ -1,0 +1,135 @@
+"""Study files: everything is checked, and every error names its place."""
+
+from __future__ import annotations
+
+import pytest
+
+import sfumato as sf
+from sfumato.plugin_registry import Registry, default_registry, use_registry
+from sfumato.studies import StudyError, bundled_study, default_study, read_study
+from sfumato.studies.study_writing import to_toml
+from sfumato.studies.toml_study import parse_study
+
+GOOD = """
+title = "Good"
+seed = 5
+priors = [{ name = "rbf", length_scale = { any_of = [1.0, 2.0] }, times = 9, label = "smooth" }]
+secrets = [{ union = [{ name = "basic", index = 1 }, { name = "basic", index = 5 }] }]
+mechanisms = [
+  { name = "gaussian_uniform", mse = 0.1 },
+  { name = "gaussian_uniform", mse = 0.2 },
+  { name = "gaussian_uniform", mse = MSE },
+]
+measures = ["renyi"]
+"""
+
+
+def parsed(text):
+    return parse_study(text, default_registry(), "study.toml")
+
+
+def test_a_study_reads_as_it_is_written():
+    study = parsed(GOOD.replace("MSE", "{ sweep = [0.3, 0.4] }"))
+    (part,) = study.parts
+    assert (study.title, study.seed, study.size) == ("Good", 5, 4)
+    assert [labelled.noun.mse for labelled in part.mechanisms] == [0.1, 0.2, 0.3, 0.4]
+    assert part.priors[0].label == "smooth"
+    assert part.priors[0].noun == sf.priors.rbf(length_scale=sf.AnyOf(1.0, 2.0), times=9)
+    assert part.secrets[0].noun == sf.secrets.basic(1) | sf.secrets.basic(5)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("-1.0", "study.toml: mechanisms[2].mse must be positive; got -1.0."),
+        ("'x'", "study.toml: mechanisms[2].mse must be positive (a real number); got 'x'."),
+        ("nan", "study.toml: mechanisms[2].mse must be positive and finite; got nan."),
+        ("{ sweep = [1.0, -2.0] }", "study.toml: mechanisms[2].mse must be positive; got -2.0."),
+        ("1.0, msq = 2.0", "study.toml: mechanisms[2]: gaussian_uniform has no parameter 'msq'"),
+        ("1.0, label = 3", "study.toml: mechanisms[2]: label must be text; got 3."),
+    ],
+)
+def test_an_error_names_the_path(value, message):
+    with pytest.raises(StudyError) as caught:
+        parsed(GOOD.replace("MSE", value))
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a = 1\nb = = 2\n", "line 2"),
+        ("title = 3", "title must be text"),
+        ("seed = -1", "seed must be a whole number"),
+        ("seed = true", "seed must be a whole number"),
+        ("max_cells = 1.5", "max_cells must be a whole number"),
+        ("parts = []", "parts must be a list"),
+        ("parts = [3]", r"parts[0] must be a table; got 3"),
+        ("[[parts]]\nprior = []", "parts[0] has no key 'prior'; did you mean 'priors'"),
+        ("priors = []\n[[parts]]\n", "must have 'priors' inside its parts"),
+        ("[[parts]]\npriors = []", "parts[0] must have a list 'priors'"),
+        ("priors = [3]", "priors[0] must be a name or a table with a name; got 3"),
+        ("adversaries = 3", "must have a list 'adversaries'"),
+    ],
+)
+def test_a_bad_table_names_the_place(text, message):
+    with pytest.raises(StudyError) as caught:
+        parsed(text)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("study.toml")
+
+
+def test_a_file_that_is_not_text_names_the_line(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_bytes(b"title = 'x'\n# caf\xe9\n")
+    with pytest.raises(StudyError, match="UTF-8 text; line 2 is not"):
+        read_study(file, default_registry())
+    with pytest.raises(StudyError, match="there is no study file"):
+        read_study(tmp_path / "none.toml", default_registry())
+
+
+def test_measures_are_taken_by_every_listed_adversary(misbehaving, small_table):
+    study = sf.Study.from_table(
+        small_table(
+            measures=["attack", {"name": "attack", "adversary": "map"}, "renyi"],
+            adversaries=["map", {"name": "gaussian_posterior", "label": "Bayes"}],
+        )
+    )
+    measures = study.parts[0].measures
+    assert [labelled.noun.name for labelled in measures] == ["attack"] * 3 + ["renyi"]
+    assert [labelled.noun.adversary.name for labelled in measures[:3]] == [
+        "map",
+        "gaussian_posterior",
+        "map",
+    ]
+    assert measures[1].label == "attack, Bayes"
+    assert study.size == 16
+    with pytest.raises(StudyError, match="a measure that takes an adversary"):
+        sf.Study.from_table(small_table(adversaries=["map"]))
+
+
+def test_objects_and_tables_may_be_mixed_in_python(small_table):
+    noise = sf.Labelled(sf.mechanisms.gaussian_uniform(mse=0.5), "noise")
+    study = sf.Study.from_table(
+        small_table(mechanisms=[noise, sf.mechanisms.gaussian_uniform(mse=1.0)])
+    )
+    assert [labelled.label for labelled in study.parts[0].mechanisms] == ["noise", ""]
+
+
+def test_a_written_study_reads_back_equal():
+    study = default_study(default_registry())
+    assert parse_study(to_toml(study), default_registry(), "x") == study
+
+
+def test_a_plugin_bundles_studies(tmp_path, fresh_registry):
+    (tmp_path / "figure.toml").write_text(GOOD.replace("MSE", "0.3"))
+    plugin = tmp_path / "plugin.py"
+    plugin.write_text(
+        "from pathlib import Path\nimport sfumato as sf\n\n@sf.hookimpl\n"
+        "def sfumato_studies():\n"
+        "    return {'figure': Path(__file__).parent / 'figure.toml'}\n"
+    )
+    registry = Registry.load([plugin])
+    use_registry(registry)
+    result = bundled_study("figure", registry).run()
+    assert len(result.to_pandas()) == 3

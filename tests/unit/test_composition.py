@@ -1,0 +1,118 @@
+"""Several releases read together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.matrices import BlockDiagonal
+
+RENYI = sf.measures.renyi(order=2.0)
+
+
+def rbf(times, length=2.0):
+    return sf.priors.rbf(length_scale=length, times=times)
+
+
+def uniform(prior, mse=0.5):
+    return sf.mechanisms.gaussian_uniform(mse=mse).protect(prior, sf.secrets.basic(0))
+
+
+def gain(prior, noise, index):
+    """1/V_ss − 1/Σ_ss by the textbook."""
+    left = prior - prior @ np.linalg.solve(prior + noise, prior)
+    return 1 / left[index, index] - 1 / prior[index, index]
+
+
+def test_two_traces_in_a_row():
+    parts = [uniform(rbf(3), 0.5), uniform(rbf(4), 0.25)]
+    both = sf.compose(parts, rbf(7), sf.secrets.basic(2))
+    assert isinstance(both.channel.noise, BlockDiagonal)
+    assert both.prior == rbf(7)
+    noise = np.diag([0.5] * 3 + [0.25] * 4)
+    np.testing.assert_array_equal(both.channel.covariance(), noise)
+    expected = gain(rbf(7).belief().covariance.dense(), noise, 2)
+    assert RENYI.loss(both.prior, both.secret, both).value == pytest.approx(expected, rel=1e-9)
+    assert both.utility() == pytest.approx(np.trace(noise) / 7)
+    assert both.certificate["mechanism"]["composition"][0]["mse"] == 0.5
+
+
+def test_interleaved_traces():
+    even, odd = range(0, 6, 2), range(1, 6, 2)
+    parts = [uniform(rbf(3, 1.0), 0.5), uniform(rbf(3, 1.0), 0.25)]
+    both = sf.compose(parts, rbf(6), sf.secrets.basic(1), positions=[even, odd])
+    order = [*even, *odd]
+    prior = rbf(6).belief().covariance.dense()[np.ix_(order, order)]
+    expected = gain(prior, np.diag([0.5] * 3 + [0.25] * 3), 1)
+    assert RENYI.loss(both.prior, both.secret, both).value == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_the_same_trace_released_again_and_again(times):
+    prior, secret = rbf(5), sf.secrets.basic(2)
+    again = sf.compose([uniform(prior, 1.0)] * times, prior, secret, positions=[range(5)] * times)
+    once = uniform(prior, 1.0 / times)
+    found = RENYI.loss(again.prior, secret, again)
+    assert found.value == pytest.approx(RENYI.loss(prior, secret, once).value, rel=1e-9)
+    assert found.bound == "exact"
+    # Never less than one of the releases alone: what is seen twice is seen.
+    assert found.value > RENYI.loss(prior, secret, uniform(prior, 1.0)).value
+
+
+def test_unrelated_traces_add_nothing():
+    far = rbf([0.0, 1.0, 2.0, 1000.0, 1001.0])
+    parts = [uniform(rbf(3)), uniform(rbf(2))]
+    both = sf.compose(parts, far, sf.secrets.basic(1))
+    alone = sf.mechanisms.gaussian_uniform(mse=0.5).protect(rbf(3), sf.secrets.basic(1))
+    assert RENYI.loss(far, both.secret, both).value == pytest.approx(
+        RENYI.loss(rbf(3), alone.secret, alone).value, rel=1e-9
+    )
+
+
+def test_classes_of_joint_priors():
+    wide = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 2.0), times=4)
+    parts, secret = [uniform(rbf(4)), uniform(rbf(4))], sf.secrets.basic(1)
+    both = sf.compose(parts, wide, secret, positions=[range(4), range(4)])
+    found = RENYI.loss(both.prior, secret, both)
+    each = [RENYI.loss(member, secret, both).value for member in both.prior.members()]
+    assert found.value == max(each)
+    assert found.worst in set(both.prior.members())
+    assert sf.registry.build("prior", both.prior.specification()) == both.prior
+    single = next(both.prior.members())
+    assert sf.registry.build("prior", single.specification()) == single
+
+
+def test_several_coordinates():
+    plane = sf.priors.rbf(length_scale=2.0, times=4, dimensions=2)
+    half = sf.priors.rbf(length_scale=2.0, times=2, dimensions=2)
+    both = sf.compose([uniform(half), uniform(half)], plane, sf.secrets.basic(3))
+    whole = sf.mechanisms.gaussian_uniform(mse=0.5).protect(plane, both.secret)
+    assert RENYI.loss(plane, both.secret, both).value == pytest.approx(
+        RENYI.loss(plane, both.secret, whole).value, rel=1e-9
+    )
+
+
+def test_a_composed_release_can_be_applied():
+    both = sf.compose([uniform(rbf(2)), uniform(rbf(3))], rbf(5), sf.secrets.basic(0))
+    assert both.apply(np.zeros(5), rng=np.random.default_rng(0)).shape == (5,)
+
+
+def test_what_does_not_fit_is_refused():
+    secret = sf.secrets.basic(0)
+    with pytest.raises(sf.ParameterError, match="at least one release"):
+        sf.compose([], rbf(2), secret)
+    with pytest.raises(sf.Incompatible, match="5 times of 1 coordinates"):
+        sf.compose([uniform(rbf(2)), uniform(rbf(3))], rbf(6), secret)
+    with pytest.raises(sf.ParameterError, match="2 and 3 times; got 2 and 2"):
+        sf.compose([uniform(rbf(2)), uniform(rbf(3))], rbf(5), secret, positions=[[0, 1], [2, 3]])
+    with pytest.raises(sf.ParameterError, match=r"positions must lie in 0\.\.1"):
+        sf.compose([uniform(rbf(2))], rbf(2), secret, positions=[[0, 2]])
+    plane = sf.priors.rbf(length_scale=2.0, times=2, dimensions=2)
+    with pytest.raises(sf.Incompatible, match="equally many coordinates"):
+        sf.compose([uniform(rbf(2)), uniform(plane)], rbf(4), secret)
+    chain = sf.priors.markov_chain(initial=[1.0], transitions=[[1.0]], steps=2)
+    given = sf.mechanisms.suppress_given(probabilities=np.zeros((2, 1)))
+    release = given.protect(chain, sf.secrets.contexts([0]))
+    with pytest.raises(sf.Incompatible, match="AdditiveGaussian channels"):
+        sf.compose([release], rbf(2), secret)
