@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 PATIENCE = 2.0
 """Seconds of work before a bar is shown."""
 
 
 @contextlib.contextmanager
-def delayed_progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+def delayed_progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """Yield a function that counts work done; a bar appears on stderr after two seconds.
 
     >>> with delayed_progress("fitting", 3) as advance:
@@ -33,3 +36,15 @@ def delayed_progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
                 shown = True
 
         yield advance
+
+
+def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+    """Yield the items, counting them.
+
+    >>> list(watched([1, 2], "reading"))
+    [1, 2]
+    """
+    with delayed_progress(what, total) as advance:
+        for item in items:
+            yield item
+            advance(1)
