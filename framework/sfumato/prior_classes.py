@@ -168,7 +168,12 @@ def _as_held(kind: Interval | AnyOf, name: str, members: list[Prior]) -> Interva
 class Family(ByContent, PriorOperators, PriorClass):
     """The priors of one kind whose parameters lie in given intervals or choices.
 
-    The namespaces make it: ``sf.priors.rbf(length_scale=sf.Interval(3, 12), times=50)``.
+    The namespaces make it.
+
+    >>> import sfumato as sf
+    >>> family = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 3.0), times=5)
+    >>> [member.length_scale for member in family.members()]
+    [1.0, 3.0]
     """
 
     prior: type[Prior]

@@ -188,4 +188,3 @@ def _prepare(plugins: tuple[str, ...]) -> None:
 
     threadpool_limits(1)
     use_registry(Registry.load(plugins))
-

@@ -27,6 +27,10 @@ class LossMeasure(Protocol):
     ----------
     reads
         The (belief, question, channel) types it can evaluate; ``object`` stands for any.
+
+    >>> import sfumato as sf
+    >>> isinstance(sf.measures.renyi(), LossMeasure)
+    True
     """
 
     kind: ClassVar[str] = "measure"
@@ -44,6 +48,10 @@ class DeclaredMeasure(Declared, LossMeasure):
     The author writes `quantity` and `evaluate`, for one belief;
     `loss` refuses what the measure does not read and takes the worst over the class, in the
     direction in which the quantity is worse.
+
+    >>> import sfumato as sf
+    >>> sf.measures.renyi(order=2.0).quantity.worse
+    'larger'
     """
 
     kind: ClassVar[str] = "measure"

@@ -23,6 +23,11 @@ class Prior(Declared, PriorOperators, PriorClass):
         The registered name.
     yields
         The type of belief that `belief` returns.
+
+    >>> import sfumato as sf
+    >>> prior = sf.priors.rbf(length_scale=1.0, times=5)
+    >>> list(prior.members()) == [prior], prior.belief().entries
+    (True, 5)
     """
 
     kind: ClassVar[str] = "prior"
