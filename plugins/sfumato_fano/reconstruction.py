@@ -16,7 +16,6 @@ from sfumato.questions import Guess
 from sfumato_fano.population import OfPopulation
 from sfumato_fano.success_limits import success_limits
 
-
 FEW = 4_000
 """How many outputs, and beginnings of guesses, are listed to sharpen the bounds."""
 
