@@ -101,7 +101,8 @@ class StationaryPrior(Prior):
         bounds
             Where to look for a parameter, in the units of `times`.
         fixed
-            Shape parameters that are known, such as ``period=24.0``.
+            Parameters that are known, such as ``period=24.0``, or ``variance=1.0`` with
+            ``normalise=False``.
 
         Reference: Meehan and Chaudhuri (2021), appendix 7.4.
         """
