@@ -124,8 +124,9 @@ class MarkovChain(Prior):
         """Fit one chain to traces of one person (or of many, taken for one).
 
         Transitions are (n_ij + a) / (Σ_j n_ij + a M), with a the smoothing; the chain starts in
-        its stationary law. With ``homogeneous=False`` there is one matrix for each step, leaning
-        on the moves of all steps, and the first states give the initial law.
+        its stationary law. With ``homogeneous=False`` there is one matrix for each step; a row that
+        was seen seldom leans on how its state moves at any time, which counts for a days; the
+        first states give the initial law.
 
         Parameters
         ----------
