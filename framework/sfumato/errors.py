@@ -8,39 +8,101 @@ from __future__ import annotations
 
 
 class Incompatible(TypeError):
-    """These types never fit: the measure does not read that belief, question or channel."""
+    """These types never fit: the measure does not read that belief, question or channel.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain(initial=[1.0], transitions=[[1.0]], steps=2)
+    >>> sf.mechanisms.gaussian_uniform(mse=1.0).protect(chain, sf.secrets.trajectory())
+    Traceback (most recent call last):
+    sfumato.errors.Incompatible: gaussian_uniform asks for Gaussian beliefs; ...
+    """
 
 
 class OutsideHypotheses(ValueError):
-    """The theorem behind a number does not apply to this input."""
+    """The theorem behind a number does not apply to this input.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain(
+    ...     initial=[1.0, 0.0], transitions=[[0.5, 0.5], [0.5, 0.5]], steps=2)
+    >>> secret = sf.secrets.trajectory()
+    >>> release = sf.mechanisms.sensor_counts([0, 0]).protect(chain, secret)
+    >>> sf.measures.fano_tight().loss(chain, secret, release)
+    Traceback (most recent call last):
+    sfumato.errors.OutsideHypotheses: fano_tight ... stationary ...
+    """
 
 
 class Undecidable(ArithmeticError):
-    """Float64 cannot tell: any finite number printed here could be too small."""
+    """Float64 cannot tell: any finite number printed here could be too small.
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=1.0, times=3), sf.secrets.basic(0, radius=1e300)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    >>> sf.measures.renyi().loss(prior, secret, release)
+    Traceback (most recent call last):
+    sfumato.errors.Undecidable: the loss does not fit float64: ...
+    """
 
 
 REFUSALS = (Incompatible, OutsideHypotheses, Undecidable)
 
 
 class ParameterError(ValueError):
-    """A parameter lies outside its declared domain."""
+    """A parameter lies outside its declared domain.
+
+    >>> import sfumato as sf
+    >>> sf.priors.rbf(length_scale=-1.0, times=5)
+    Traceback (most recent call last):
+    sfumato.errors.ParameterError: rbf.length_scale must be positive; got -1.0.
+    """
 
 
 class ImpossibleObservation(ValueError):
-    """The observed output has probability zero under the belief and the channel."""
+    """The observed output has probability zero under the belief and the channel.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain(initial=[1.0, 0.0], transitions=[[1, 0], [0, 1]], steps=1)
+    >>> release = sf.mechanisms.sensor_counts([0]).protect(chain, sf.secrets.trajectory())
+    >>> sf.adversaries.map().infer(chain.belief(), release.channel, [0])
+    Traceback (most recent call last):
+    sfumato.errors.ImpossibleObservation: ...
+    """
 
 
 class SolverFailed(RuntimeError):
-    """A numerical solver did not return a solution that can be vouched for."""
+    """A numerical solver did not return a solution that can be vouched for.
+
+    >>> issubclass(SolverFailed, RuntimeError)
+    True
+    """
 
 
 class PluginError(RuntimeError):
-    """A plugin cannot be loaded or does not keep the contract."""
+    """A plugin cannot be loaded or does not keep the contract.
+
+    >>> import sfumato as sf
+    >>> sf.Registry.load(["no_such_file.py"], strict=True)
+    Traceback (most recent call last):
+    sfumato.errors.PluginError: plugin ...no_such_file.py' is broken: there is no file ...
+    """
 
 
 class DuplicateName(PluginError):
-    """Two plugins register the same name."""
+    """Two plugins register the same name; the message names both.
+
+    >>> issubclass(DuplicateName, PluginError)
+    True
+    """
 
 
 class BrokenPluginWarning(UserWarning):
-    """A plugin was skipped because it is broken; the warning names it and says why."""
+    """A plugin was skipped because it is broken; the warning names it and says why.
+
+    >>> import warnings
+    >>> import sfumato as sf
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     registry = sf.Registry.load(["no_such_file.py"])
+    >>> [warning.category.__name__ for warning in caught], len(registry.problems)
+    (['BrokenPluginWarning'], 1)
+    """

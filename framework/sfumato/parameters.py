@@ -53,13 +53,22 @@ class Parameter:
 
 
 def parameter(domain: Domain, *, default: Any = REQUIRED, doc: str = "") -> Any:
-    """Declare a field of a plugin class, with its domain."""
+    """Declare a field of a plugin class, with its domain.
+
+    >>> import sfumato as sf
+    >>> [item.name for item in sf.priors.rbf.parameters()]
+    ['length_scale', 'times', ...]
+    """
     return attrs.field(default=default, metadata={_KEY: (domain, doc)})
 
 
 @attrs.frozen
 class ExactlyOne:
-    """Exactly one of several parameters is given; the others are None."""
+    """Exactly one of several parameters is given; the others are None.
+
+    >>> ExactlyOne(("mse", "epsilon")).problem({"mse": None, "epsilon": None})
+    'exactly one of mse, epsilon; got none of them'
+    """
 
     names: tuple[str, ...]
 
@@ -78,7 +87,11 @@ class ExactlyOne:
 
 @attrs.frozen
 class Together:
-    """`name` is given exactly when `partner` is."""
+    """`name` is given exactly when `partner` is.
+
+    >>> Together("epsilon", "order").problem({"epsilon": 1.0, "order": None})
+    'epsilon and order together; got epsilon without order'
+    """
 
     name: str
     partner: str

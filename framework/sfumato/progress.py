@@ -2,59 +2,49 @@
 
 from __future__ import annotations
 
-import sys
+import contextlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
 
 PATIENCE = 2.0
-"""Seconds of silence; shorter work shows nothing."""
+"""Seconds of work before a bar is shown."""
+
+
+@contextlib.contextmanager
+def delayed_progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Yield a function that counts work done; a bar appears on stderr after two seconds.
+
+    >>> with delayed_progress("fitting", 3) as advance:
+    ...     advance(3)
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with contextlib.ExitStack() as stack:
+        bar = Progress(console=Console(stderr=True), transient=True)
+        task = bar.add_task(what, total=total)
+        begun, shown = time.monotonic(), False
+
+        def advance(count: int) -> None:
+            nonlocal shown
+            bar.advance(task, count)
+            if not shown and time.monotonic() - begun > PATIENCE:
+                stack.enter_context(bar)
+                shown = True
+
+        yield advance
 
 
 def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items; a bar appears on standard error once they have taken two seconds.
+    """Yield the items, counting them.
 
-    Nothing is shown where standard error is not a terminal.
-
-    >>> list(watched([1, 2], "counting"))
+    >>> list(watched([1, 2], "reading"))
     [1, 2]
     """
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    source = iter(items)
-    began = time.monotonic()
-    done = 0
-    for item in source:
-        yield item
-        done += 1
-        if time.monotonic() - began > PATIENCE:
-            break
-    else:
-        return
-    yield from _with_bar(source, what, total, done)
-
-
-def _with_bar(source: Iterator[T], what: str, total: int | None, done: int) -> Iterator[T]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, completed=done)
-        for item in source:
+    with delayed_progress(what, total) as advance:
+        for item in items:
             yield item
-            bar.advance(task)
+            advance(1)

@@ -19,7 +19,14 @@ SPACING = 1e-15
 
 @attrs.frozen
 class Contradiction:
-    """Two losses of one quantity in one scenario that cannot both be right."""
+    """Two losses of one quantity in one scenario that cannot both be right.
+
+    >>> import sfumato as sf
+    >>> here = {"quantity": sf.Quantity("gap"), "scenario": sf.Scenario(0, 0, 0)}
+    >>> one, other = sf.Loss(value=0.5, **here), sf.Loss(value=0.4, bound="upper", **here)
+    >>> print(contradictions([one, other])[0])
+    gap: one loss says at least 0.5 (exact), another at most 0.4 (upper).
+    """
 
     floor: Loss
     ceiling: Loss

@@ -1,4 +1,9 @@
-"""The mark that stands in an output where a state was withheld."""
+"""The mark that stands in an output where a state was withheld.
+
+>>> import copy
+>>> copy.deepcopy([SUPPRESSED])[0] is SUPPRESSED
+True
+"""
 
 from __future__ import annotations
 

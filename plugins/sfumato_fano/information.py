@@ -51,9 +51,7 @@ def paper_information(belief: Markov, channel: Emission) -> Known:
     return best_information(belief, channel)
 
 
-def best_information(
-    belief: Markov, channel: Emission, found: Segments | None = None
-) -> Known:
+def best_information(belief: Markov, channel: Emission, found: Segments | None = None) -> Known:
     """Return the mutual information, exactly where it can be had, else the smallest bound.
 
     Parameters

@@ -30,9 +30,11 @@ def sdp_a(block: Block, entries: tuple[int, ...], budget: float, rescale: float 
     array([[1., 0.],
            [0., 1.]])
     """
+    size, count = block.shifts.shape
+    if count == 1:
+        return _repaired(_one_entry(block.shifts[:, 0], budget), np.array(entries), budget)
     import cvxpy as cp
 
-    size, count = block.shifts.shape
     inverse = np.linalg.pinv(block.shifts)
     noise, smallest = cp.Variable((size, size), PSD=True), cp.Variable()
     total = rescale * budget
@@ -45,6 +47,15 @@ def sdp_a(block: Block, entries: tuple[int, ...], budget: float, rescale: float 
     )
     solve(problem, "CLARABEL", "SDP_A")
     return _repaired(np.asarray(noise.value) * budget, np.array(entries), budget)
+
+
+def _one_entry(shift: Array, budget: float) -> Array:
+    """Return the solution for one secret entry: B ããᵀ / |ã|², whatever the rescaling.
+
+    Ã⁺ is the row ãᵀ / |ã|², so the program maximises ãᵀ Γ ã under tr Γ ≤ B; a linear function of
+    the spectraplex is largest at the projector on its top eigenvector, here ã itself.
+    """
+    return np.asarray(budget * np.outer(shift, shift) / float(shift @ shift))
 
 
 def _repaired(noise: Array, secret: NDArray[np.intp], budget: float) -> Matrix:

@@ -8,10 +8,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.report.delayed_progress import delayed_progress
+from sfumato.progress import watched
 from sfumato_gaussian_process.fit_series import Series, read_series
 from sfumato_gaussian_process.fitted_priors import FittedPriors
 from sfumato_gaussian_process.trace_likelihood import Array, Points, TraceLikelihood
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from sfumato_gaussian_process.stationary_prior import StationaryPrior
 
 GRID = {"length_scale": 25, "period": 97}
-"""Points of the first grid along each fitted parameter; the likelihood has narrow peaks in periods."""
+"""Points of the first grid along a parameter; likelihoods have narrow peaks in periods."""
 
 STEP = 1e-5
 """Relative change of a parameter at which the search stops."""
 
-CHUNK = 2_000_000
+CHUNK = 500_000
 """Largest number of matrix entries handled at once."""
 
 
@@ -45,38 +46,53 @@ def fit_traces(
     """
     if isinstance(noise, bool) or not (math.isfinite(noise) and noise > 0):
         raise ParameterError(f"{cls.name}.fit noise must be finite and positive; got {noise!r}.")
-    model = _model(cls, noise, normalise, bounds, fixed)
-    series = read_series(cls.name, traces, times, normalise=normalise)
+    variance = _known_variance(cls, fixed, normalise=normalise)
+    settled = normalise or "variance" in fixed
+    shape = {name: value for name, value in fixed.items() if name != "variance"}
+    model = _model(cls, noise, settled, bounds, shape)
+    series = [
+        attrs.evolve(one, values=one.values / math.sqrt(variance))
+        for one in read_series(cls.name, traces, times, normalise=normalise)
+    ]
     low, high = _limits(model, series, bounds)
     best = np.empty((len(series), len(model.free)))
-    with delayed_progress(f"fitting {cls.name}", 2 * len(series)) as advance:
-        for group in _alike(series):
-            best[group] = _on_grid(model, [series[i] for i in group], low[group], high[group])
-            advance(len(group))
-        values = np.empty(len(series))
-        variances = np.ones(len(series))
-        for group in _equally_long(series):
-            chosen = [series[i] for i in group]
-            best[group], values[group] = _refined(
-                model, chosen, best[group], low[group], high[group]
-            )
-            if not normalise:
-                variances[group] = _at(model.variances, chosen, best[group])
-            advance(len(group))
+    for group in watched(list(_alike(series)), f"fitting {cls.name}: a grid for all"):
+        best[group] = _on_grid(model, [series[i] for i in group], low[group], high[group])
+    values, variances = np.empty(len(series)), np.ones(len(series))
+    for group in watched(list(_equally_long(series)), f"fitting {cls.name}: each trace"):
+        chosen = [series[i] for i in group]
+        best[group], values[group] = _refined(model, chosen, best[group], low[group], high[group])
+        if not settled:
+            variances[group] = _at(model.variances, chosen, best[group])
     near = 2 * STEP
+    lengths = np.array([one.values.size for one in series])
     effective = {name: np.exp(best[:, k]) for k, name in enumerate(model.free)}
     return FittedPriors(
         prior=cls,
-        fixed=dict(model.fixed),
+        fixed={**model.fixed, **({"variance": variance} if "variance" in fixed else {})},
         noise=model.noise,
-        effective=effective if normalise else {**effective, "variance": variances},
+        effective=effective if settled else {**effective, "variance": variances},
         sampling_periods=np.array([one.period for one in series]),
-        log_likelihoods=values,
+        log_likelihoods=values - lengths * math.log(variance) / 2,
         at_bound=np.any((best <= low + near) | (best >= high - near), axis=1),
         trace=np.array([one.trace for one in series]),
         coordinate=np.array([one.coordinate for one in series]),
-        lengths=np.array([one.values.size for one in series]),
+        lengths=lengths,
     )
+
+
+def _known_variance(
+    cls: type[StationaryPrior], fixed: Mapping[str, float], *, normalise: bool
+) -> float:
+    """Return the prior variance that was given, or one."""
+    if "variance" not in fixed:
+        return 1.0
+    if normalise:
+        raise ParameterError(
+            f"{cls.name}.fit must have normalise=False where the variance is known; got both."
+        )
+    known: float = cls(**_stand_ins(cls, "variance", fixed["variance"])).variance
+    return known
 
 
 def _model(

@@ -39,6 +39,7 @@ class StationaryPrior(Prior):
     """
 
     yields = Gaussian
+    scale_parameter = "variance"
     shape_parameters: ClassVar[tuple[str, ...]] = ("length_scale",)
     in_time_units: ClassVar[tuple[str, ...]] = ("length_scale",)
     fit_ranges: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType(
@@ -100,7 +101,8 @@ class StationaryPrior(Prior):
         bounds
             Where to look for a parameter, in the units of `times`.
         fixed
-            Shape parameters that are known, such as ``period=24.0``.
+            Parameters that are known, such as ``period=24.0``, or ``variance=1.0`` with
+            ``normalise=False``.
 
         Reference: Meehan and Chaudhuri (2021), appendix 7.4.
         """

@@ -36,6 +36,16 @@ MASKIT = "Götz, Nath and Gehrke (2012)"
 
 FIGURES: Mapping[str, Figure] = MappingProxyType(
     {
+        "meehan2021_figure_2": _figure(f"{MEEHAN}, Figure 2", "meehan_intervals:figure_2"),
+        **{
+            f"meehan2021_figure_2{letter}": _figure(
+                f"{MEEHAN}, Figure 2{letter}", f"meehan_intervals:figure_2{letter}"
+            )
+            for letter in "abcdefgh"
+        },
+        "meehan2021_appendix_7_1_2": _figure(
+            f"{MEEHAN}, Appendix 7.1.2", "meehan_covariances:appendix_7_1_2"
+        ),
         "workshop2019_figure_2": _figure(f"{WORKSHOP}, Figure 2", "workshop_loss:figure_2"),
         "koga2024_figure_3": _figure(f"{KOGA}, Figure 3", "koga_people:figure_3", CHECK_INS),
         "koga2024_figure_4": _figure(f"{KOGA}, Figure 4", "koga_people:figure_4", CHECK_INS),

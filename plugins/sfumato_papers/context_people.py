@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ from sfumato.datasets.formats import FORMATS, format_of
 from sfumato.namespaces import priors
 
 STAND_IN = """
-    The data are a stand-in: {count} made-up people with {days} days of {steps} hours each, a daily
-    routine with chance departures from it, and 6 to 14 places.
-    The paper's Reality Mining data (91 people, hourly, 7 to 40 places) are not shipped; give your
-    own days of contexts with --data.
+    The data are a stand-in: {count} made-up people with a routine for each of {steps} hours, 6 to
+    14 places, and {days} days drawn from their own chains.
+    The paper's Reality Mining data (91 people, 7 to 40 places, chains trained on the first half of
+    each trace) are not shipped; give your own days of contexts with --data.
 """
 OWN = """
     The data are your own: {count} people, {steps} steps a day.
@@ -26,35 +26,32 @@ SMOOTHING = 0.02
 """Added to the count of every move, so that an unseen move of the second half is not impossible."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Person:
-    """Someone's days of contexts; the first half trains the chain, the second is released."""
+    """Someone's chain of contexts, and days to be released.
+
+    Attributes
+    ----------
+    chain
+        What the adversary knows, with a matrix for each step of the day.
+    days
+        Days that the chain was not fitted to.
+    """
 
     name: str
-    states: tuple[Hashable, ...]
+    chain: Any
     days: tuple[tuple[Hashable, ...], ...]
 
     @property
-    def training(self) -> tuple[tuple[Hashable, ...], ...]:
-        """The first half of the days."""
-        return self.days[: len(self.days) // 2]
-
-    @property
-    def evaluation(self) -> tuple[tuple[Hashable, ...], ...]:
-        """The second half of the days."""
-        return self.days[len(self.days) // 2 :]
+    def states(self) -> tuple[Hashable, ...]:
+        """The contexts."""
+        states: tuple[Hashable, ...] = self.chain.states
+        return states
 
     @property
     def home(self) -> Hashable:
         """The context in which most time is spent."""
-        spent = [state for day in self.training for state in day]
-        return max(self.states, key=spent.count)
-
-    def chain(self) -> Any:
-        """Return the chain of the first half, with a matrix for each step of the day."""
-        return priors.markov_chain.fit(
-            self.training, homogeneous=False, smoothing=SMOOTHING, states=self.states
-        )
+        return self.states[int(np.argmax(self.chain.belief().marginals().sum(axis=0)))]
 
     def some_contexts(self, count: int) -> list[Hashable]:
         """Return contexts drawn at random, always the same for one person."""
@@ -78,41 +75,49 @@ def people(data: Path | None, count: int = 12) -> tuple[list[Person], str]:
     return found, OWN.format(count=len(found), steps=len(found[0].days[0]))
 
 
-def simulated_person(number: int, days: int = 60, steps: int = 24) -> Person:
-    """Make up someone: a routine for each hour, followed or not, and a habit of staying.
+def simulated_person(number: int, days: int = 30, steps: int = 24) -> Person:
+    """Make up someone: a routine for each hour, and a habit of staying.
+
+    At night there is only home; every other place is open for some hours of the day.
 
     >>> person = simulated_person(0)
     >>> len(person.days), len(person.days[0]), person.home
-    (60, 24, 'home')
+    (30, 24, 'home')
     """
     rng = np.random.default_rng([2012, number])
     places = int(rng.integers(6, 15))
-    states = ("home", "work", *(f"place {k}" for k in range(2, places)))
+    opening = rng.integers(7, 19, size=places - 2)
+    closing = opening + rng.integers(2, 6, size=places - 2)
     visits = rng.dirichlet(np.full(places - 2, 0.6))
-    habits = np.array([_habit(hour * 24 / steps, visits) for hour in range(steps)])
-    walked = [_day(rng, habits, states) for _ in range(days)]
-    return Person(f"made-up {number}", states, tuple(walked))
+    habits = np.array(
+        [_habit(hour, visits * ((opening <= hour) & (hour < closing))) for hour in range(steps)]
+    )
+    chain = priors.markov_chain(
+        initial=habits[0],
+        transitions=np.stack([_moves(habit) for habit in habits[1:]]),
+        steps=steps,
+        states=("home", "work", *(f"place {k}" for k in range(2, places))),
+    )
+    walked = tuple(tuple(chain.belief().sample(rng)) for _ in range(days))
+    return Person(f"made-up {number}", chain, walked)
 
 
-def _habit(hour: float, visits: Any) -> Any:
+def _habit(hour: int, visits: Any) -> Any:
     """Return where a person goes at an hour of the day, when they go."""
-    if hour < 7 or hour >= 22:
-        weights = (0.97, 0.01, 0.02)
+    if hour < 7 or hour >= 23:
+        weights = (1.0, 0.0, 0.0)
     elif 9 <= hour < 17:
-        weights = (0.12, 0.7, 0.18)
+        weights = (0.1, 0.75, 0.15)
     else:
-        weights = (0.45, 0.15, 0.4)
-    return np.concatenate(([weights[0], weights[1]], weights[2] * visits))
+        weights = (0.55, 0.1, 0.35)
+    law = np.concatenate((weights[:2], weights[2] * visits))
+    return law / law.sum()
 
 
-def _day(rng: Any, habits: Any, states: Sequence[Hashable]) -> tuple[Hashable, ...]:
-    day = []
-    place = int(rng.choice(len(states), p=habits[0]))
-    for habit in habits:
-        if rng.random() > 0.55:  # otherwise they stay where they are
-            place = int(rng.choice(len(states), p=habit))
-        day.append(states[place])
-    return tuple(day)
+def _moves(habit: Any) -> Any:
+    """Return the law of the next place: stay with chance 0.6 where that is open, or as habit is."""
+    stay = np.where(habit > 0, 0.6, 0.0)
+    return np.diag(stay) + (1 - stay)[:, None] * habit
 
 
 def _people_of(file: Path) -> Iterator[Person]:
@@ -123,10 +128,16 @@ def _people_of(file: Path) -> Iterator[Person]:
     if form.kind == "traces":
         return
     for record in form.read(file, BadRows(skip=True)):
-        days = (record if isinstance(record, ActivityLog) else _log(record)).day_streams(minutes=60)
-        if len(days) >= 4:
-            name = record.home if isinstance(record, ActivityLog) else record.user
-            yield Person(name, labels_of(days), tuple(day.states for day in days))
+        log = record if isinstance(record, ActivityLog) else _log(record)
+        days = log.day_streams(minutes=60)
+        if len(days) < 4:
+            continue
+        states = [day.states for day in days]
+        half = len(days) // 2
+        chain = priors.markov_chain.fit(
+            states[:half], homogeneous=False, smoothing=SMOOTHING, states=labels_of(days)
+        )
+        yield Person(log.home, chain, tuple(states[half:]))
 
 
 def _log(record: StateSequence) -> ActivityLog:

@@ -14,7 +14,7 @@ from sfumato.suppressed import SUPPRESSED
 from sfumato_papers.context_people import Person, people
 
 DELTA = 0.1
-DELTAS = (0.02, 0.05, 0.1, 0.2, 0.3)
+DELTAS = (0.05, 0.1, 0.2, 0.3)
 CHECKS = {
     "simulatable": "suppress_simulatable",
     "probabilistic": "suppress_probabilistic",
@@ -24,7 +24,7 @@ CHECKS = {
 
 EXACT = """
     Exact: the checks, δ, the choice of sensitive contexts, and utility as the released fraction of
-    the second half of each trace, the first half training the chain.
+    days that the chain was not fitted to (of your data: the second half).
 """
 NEW = """
     The segmented check is new.
@@ -163,18 +163,18 @@ Task = tuple[Person, tuple[Hashable, ...], float, int]
 def outcome(task: Task) -> dict[str, float]:
     """Return the fraction that each check releases, and the breaches of MaskSensitive."""
     person, sensitive, delta, seed = task
-    chain, secret = person.chain(), secrets.contexts(list(sensitive))
+    chain, secret = person.chain, secrets.contexts(list(sensitive))
     naive = mechanisms.suppress_sensitive().protect(chain, secret)
-    breach = measures.breach_rate(traces=person.evaluation, delta=delta, per="length")
+    breach = measures.breach_rate(traces=person.days, delta=delta, per="length")
     rates = breach.loss(chain, secret, naive).witness
     found = {
-        "MaskSensitive": _released(naive, person.evaluation, seed),
+        "MaskSensitive": _released(naive, person.days, seed),
         "breaches": rates.get("sensitive_state", 0.0),
         "breaches per length": rates["length"],
     }
     for name, mechanism in CHECKS.items():
         release = getattr(mechanisms, mechanism)(delta=delta).protect(chain, secret)
-        found[name] = _released(release, person.evaluation, seed)
+        found[name] = _released(release, person.days, seed)
     return found
 
 
@@ -187,22 +187,22 @@ def weaker_utility(task: tuple[Person, int, str]) -> float:
     inner = getattr(mechanisms, mechanism)(delta=DELTA)
     release = (
         mechanisms.suppress_set_labels(mechanism=inner, labels=labels) if labels else inner
-    ).protect(person.chain(), secrets.contexts([sensitive]))
-    return _released(release, person.evaluation, 1)
+    ).protect(person.chain, secrets.contexts([sensitive]))
+    return _released(release, person.days, 1)
 
 
 def timings(person: Person) -> dict[str, tuple[float, float]]:
     """Return the seconds to prepare each check and the seconds of one decision."""
-    chain, secret = person.chain(), secrets.contexts(person.some_contexts(3))
+    chain, secret = person.chain, secrets.contexts(person.some_contexts(3))
     found = {}
     for name, mechanism in CHECKS.items():
         began = time.perf_counter()
         release = getattr(mechanisms, mechanism)(delta=DELTA).protect(chain, secret)
         ready = time.perf_counter()
-        for day in person.evaluation:
+        for day in person.days:
             release.apply(day)
         spent = time.perf_counter() - ready
-        decisions = len(person.evaluation) * len(person.evaluation[0])
+        decisions = len(person.days) * len(person.days[0])
         found[name] = (ready - began, spent / decisions)
     return found
 

@@ -28,7 +28,8 @@ class PosteriorInterval(DeclaredMeasure):
     Claim: a Bayesian who knows the process and the noise is left with this much uncertainty.
 
     Formula: 2 √λ_min(V_SS), V the posterior covariance: 2σ for one entry, the narrowest direction
-    for several; the mean over its groups for a question of many.
+    for several, the narrowest group of a union; but, as published, the *mean* over all times where
+    every point is a secret of its own.
     It is computed as 2 / √λ_max(Σ_SS⁻¹ + M), M the gain in precision: both precisions have
     certified relative errors, and a largest eigenvalue, unlike a smallest, keeps its digits.
 
@@ -47,6 +48,7 @@ class PosteriorInterval(DeclaredMeasure):
 
     name = "posterior_interval"
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    worst_scale = "low"  # both precisions, Σ_SS⁻¹ and M, decrease as the prior is scaled up
 
     @property
     def quantity(self) -> Quantity:
@@ -56,13 +58,21 @@ class PosteriorInterval(DeclaredMeasure):
     def evaluate(
         self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
     ) -> Reading:
-        """Return the mean width over the question's groups."""
+        """Return the narrowest width of the question's groups, or the mean over every point."""
         groups = question.groups
         if all(is_scalar(group) for group in groups):
-            return _scalar_intervals(belief, groups, channel)
-        found = [_interval(belief, group, channel) for group in groups]
-        error = max(error for _, error in found)
-        return _reading(float(np.mean([width for width, _ in found])), error, "groups")
+            widths, error = _scalar_intervals(belief, groups, channel)
+        else:
+            found = [_interval(belief, group, channel) for group in groups]
+            widths, error = np.array([width for width, _ in found]), max(e for _, e in found)
+        if len(groups) > 1 and _is_every_point(belief, groups):
+            return _reading(float(widths.mean()), error, "mean over every point")
+        return _reading(float(widths.min()), error, "posterior precision")
+
+
+def _is_every_point(belief: Gaussian, groups: tuple[Group, ...]) -> bool:
+    """Whether the groups are the times of the trace, each on its own."""
+    return sorted(groups) == [(belief.entries_at(time),) for time in range(belief.times)]
 
 
 def _reading(width: float, error: float, how: str) -> Reading:
@@ -74,8 +84,8 @@ def _reading(width: float, error: float, how: str) -> Reading:
 
 def _scalar_intervals(
     belief: Gaussian, groups: tuple[Group, ...], channel: AdditiveGaussian
-) -> Reading:
-    """Return the mean of 2σ over one-entry groups."""
+) -> tuple[NDArray[np.float64], float]:
+    """Return 2σ of one-entry groups, and the relative error of their precisions."""
     entries = np.array([group[0][0] for group in groups])
     gains, error = _gains(belief, entries, channel)
     variances = belief.covariance.diagonal()[entries]
@@ -84,7 +94,7 @@ def _scalar_intervals(
     with np.errstate(over="ignore"):
         precisions = 1.0 + np.where(variances > 0, variances * gains, 0.0)
         widths = 2.0 * np.sqrt(variances / precisions)
-    return _reading(float(widths.mean()), error, "precision of each entry")
+    return widths, error
 
 
 def _gains(

@@ -165,3 +165,32 @@ def test_no_warning_when_all_is_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Registry.load()
+
+
+def test_a_plugin_installed_by_entry_point_appears_everywhere(plugin_file, tmp_path):
+    """As pip would leave it: a module, and metadata with the entry point."""
+    metadata = tmp_path / "ornstein_uhlenbeck-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: ornstein-uhlenbeck\nVersion: 1.0\n"
+    )
+    (metadata / "entry_points.txt").write_text("[sfumato]\nstranger = ornstein_uhlenbeck\n")
+    code = (
+        "import sfumato as sf\n"
+        "prior = sf.priors.ornstein_uhlenbeck(length_scale=2.0, times=9)\n"
+        "table = sf.compare([prior], [sf.secrets.basic(4)],\n"
+        "    [sf.mechanisms.gaussian_uniform(mse=0.5)], [sf.measures.renyi(order=2.0)])\n"
+        "print(*table.to_pandas().outcome)\n"
+        "from sfumato.commands import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "list"],
+        env={"PYTHONPATH": ":".join([str(tmp_path), *sys.path]), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[0] == "measured"
+    assert "ornstein_uhlenbeck" in done.stdout
+    assert "stranger" in done.stdout

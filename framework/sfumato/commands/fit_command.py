@@ -47,7 +47,7 @@ PUBLISHED: Mapping[str, Published] = MappingProxyType(
             ("geolife", "geolife-table"),
             Published(
                 lambda given: geolife_as_published(given.records()),
-                {"noise": 0.0025, "bounds": {"length_scale": (1.0, 40.0)}},
+                {"noise": 0.0025, "normalise": True, "bounds": {"length_scale": (1.0, 40.0)}},
                 "240 to 320 s, at most 50 points, users with 10 traces or more, 50 of each",
             ),
         ),
@@ -55,7 +55,12 @@ PUBLISHED: Mapping[str, Published] = MappingProxyType(
             lambda given: sml2010_as_published(
                 read_sml2010(given.path, column=WEATHER, bad_rows=given.bad_rows)
             ),
-            {"noise": 0.1, "bounds": {"length_scale": (0.01, 100.0), "period": (16.0, 34.0)}},
+            {
+                "noise": 0.1,
+                "normalise": False,  # the windows were scaled before they were filtered
+                "variance": 1.0,
+                "bounds": {"length_scale": (0.01, 100.0), "period": (16.0, 34.0)},
+            },
             "ten windows of two days, one value an hour, of the weather forecast's column, which "
             "the published code takes for the dining room",
         ),
@@ -114,13 +119,12 @@ def command(
     refuse_existing(output, overwrite=force)
     given = source(data, form, minutes, latitude, skip_bad=skip_bad)
     recipe = _recipe(given) if published else None
-    prepared = iter(recipe.prepare(given)) if recipe else given.records()
+    prepared = iter(recipe.prepare(given)) if recipe else map(_centred, given.records())
     records = user_records(prepared, user)
     given.report_skipped()
     if isinstance(records[0], RealTrace):
-        settings = {"noise": noise, **(recipe.options if recipe else {})}
-        scaled = standardise or published
-        found, facts = _fit_traces(prior, records, settings, quantiles, times, scaled=scaled)
+        settings = {"noise": noise, "normalise": standardise, **(recipe.options if recipe else {})}
+        found, facts = _fit_traces(prior, records, settings, quantiles, times)
     else:
         found, facts = _fit_sequences(prior, records, given.kind, smoothing, times)
     facts = {"data": data.name, **facts}
@@ -145,8 +149,6 @@ def _fit_traces(
     settings: Mapping[str, Any],
     quantiles: tuple[float, float],
     times: int | None,
-    *,
-    scaled: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the class and what was found: quartiles of every parameter, in samples."""
     known = specification("prior", prior)
@@ -157,9 +159,8 @@ def _fit_traces(
     if not usable:
         raise ValueError("the data must have a trace that moves at increasing times; got none.")
     fitted = cls.fit(
-        [trace.values - trace.values.mean(axis=0) for trace in usable],
+        [trace.values for trace in usable],
         times=[trace.times for trace in usable],
-        normalise=scaled,
         **settings,
         **known,
     )
@@ -171,11 +172,18 @@ def _fit_traces(
         "left_out": len(records) - len(usable),
         "series": len(fitted),
         "at_bound": int(np.sum(fitted.at_bound)),
-        "standardised": scaled,
+        "standardised": settings["normalise"] or "variance" in settings,
     }
     for name, values in fitted.effective.items():
         facts[f"quartiles_of_{name}"] = [round(float(q), 6) for q in np.quantile(values, QUARTERS)]
     return found.specification(), facts
+
+
+def _centred(record: Any) -> Any:
+    """Return a real trace with mean zero, whatever its mean was: priors take any mean."""
+    if not isinstance(record, RealTrace):
+        return record
+    return attrs.evolve(record, values=record.values - record.values.mean(axis=0))
 
 
 def _can_be_fitted(trace: RealTrace) -> bool:

@@ -76,6 +76,7 @@ def command(
     release = noun("mechanism", mechanism, registry).protect(
         noun("prior", prior, registry), noun("secret", secret, registry)
     )
+    _refuse_mark(release)
     if certificate is not None:
         chosen = [noun("measure", text, registry) for text in measures]
         table = certify(release, chosen or default_measures(release, registry), rng)
@@ -89,6 +90,12 @@ def command(
         rows = [row for record in records for row in _released(release, record, given, rng)]
         write_whole(output, _csv(_columns(records[0], given), rows))
         click.echo(f"released {len(records)} traces to {output}", err=True)
+
+
+def _refuse_mark(release: Release) -> None:
+    """Refuse a state that could not be told from a withheld one."""
+    if release.prior.yields is Markov and MARK in next(release.prior.members()).belief().states:
+        raise ValueError(f"a state must not be named '{MARK}'; got one.")
 
 
 def _released(
@@ -165,8 +172,6 @@ def _answer(release: Release, rng: Any, state: Path | None) -> None:
             f"--stream must have a mechanism that decides step by step, such as a suppression; got "
             f"'{release.mechanism.specification()['name']}'."
         )
-    if release.prior.yields is Markov and MARK in next(release.prior.members()).belief().states:
-        raise ValueError(f"a state must not be named '{MARK}'; got one.")
     saved = json.loads(state.read_text(encoding="utf-8")) if state and state.exists() else None
     stream = release.stream(rng) if saved is None else release.stream(state=saved)
     for line in sys.stdin:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections import Counter
@@ -29,8 +28,9 @@ HOPELESS = 40
 """After so many refusals and no example, the case is refused."""
 
 
-PATIENCE = 20.0
-"""Seconds that a counterexample may take to be made small."""
+PATIENCE = 250
+"""Examples that may be spent on making a counterexample small: counted, so that every machine
+ends at the same one."""
 
 
 @attrs.define
@@ -41,17 +41,17 @@ class _Record:
     reasons: Counter[str] = attrs.field(factory=Counter)
     broken: tuple[dict[str, Any], BaseException] | None = None
     failures: dict[str, BaseException] = attrs.field(factory=dict)
-    first_failure: float = math.inf
+    since: int = 0
 
     def fails(self, arguments: dict[str, Any], error: BaseException) -> None:
         """Note a failure."""
-        self.first_failure = min(self.first_failure, time.monotonic())
         self.broken = (arguments, error)
         self.failures[repr(arguments)] = error
 
     def settled(self, arguments: dict[str, Any]) -> bool:
         """Whether shrinking has taken long enough; a failure known by then is raised again."""
-        if time.monotonic() - self.first_failure < PATIENCE:
+        self.since += bool(self.failures)
+        if self.since < PATIENCE:
             return False
         known = self.failures.get(repr(arguments))
         if known is not None:

@@ -17,6 +17,10 @@ class Adversary(Protocol):
     ----------
     reads
         The (belief, channel) types it can reason about.
+
+    >>> import sfumato as sf
+    >>> isinstance(sf.adversaries.map(), Adversary)
+    True
     """
 
     kind: ClassVar[str] = "adversary"
@@ -32,6 +36,10 @@ class DeclaredAdversary(Declared, Adversary):
     """An adversary with declared parameters: what a plugin author subclasses.
 
     The author writes `infer`, which may first `require` that what it is given fits.
+
+    >>> import sfumato as sf
+    >>> sf.adversaries.map()
+    sf.adversaries.map()
     """
 
     kind: ClassVar[str] = "adversary"

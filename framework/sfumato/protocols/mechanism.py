@@ -22,6 +22,10 @@ class Mechanism(Protocol):
         The (belief, question) types it can design for; ``object`` stands for any.
     yields
         The type of channel it designs.
+
+    >>> import sfumato as sf
+    >>> isinstance(sf.mechanisms.gaussian_uniform(mse=1.0), Mechanism)
+    True
     """
 
     kind: ClassVar[str] = "mechanism"
@@ -43,6 +47,10 @@ class DeclaredMechanism(Declared, Mechanism):
     """A mechanism with declared parameters: what a plugin author subclasses.
 
     The author writes `design`; `protect` first refuses what the mechanism does not ask for.
+
+    >>> import sfumato as sf
+    >>> sf.mechanisms.gaussian_uniform(mse=1.0).specification()
+    {'name': 'gaussian_uniform', 'mse': 1.0}
     """
 
     kind: ClassVar[str] = "mechanism"

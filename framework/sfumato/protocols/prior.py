@@ -23,9 +23,17 @@ class Prior(Declared, PriorOperators, PriorClass):
         The registered name.
     yields
         The type of belief that `belief` returns.
+    scale_parameter
+        The parameter to which the covariance is proportional, if there is one.
+
+    >>> import sfumato as sf
+    >>> prior = sf.priors.rbf(length_scale=1.0, times=5)
+    >>> list(prior.members()) == [prior], prior.belief().entries
+    (True, 5)
     """
 
     kind: ClassVar[str] = "prior"
+    scale_parameter: ClassVar[str | None] = None
     yields: ClassVar[type]
 
     @abstractmethod

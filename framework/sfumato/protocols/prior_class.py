@@ -19,6 +19,12 @@ class Supremum:
     """The largest value of a function over a class, the member with it, and how it was found.
 
     ``"searched"`` means that a larger value may exist between the members looked at.
+
+    >>> import sfumato as sf
+    >>> family = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 3.0), times=5)
+    >>> found = family.supremum(lambda member: member.length_scale)
+    >>> found.value, found.how
+    (3.0, 'finite')
     """
 
     value: float
@@ -31,6 +37,10 @@ class PriorClass(Protocol):
     """A *set* of beliefs; a single prior is the set of one.
 
     All members share the trace: its length, its dimensions, its states.
+
+    >>> import sfumato as sf
+    >>> isinstance(sf.priors.rbf(length_scale=sf.Interval(1, 3), times=5), PriorClass)
+    True
     """
 
     kind: ClassVar[str] = "prior"

@@ -12,6 +12,9 @@ class Scenario:
     """A prior class, a secret (with its radius, mistakes and indices) and a channel.
 
     Losses contradict each other only within one scenario.
+
+    >>> Scenario("a prior", "a secret", "a channel").secret
+    'a secret'
     """
 
     prior: Any

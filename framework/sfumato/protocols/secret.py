@@ -11,7 +11,12 @@ from sfumato.parameters import Declared
 
 @runtime_checkable
 class Secret(Protocol):
-    """Events, and the pairs of them that must stay indistinguishable."""
+    """Events, and the pairs of them that must stay indistinguishable.
+
+    >>> import sfumato as sf
+    >>> isinstance(sf.secrets.basic(3), Secret)
+    True
+    """
 
     kind: ClassVar[str] = "secret"
     yields: ClassVar[Mapping[type, type]]
@@ -32,6 +37,10 @@ class DeclaredSecret(Declared, Secret):
 
     `yields` maps each type of belief the secret makes sense for to the type of question it
     becomes.
+
+    >>> import sfumato as sf
+    >>> sf.secrets.basic(3).question(sf.priors.rbf(length_scale=1.0, times=5).belief()).groups
+    (((3,),),)
     """
 
     kind: ClassVar[str] = "secret"

@@ -131,9 +131,9 @@ def test_symbols_that_tell_something_in_between_are_listed_instead():
     assert told.bound == "exact"
     assert paper.value >= told.value
     one = sf.measures.reconstruction().evaluate(belief, Guess(1), noisy)
-    assert set(one.witness) <= {"Fano", "divergence", "1 matches"}
+    assert set(one.witness) <= {"Fano", "divergence", "1 matches", "enumeration"}
     exact = sf.measures.reconstruction(method="enumeration").evaluate(belief, Guess(1), noisy)
-    assert one.value >= exact.value
+    assert exact.value <= one.value <= exact.value * (1 + 1e-11)
 
 
 def test_too_many_outputs_leave_the_bounds_that_need_no_list():

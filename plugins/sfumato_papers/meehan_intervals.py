@@ -1,0 +1,228 @@
+"""What a Bayesian adversary is left with, against the dependence of the prior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from sfumato.errors import REFUSALS
+from sfumato.figures import Curve, Drawing, FigureRequest, Panel
+from sfumato.inference.fisher_information import scalar_informations
+from sfumato.namespaces import measures, mechanisms, priors, secrets
+from sfumato.prior_classes import AnyOf
+
+MSE = 0.02
+
+ACCOUNT = """
+    Exact: the priors, secrets, noise budgets and the 20 length scales of the published code; the
+    intervals are those of the noise that is sampled, to all digits shown.
+    The published SDP curves need the option rescale: their code solves for 10 times the budget
+    (1000 times for the two neighbouring locations, 10,000 times for all points) and divides the
+    noise by it. So do these curves.
+
+    Differs: the published code inverts both covariances with 1e-6 added to their diagonals, which
+    lifts its curve of concentrated noise, whose true value is nearly zero from l = 3 on.
+    Points that float64 and balls cannot decide are left out.
+    Our curves are new, at equal noise: gaussian_optimal, and for the misspecified priors one
+    design for all three.
+    The band and the line are the quartiles and the median of length scales fitted to GeoLife
+    (2.34, 5.39, 8.00) and to SML2010 (1.04, 1.10, 1.15, from the weather forecast's column, which
+    the published code takes for the dining room); the paper's figure has about 6 and 1.1.
+"""
+
+
+@attrs.frozen
+class Setting:
+    """One kernel of the figure: its priors, secrets and swept length scales."""
+
+    prior: Callable[[float], Any]
+    basic: Any
+    compound: Any
+    rescale: float
+    length_scales: tuple[float, ...]
+    quartiles: tuple[float, float, float]
+
+
+def _rbf(length_scale: float) -> Any:
+    return priors.rbf(length_scale=length_scale, times=50)
+
+
+def _periodic(length_scale: float) -> Any:
+    return priors.periodic(length_scale=length_scale, period=24.0, times=48)
+
+
+def setting(kernel: str) -> Setting:
+    """Return the setting of "RBF" (location) or "PER" (temperature)."""
+    if kernel == "RBF":
+        return Setting(
+            _rbf,
+            secrets.basic(24),
+            secrets.compound([24, 25]),
+            1000.0,
+            tuple(np.sqrt(np.linspace(1.0, 100.0, 20)).tolist()),
+            (2.34, 5.39, 8.00),
+        )
+    return Setting(
+        _periodic,
+        secrets.basic(24),
+        secrets.compound([16, 32]),
+        10.0,
+        tuple(np.sqrt(np.linspace(0.25, 2.25, 20)).tolist()),
+        (1.04, 1.10, 1.15),
+    )
+
+
+TITLES = {
+    "a": ("RBF", "basic secret"),
+    "b": ("RBF", "compound secret"),
+    "c": ("RBF", "all basic secrets"),
+    "d": ("RBF", "misspecified prior"),
+    "e": ("PER", "basic secret"),
+    "f": ("PER", "compound secret"),
+    "g": ("PER", "all basic secrets"),
+    "h": ("PER", "misspecified prior"),
+}
+
+Task = tuple[str, float, bool]
+"""A panel, a length scale, and whether the published programs are left out."""
+
+
+def figure_2(request: FigureRequest) -> Drawing:
+    """Return all eight panels."""
+    return _drawn(request, "abcdefgh", columns=4)
+
+
+def one_panel(letter: str) -> Callable[[FigureRequest], Drawing]:
+    """Return the function that draws one panel."""
+
+    def compute(request: FigureRequest) -> Drawing:
+        return _drawn(request, letter, columns=1)
+
+    return compute
+
+
+figure_2a, figure_2b, figure_2c, figure_2d = (one_panel(letter) for letter in "abcd")
+figure_2e, figure_2f, figure_2g, figure_2h = (one_panel(letter) for letter in "efgh")
+
+
+def _drawn(request: FigureRequest, letters: str, columns: int) -> Drawing:
+    tasks: list[Task] = [
+        (letter, length_scale, request.ours)
+        for letter in letters
+        for length_scale in setting(TITLES[letter][0]).length_scales
+    ]
+    found = dict(zip(tasks, request.each(intervals, tasks, "posterior intervals"), strict=True))
+    panels = []
+    for letter in letters:
+        kernel, words = TITLES[letter]
+        chosen = setting(kernel)
+        at = {scale: found[letter, scale, request.ours] for scale in chosen.length_scales}
+        names = dict.fromkeys(name for values in at.values() for name in values)
+        low, middle, high = chosen.quartiles
+        panels.append(
+            Panel(
+                title=f"({letter}) {kernel}, {words}",
+                x="length scale, in samples",
+                y="posterior interval",
+                curves=[_curve(name, at) for name in names],
+                band=(low, high),
+                mark=middle,
+            )
+        )
+    return Drawing(panels=panels, account=ACCOUNT, columns=columns)
+
+
+def _curve(name: str, at: dict[float, dict[str, float]]) -> Curve:
+    known = {scale: values[name] for scale, values in at.items() if name in values}
+    ours = "ours" in name
+    return Curve(name, list(known), list(known.values()), "dashed" if ours else "line")
+
+
+def intervals(task: Task) -> dict[str, float]:
+    """Return the interval of every mechanism at one point of one panel."""
+    letter, length_scale, ours = task
+    kernel, words = TITLES[letter]
+    chosen = setting(kernel)
+    prior = chosen.prior(length_scale)
+    if words == "all basic secrets":
+        return _every_point(prior, ours=ours)
+    if words == "misspecified prior":
+        return _misspecified(chosen, length_scale, ours=ours)
+    one = words == "basic secret"
+    secret = chosen.basic if one else chosen.compound
+    named: dict[str, Any] = {
+        "uniform": mechanisms.gaussian_uniform(mse=MSE),
+        "concentrated": mechanisms.gaussian_concentrated(mse=MSE),
+        "optimal (ours)": mechanisms.gaussian_optimal(mse=MSE),
+    }
+    if not ours:
+        rescale = 10.0 if one else chosen.rescale
+        named = {"SDP": mechanisms.gaussian_sdp_a(mse=MSE, rescale=rescale), **named}
+    found = {}
+    for name, mechanism in named.items():
+        try:
+            found[name] = _width(prior, secret, mechanism.protect(prior, secret))
+        except REFUSALS:
+            continue  # left out of the curve, as the account says
+    return found
+
+
+def _width(prior: Any, secret: Any, release: Any) -> float:
+    return float(measures.posterior_interval().loss(prior, secret, release).value)
+
+
+def _every_point(prior: Any, *, ours: bool) -> dict[str, float]:
+    """Return 2 √(mean posterior variance); the budget is what Algorithm 1 ends up with."""
+    secret = secrets.every_point()
+    found = {}
+    mse = MSE
+    if not ours:
+        single = mechanisms.gaussian_multiple_secrets(mse=MSE, rescale=1e4).protect(prior, secret)
+        # Algorithm 1 gives each secret the budget MSE; all is linear in it, so scale to that.
+        mse = MSE * MSE / single.claims["mse_of_each_secret"]
+        published = mechanisms.gaussian_given(
+            covariance=single.channel.covariance() * (mse / MSE)
+        ).protect(prior, secret)
+        found["SDP"] = _mean_width(prior, published)
+    for name, mechanism in {
+        "uniform": mechanisms.gaussian_uniform(mse=mse),
+        "optimal (ours)": mechanisms.gaussian_optimal(mse=mse),
+    }.items():
+        found[name] = _mean_width(prior, mechanism.protect(prior, secret))
+    return found
+
+
+def _mean_width(prior: Any, release: Any) -> float:
+    belief = prior.belief()
+    gains, _ = scalar_informations(belief, release.channel)
+    variances = 1.0 / (1.0 / belief.covariance.diagonal() + gains)
+    return float(2.0 * np.sqrt(np.mean(variances)))
+
+
+def _misspecified(chosen: Setting, length_scale: float, *, ours: bool) -> dict[str, float]:
+    """Return what the adversary knows who has the true prior, where the designer has another."""
+    truths = {
+        "": chosen.prior(length_scale),
+        ", data less correlated": chosen.prior(0.5 * length_scale),
+        ", data more correlated": chosen.prior(1.5 * length_scale),
+    }
+    secret = chosen.basic
+    designed = truths[""]
+    robust = AnyOf(*truths.values())
+    releases: dict[str, Any] = {
+        "optimal for all three (ours)": mechanisms.gaussian_optimal(mse=MSE).protect(robust, secret)
+    }
+    if not ours:
+        sdp = mechanisms.gaussian_sdp_a(mse=MSE, rescale=10.0)
+        releases = {"SDP": sdp.protect(designed, secret), **releases}
+    found = {}
+    for name, release in releases.items():
+        for words, truth in truths.items():
+            try:
+                found[name + words] = _width(truth, secret, release)
+            except REFUSALS:
+                continue  # left out of the curve, as the account says
+    return found

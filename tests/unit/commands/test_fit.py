@@ -1,0 +1,185 @@
+"""`sfumato fit`, from files to a class that `sfumato release` takes."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import sfumato as sf
+from sfumato.commands import cli
+
+REAL = Path(__file__).parents[3].parent / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def _restore(fresh_registry):
+    """Every command loads the registry anew."""
+
+
+def run(command, *arguments):
+    return CliRunner().invoke(cli, [command, *map(str, arguments)])
+
+
+def real(*parts):
+    path = REAL.joinpath(*parts)
+    if not path.exists():
+        pytest.skip(f"the data set {'/'.join(parts)} is not beside the checkout")
+    return path
+
+
+def read(path):
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def walks(folder, count=6, points=30, scale=2.0):
+    """Smooth traces, standard deviation `scale`, length scale 4 samples, measured to 5 %."""
+    draws = sf.priors.rbf(length_scale=4.0, times=points).belief()
+    rng = np.random.default_rng(0)
+    rows = ["user,trace,time,x"]
+    for number in range(count):
+        values = scale * (draws.sample(rng) + 0.05 * rng.standard_normal(points)) + 100.0
+        rows += [f"ann,{number},{10 * k},{value}" for k, value in enumerate(values.tolist())]
+    path = folder / "walks.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_traces_become_intervals_of_quartiles(tmp_path):
+    out = tmp_path / "prior.toml"
+    done = run("fit", walks(tmp_path), "--prior", "rbf", "-o", out)
+    assert done.exit_code == 0, done.output
+    table = read(out)
+    low, high = table["prior"]["length_scale"]["interval"]
+    assert 3.0 < low <= high < 5.5
+    assert table["prior"]["times"] == 30
+    assert table["fitted"]["traces"] == 6
+    quartiles = table["fitted"]["quartiles_of_length_scale"]
+    assert quartiles[0] == pytest.approx(low, abs=1e-6)
+    assert quartiles[2] == pytest.approx(high, abs=1e-6)
+    # The variance is in the units of the file: it was 4 before the mean of each trace was taken.
+    assert 1.0 < table["fitted"]["quartiles_of_variance"][1] < 6.0
+    assert "quartiles_of_length_scale" in done.stderr
+
+
+def test_standardised_traces_have_variance_one(tmp_path):
+    out = tmp_path / "prior.toml"
+    done = run("fit", walks(tmp_path), "--prior", "rbf", "-o", out, "--standardise")
+    assert done.exit_code == 0, done.output
+    assert "variance" not in read(out)["prior"]
+    assert read(out)["fitted"]["standardised"] is True
+
+
+def test_a_known_variance_agrees_with_scikit_learn():
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+    belief = sf.priors.rbf(length_scale=4.0, times=25, variance=2.0).belief()
+    trace = belief.sample(np.random.default_rng(1))
+    fitted = sf.priors.rbf.fit([trace], noise=0.01, normalise=False, variance=2.0)
+    length = float(fitted.effective["length_scale"][0])
+    kernel = ConstantKernel(2.0, "fixed") * RBF(length)
+    regressor = GaussianProcessRegressor(kernel, alpha=0.02, optimizer=None)
+    regressor.fit(np.arange(25.0)[:, None], trace)
+
+    def likelihood(at):
+        return regressor.log_marginal_likelihood(np.log([at]))
+
+    assert fitted.log_likelihoods[0] == pytest.approx(likelihood(length), rel=1e-9)
+    assert likelihood(length) >= max(likelihood(length * f) for f in (0.9, 0.99, 1.01, 1.1))
+    assert fitted.prior_class().variance == 2.0
+    with pytest.raises(ValueError, match="normalise=False where the variance is known"):
+        sf.priors.rbf.fit([trace], variance=2.0)
+
+
+def test_users_become_a_class_of_chains(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(
+        "user,time,state\nann,0,a\nann,1,b\nann,2,a\nbob,0,b\nbob,1,b\nbob,2,b\n", encoding="utf-8"
+    )
+    out = tmp_path / "p.toml"
+    done = run("fit", path, "--prior", "markov_chain", "-o", out, "--smoothing", 1.0)
+    assert done.exit_code == 0, done.output
+    built = sf.registry.build("prior", read(out)["prior"])
+    ann, bob = built.members()
+    # Counts plus one, over the row's total plus two.
+    assert ann.transitions.tolist() == [[1 / 3, 2 / 3], [2 / 3, 1 / 3]]
+    assert bob.transitions[1].tolist() == [0.25, 0.75]
+    one = tmp_path / "one.toml"
+    assert run("fit", path, "--prior", "markov_chain", "-o", one, "--user", "bob").exit_code == 0
+    assert read(one)["fitted"]["users"] == 1
+    assert read(one)["prior"]["name"] == "markov_chain"
+
+
+def home(folder, days=14):
+    """Someone who sleeps, works and sometimes exercises."""
+    rows = ["Start time\tEnd time\tActivity", "---\t---\t---"]
+    for day in range(1, days + 1):
+        date, after = f"2020-01-{day:02d}", f"2020-01-{day + 1:02d}"
+        rows.append(f"{date} 00:00:00\t{date} 08:00:00\tSleeping")
+        rows.append(f"{date} 08:00:00\t{date} 18:00:00\tWorking")
+        rows.append(f"{date} 18:00:00\t{after} 00:00:00\t{'Clinic' if day % 3 else 'Resting'}")
+    path = folder / "H_ADLs.txt"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_home_is_fitted_and_a_week_released(tmp_path):
+    data, prior = home(tmp_path), tmp_path / "prior.toml"
+    done = run("fit", data, "--prior", "markov_chain", "-o", prior, "--minutes", 360)
+    assert done.exit_code == 0, done.output
+    chain = sf.registry.build("prior", read(prior)["prior"])
+    assert chain.transitions.shape == (3, 4, 4)
+    out, paper = tmp_path / "week.csv", tmp_path / "week.json"
+    done = run(
+        "release",
+        *(data, "--prior", prior, "--minutes", 360, "-o", out, "--certificate", paper),
+        *("--secret", 'contexts states=["Clinic"]', "--mechanism", "suppress_hybrid delta=0.2"),
+        *("--measure", "posterior_gap"),
+    )
+    assert done.exit_code == 0, done.output
+    (gap,) = json.loads(paper.read_text(encoding="utf-8"))["guarantees"]
+    assert gap["value"] <= 0.2
+    text = out.read_text(encoding="utf-8")
+    assert text.count("\n") == 1 + 4 * 14
+    assert "⊥" in text
+    assert "Clinic" not in text
+
+
+def test_what_cannot_be_fitted_is_said(tmp_path):
+    data = walks(tmp_path)
+    out = tmp_path / "p.toml"
+    chained = run("fit", data, "--prior", "markov_chain", "-o", out)
+    assert chained.exit_code != 0
+    assert "did you mean" in str(run("fit", data, "--prior", "rbff", "-o", out).exception)
+    assert run("fit", data, "--prior", "rbf", "-o", out, "--published").exit_code == 2
+    out.write_text("mine", encoding="utf-8")
+    assert isinstance(run("fit", data, "--prior", "rbf", "-o", out).exception, FileExistsError)
+    assert out.read_text(encoding="utf-8") == "mine"
+    still = tmp_path / "still.csv"
+    still.write_text("time,x\n0,1\n1,1\n", encoding="utf-8")
+    done = run("fit", still, "--prior", "rbf", "-o", tmp_path / "q.toml")
+    assert "a trace that moves" in str(done.exception)
+
+
+def test_sml2010_gives_the_published_length_scales(tmp_path):
+    out = tmp_path / "temperature.toml"
+    done = run(
+        "fit",
+        real("sml2010", "NEW-DATA-1.T15.txt"),
+        "--prior",
+        "periodic",
+        "--published",
+        "-o",
+        out,
+    )
+    assert done.exit_code == 0, done.output
+    fitted = read(out)["fitted"]
+    assert fitted["traces"] == 10
+    # The quartiles of the published l_eff_temp, which come from the weather forecast's column.
+    assert fitted["quartiles_of_length_scale"] == pytest.approx([1.04, 1.10, 1.145], abs=0.005)
+    assert "weather" in fitted["prepared"]
