@@ -10,7 +10,7 @@ from sfumato.datasets.fields import dated_seconds, seconds
 from sfumato.datasets.grouping import sequences_of
 from sfumato.datasets.state_sequence import StateSequence
 from sfumato.datasets.text_lines import numbered_lines
-from sfumato.report.delayed_progress import watched
+from sfumato.progress import watched
 
 FOURSQUARE_DATE = "%a %b %d %H:%M:%S %z %Y"
 SECONDS_PER_MINUTE = 60.0

@@ -11,7 +11,7 @@ from sfumato.datasets.fields import finite
 from sfumato.datasets.real_trace import RealTrace
 from sfumato.datasets.tables import read_trace_table
 from sfumato.datasets.text_lines import numbered_lines
-from sfumato.report.delayed_progress import watched
+from sfumato.progress import watched
 
 HEADER_LINES = 6
 SECONDS_PER_DAY = 86400.0

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import attrs
 
 from sfumato.plugin_registry import Registry, default_registry, use_registry
-from sfumato.report.delayed_progress import watched
+from sfumato.progress import watched
 
 T = TypeVar("T")
 

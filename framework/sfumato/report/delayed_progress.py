@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
-
-T = TypeVar("T")
+from collections.abc import Callable, Iterator
 
 PATIENCE = 2.0
 """Seconds of work before a bar is shown."""
@@ -36,15 +33,3 @@ def delayed_progress(what: str, total: int | None) -> Iterator[Callable[[int], N
                 shown = True
 
         yield advance
-
-
-def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items, counting them.
-
-    >>> list(watched([1, 2], "reading"))
-    [1, 2]
-    """
-    with delayed_progress(what, total) as advance:
-        for item in items:
-            yield item
-            advance(1)
