@@ -86,13 +86,14 @@ def test_figure_2_misspecified_is_worse_than_published():
     # V = Σ − Σ (Σ + Γ)⁻¹ Σ of the covariance that is sampled, in 100 digits.
     designed = sf.priors.rbf(length_scale=6.0, times=50)
     mechanism = sf.mechanisms.gaussian_sdp_a(mse=0.02, rescale=10.0)
-    noise = mechanism.protect(designed, sf.secrets.basic(24)).channel.covariance()
+    shaped, own = mechanism.protect(designed, sf.secrets.basic(24)).channel.noise.terms
     with mpmath.workdps(100):
         prior = mpmath.matrix(50, 50)
         for i in range(50):
             for j in range(50):
                 prior[i, j] = mpmath.exp(-mpmath.mpf((i - j) ** 2) / 162)
-        both = prior + mpmath.matrix(noise.tolist())
+        factor = mpmath.matrix(shaped.factor.tolist())
+        both = prior + factor * factor.T + mpmath.diag(own.variances.tolist())
         solved = mpmath.lu_solve(both, prior[:, 24])
         variance = 1 - (prior[24, :] * solved)[0]
         exact = float(2 * mpmath.sqrt(variance))
