@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "plugin_tables",
     "executed_examples",
+    "study_figures",
 ]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 exclude_patterns = ["_build", "_ext"]

@@ -61,11 +61,11 @@ def attempt(wanted: type, work: Callable[[], Any]) -> tuple[Any, Outcome, str]:
     """Return what `work` gives, or why it refused or failed; only three errors are refusals."""
     try:
         result = work()
-        if not isinstance(result, wanted):
-            return None, "failed", f"a {wanted.__name__} was expected; got {result!r}"
-        return result, "measured", ""
     except REFUSALS as error:
         return None, "refused", str(error)
     except Exception as error:  # noqa: BLE001 - a failed cell must not end the comparison
         where = traceback.extract_tb(error.__traceback__)[-1]
         return None, "failed", f"{type(error).__name__}: {error} ({where.name})"
+    if not isinstance(result, wanted):
+        return None, "failed", f"a {wanted.__name__} was expected; got {result!r}"
+    return result, "measured", ""

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
@@ -18,6 +18,8 @@ from sfumato.prior_operators import PriorOperators
 from sfumato.protocols.prior import Prior
 from sfumato.protocols.prior_class import PriorClass, Supremum
 from sfumato.supremum_search import search_box
+
+ScaleEnd = Literal["low", "high"]
 
 # How many values of an interval `members` shows; a supremum looks at many more.
 SPREAD = 5
@@ -129,12 +131,26 @@ class AnyOf(ByContent, PriorOperators, PriorClass):
         """Return the largest of the options' suprema."""
         return largest([option.supremum(function) for option in self._priors()])
 
+    def at_scale(self, end: ScaleEnd) -> PriorClass:
+        """Return the class of every option's members of smallest or largest covariance."""
+        return AnyOf(*(at_scale(option, end) for option in self._priors()))
+
     def specification(self) -> dict[str, Any]:
         """Return the plain table that rebuilds this class."""
         return {"any_of": [option.specification() for option in self._priors()]}
 
     def __repr__(self) -> str:
         return f"sf.AnyOf({', '.join(map(repr, self.options))})"
+
+
+def at_scale(prior: PriorClass, end: ScaleEnd) -> PriorClass:
+    """Return the part of a class that matters to what is monotone in the prior's scale.
+
+    >>> import sfumato as sf
+    >>> at_scale(sf.priors.rbf(length_scale=1.0, times=3, variance=sf.Interval(1, 4)), "low")
+    sf.priors.rbf(length_scale=1.0, times=3)
+    """
+    return prior.at_scale(end) if isinstance(prior, (AnyOf, Family)) else prior
 
 
 def largest(suprema: Iterable[Supremum]) -> Supremum:
@@ -251,6 +267,17 @@ class Family(ByContent, PriorOperators, PriorClass):
         best = search_box(value_at, box)
         value, member = tried[best]
         return Supremum(value, member, "searched")
+
+    def at_scale(self, end: ScaleEnd) -> PriorClass:
+        """Return the members whose covariance is the smallest ("low") or largest ("high")."""
+        name = self.prior.scale_parameter
+        if name is None or name not in self.varying:
+            return self
+        domain = self.varying[name]
+        ends = (domain.low, domain.high) if isinstance(domain, Interval) else domain.options
+        fixed = {**self.fixed, name: min(ends) if end == "low" else max(ends)}
+        varying = {key: value for key, value in self.varying.items() if key != name}
+        return Family(self.prior, fixed, varying) if varying else self.prior(**fixed)
 
     def specification(self) -> dict[str, Any]:
         """Return the plain table that rebuilds this family."""

@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 """A progress bar around anything that can be iterated."""
 
 from __future__ import annotations
@@ -20,3 +21,40 @@ def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator
         for item in items:
             yield item
             advance(1)
+=======
+"""A progress bar for work that turns out to be long."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+PATIENCE = 2.0
+"""Seconds of work before a bar is shown."""
+
+
+@contextlib.contextmanager
+def delayed_progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Yield a function that counts work done; a bar appears on stderr after two seconds.
+
+    >>> with delayed_progress("fitting", 3) as advance:
+    ...     advance(3)
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with contextlib.ExitStack() as stack:
+        bar = Progress(console=Console(stderr=True), transient=True)
+        task = bar.add_task(what, total=total)
+        begun, shown = time.monotonic(), False
+
+        def advance(count: int) -> None:
+            nonlocal shown
+            bar.advance(task, count)
+            if not shown and time.monotonic() - begun > PATIENCE:
+                stack.enter_context(bar)
+                shown = True
+
+        yield advance
+>>>>>>> main

@@ -18,7 +18,7 @@ Builder = Callable[["Registry", Mapping[str, Any]], Any]
 
 
 def build(registry: Registry, kind: str, specification: Mapping[str, Any]) -> Any:
-    """Return the object that a plain table specifies: a plugin by name, or a form made of others."""
+    """Return what a plain table specifies: a plugin by name, or a form made of others."""
     if not isinstance(specification, Mapping):
         raise ParameterError(f"a {kind} must be a table with a name; got {specification!r}.")
     form = FORMS.get((kind, frozenset(specification)))

@@ -80,5 +80,5 @@ class DifferentialPrivacy(DeclaredMeasure):
         if ((laws == 0.0) | (laws == 1.0)).all():
             return Reading(value=math.inf, how="two states are told apart with certainty")
         raise OutsideHypotheses(
-            "differential_privacy reads Gaussian noise or none; the outputs here are random symbols."
+            "differential_privacy reads Gaussian noise or none; outputs here are random symbols."
         )

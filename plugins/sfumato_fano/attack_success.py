@@ -100,7 +100,7 @@ class AttackSuccess(DeclaredMeasure):
     def _positions(self, belief: Markov, answer: Any) -> NDArray[np.intp]:
         """Read a guess, or the mode of a posterior."""
         if isinstance(answer, np.ndarray) and answer.shape == (belief.steps, belief.state_count):
-            return answer.argmax(axis=1)
+            return np.asarray(answer.argmax(axis=1), dtype=np.intp)
         path = belief.encode(answer)
         if len(path) != belief.steps:
             raise Incompatible(

@@ -30,7 +30,8 @@ class FanoLoose(OfPopulation, DeclaredMeasure):
     >>> import sfumato as sf
     >>> chain = sf.priors.markov_chain.simulated(states=20, tau=0.1, steps=10)
     >>> secret = sf.secrets.trajectory(mistakes=2)
-    >>> release = sf.mechanisms.sensor_counts([37 * t % 20 for t in range(10)]).protect(chain, secret)
+    >>> sensors = sf.mechanisms.sensor_counts([37 * t % 20 for t in range(10)])
+    >>> release = sensors.protect(chain, secret)
     >>> round(sf.measures.fano_loose().loss(chain, secret, release).value, 4)
     0.5018
     """

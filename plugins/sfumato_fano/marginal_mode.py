@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.inference.forward_backward import forward_backward
@@ -35,4 +37,4 @@ class MarginalMode(Guesser):
         """Return the likeliest state of every step, for each output."""
         del mistakes
         smoothed = forward_backward(belief, channel.evidence_batch(observed))
-        return smoothed.marginals.argmax(axis=-1)
+        return np.asarray(smoothed.marginals.argmax(axis=-1), dtype=np.intp)

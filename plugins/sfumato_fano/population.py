@@ -14,6 +14,7 @@ from sfumato.errors import ParameterError
 from sfumato.plugin_registry import Registry, default_registry, use_registry
 from sfumato.progress import watched
 from sfumato.protocols import DeclaredMeasure, Mechanism, Prior, Quantity, Secret
+from sfumato.studies.work import one_thread_for_linear_algebra
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -157,8 +158,9 @@ class _Task:
 def _solved(task: _Task, parts: Iterator[tuple[Any, list[int]]], workers: int) -> Iterator[Any]:
     """Yield the answers of every part in order, holding a few parts at a time."""
     if workers <= 1:
-        for part in parts:
-            yield task.solve(*part)
+        with one_thread_for_linear_algebra():  # as the workers have it: the same last digit
+            for part in parts:
+                yield task.solve(*part)
         return
     from collections import deque
     from concurrent.futures import ProcessPoolExecutor
@@ -184,7 +186,5 @@ def _submitted(
 
 def _prepare(plugins: tuple[str, ...]) -> None:
     """Set up a worker: the same plugins, and one thread, since there are many workers."""
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
+    one_thread_for_linear_algebra()
     use_registry(Registry.load(plugins))

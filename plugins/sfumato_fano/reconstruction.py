@@ -16,7 +16,6 @@ from sfumato.questions import Guess
 from sfumato_fano.population import OfPopulation
 from sfumato_fano.success_limits import success_limits
 
-
 FEW = 4_000
 """How many outputs, and beginnings of guesses, are listed to sharpen the bounds."""
 
@@ -52,7 +51,8 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
     >>> import sfumato as sf
     >>> chain = sf.priors.markov_chain.simulated(states=10, tau=0.1, steps=10)
     >>> secret = sf.secrets.trajectory(mistakes=2)
-    >>> release = sf.mechanisms.sensor_counts([37 * t % 10 for t in range(10)]).protect(chain, secret)
+    >>> sensors = sf.mechanisms.sensor_counts([37 * t % 10 for t in range(10)])
+    >>> release = sensors.protect(chain, secret)
     >>> loss = sf.measures.reconstruction().loss(chain, secret, release)
     >>> round(loss.value, 4), loss.bound, loss.how
     (0.1552, 'upper', '5 matches, the smallest of 9 bounds')

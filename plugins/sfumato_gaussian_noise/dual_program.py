@@ -20,6 +20,9 @@ SOLVERS = ("CLARABEL", "SCS")
 NEGLIGIBLE = 1e-15
 """Eigenvalues of the prior below this share of the largest say nothing about a float64 design."""
 
+FEW = 11
+"""Up to this many signs all sign vectors are listed."""
+
 LIGHT = 1e-9
 """Weights below this share of the total belong to displacements that are not among the worst."""
 
@@ -75,7 +78,7 @@ def best_noise(
     """
     basis = _basis(blocks, independent)
     parts, problem = _program(blocks, basis, budget, independent)
-    solve(problem, solver, "the noise program", **_options(solver))
+    solve(problem, solver, "the noise program", verified=True, **_options(solver))
     factor, extra = parts.factor(blocks[0].shifts.shape[0], independent)
     return Solution(
         factor * np.sqrt(budget),
@@ -188,7 +191,7 @@ def _root(spread: Array) -> Array:
 
 
 def _witnesses(blocks: Sequence[Block], parts: _Parts, budget: float) -> tuple[Witness, ...]:
-    """Return the displacements that carry weight: the eigenvectors of every N_j.
+    """Return the displacements that carry weight: each N_j as a mixture of their squares.
 
     Their readings are the columns of Y_j = T_j N_j⁻¹. Weights are in units of
     Σ_j max_k tr (N_j)_kk, so that every point becomes feasible, whatever slack the solver left.
@@ -197,22 +200,63 @@ def _witnesses(blocks: Sequence[Block], parts: _Parts, budget: float) -> tuple[W
     readings = parts.basis @ columns.value
     if apart is not None:
         readings = readings + own @ apart.value
-    multipliers = [_semidefinite(weight.value) for weight in parts.weights]
-    mass = sum(
-        max(float(np.sum(np.diagonal(weight)[list(ball)])) for ball in block.balls)
-        for block, weight in zip(blocks, multipliers, strict=True)
+    found: list[Witness] = []
+    mass, start = 0.0, 0
+    for source, (block, weight) in enumerate(zip(blocks, parts.weights, strict=True)):
+        multiplier = _semidefinite(weight.value)
+        mine = readings[:, start : start + multiplier.shape[0]]
+        start += multiplier.shape[0]
+        shares, directions = _mixture(block, multiplier)
+        mass += _mass(block, shares, directions)
+        # The program was solved in units of the budget, where y is larger by B.
+        ways = mine @ np.linalg.pinv(multiplier, rcond=LIGHT, hermitian=True) / budget
+        found += [
+            Witness(share, block.along(direction), ways @ direction, source)
+            for share, direction in zip(shares.tolist(), directions, strict=True)
+        ]
+    return tuple(
+        attrs.evolve(witness, weight=witness.weight / mass)
+        for witness in found
+        if witness.weight > LIGHT * mass
     )
-    found, start = [], 0
-    for source, (block, weight) in enumerate(zip(blocks, multipliers, strict=True)):
-        mine = readings[:, start : start + weight.shape[0]]
-        start += weight.shape[0]
-        values, vectors = np.linalg.eigh(weight)
-        for value, vector in zip(values.tolist(), vectors.T, strict=True):
-            if value > LIGHT * mass:
-                # The program was solved in units of the budget, where y is larger by B.
-                reading = mine @ vector / (value * budget)
-                found.append(Witness(value / mass, block.along(vector), reading, source))
-    return tuple(found)
+
+
+def _mixture(block: Block, multiplier: Array) -> tuple[Array, Array]:
+    """Return weights and displacements (as rows) whose squares add up to N, or nearly.
+
+    Where every ball is an interval, the displacements are signs, so that the bound is one on the
+    loss itself and not only on its dual: N need not be such a mixture, so the nearest is taken.
+    Else they are the eigenvectors of N.
+    """
+    count = multiplier.shape[0]
+    if count == 1 or not block.is_box:
+        values, vectors = np.linalg.eigh(multiplier)
+        return values, vectors.T
+    from scipy.optimize import nnls
+
+    signs = _likely_signs(multiplier)
+    upper = np.triu_indices(count)
+    squares = signs[:, upper[0]] * signs[:, upper[1]]
+    shares, _ = nnls(squares.T, multiplier[upper])
+    return np.asarray(shares), signs
+
+
+def _likely_signs(multiplier: Array) -> Array:
+    """Return all sign vectors of a few entries; of many, those of draws from N(0, N)."""
+    count = multiplier.shape[0]
+    if count <= FEW:
+        codes = np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1
+        return np.asarray(1.0 - 2.0 * codes)
+    rng = np.random.default_rng(0)  # a search, not a release: it must give the same answer twice
+    values, vectors = np.linalg.eigh(multiplier)
+    draws = rng.standard_normal((2**FEW, count)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    return np.unique(np.where(draws * draws[:, :1] >= 0, 1.0, -1.0), axis=0)
+
+
+def _mass(block: Block, shares: Array, directions: Array) -> float:
+    """Return the largest squared length that the mixture gives to any ball."""
+    squares = shares @ directions**2
+    return max(float(np.sum(squares[list(ball)])) for ball in block.balls)
 
 
 def _semidefinite(weight: Array) -> Array:

@@ -22,6 +22,11 @@ ROUNDS = 60
 MANY = 8
 """Up to this many pairs of a member and a group all enter at once; of more, the worst ones do."""
 
+SIGNS = 5
+"""Up to this many signs of a group enter one by one; more enter as one matrix."""
+
+WHOLE = b"whole"
+
 STEP = 4
 """Pairs that enter in one later round."""
 
@@ -48,13 +53,17 @@ class _Pool:
         block = self.block(violation.member, violation.group)
         if block is None:
             return False
-        known = [name[2] for name in self.names if name[:2] == (violation.member, violation.group)]
+        pair = (violation.member, violation.group)
+        known = {name[2] for name in self.names if name[:2] == pair}
+        if not known and (not block.is_box or len(block.balls) > SIGNS):
+            return self._enter(violation, block, WHOLE)
         if not block.is_box:
-            return self._enter(violation, block, b"whole") if not known else False
-        if not known or not violation.displacement.size:
-            count = block.shifts.shape[1]
-            return sum(self._along(violation, block, signs) for signs in corners(count)) > 0
-        return self._along(violation, block, self._free_signs(violation))
+            return False
+        if known and WHOLE not in known and violation.displacement.size:
+            return self._along(violation, block, self._free_signs(violation))
+        # The dual of the group was not tight: from now on it is taken sign by sign.
+        self.keep({i for i, name in enumerate(self.names) if name != (*pair, WHOLE)})
+        return sum(self._along(violation, block, signs) for signs in corners(len(block.balls))) > 0
 
     def _free_signs(self, violation: Violation) -> Array:
         """Return the signs of the entries that are neither copies nor constants."""

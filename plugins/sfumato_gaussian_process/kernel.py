@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from sfumato_gaussian_process.coordinates import (
 from sfumato_gaussian_process.kernel_domain import KernelDomain
 from sfumato_gaussian_process.kernel_expression import KernelExpression
 from sfumato_gaussian_process.kernel_precision import ball_matrix, is_definite, rounding_of
+
+if TYPE_CHECKING:
+    from sfumato_gaussian_process.fitted_kernels import FittedKernels
 
 
 @declare
@@ -49,6 +53,29 @@ class Kernel(Prior):
     )
     dimensions: int | None = dimensions_parameter()
     across: NDArray[np.float64] | None = across_parameter()
+
+    @classmethod
+    def fit(
+        cls, traces: Any, kernel: Any, *, times: Any = None, noise: float = 0.0025
+    ) -> FittedKernels:
+        """Fit the kernel's parameters to every trace by maximum likelihood.
+
+        Parameters
+        ----------
+        traces
+            As for the other priors; each coordinate gets mean zero and variance one.
+        kernel
+            Where to start, with the bounds of the search, as a scikit-learn kernel or its table.
+        times
+            Time stamps of all traces, or a list with those of each; missing means 0, 1, ….
+        noise
+            Variance of the measurement error, a parameter of the fitted model.
+
+        Times are counted in sampling periods.
+        """
+        from sfumato_gaussian_process.fitted_kernels import fit_kernels
+
+        return fit_kernels(cls, traces, kernel, times, noise)
 
     def belief(self) -> Gaussian:
         """Return the Gaussian belief."""

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.report.delayed_progress import delayed_progress
+from sfumato.progress import watched
 from sfumato_gaussian_process.fit_series import Series, read_series
 from sfumato_gaussian_process.fitted_priors import FittedPriors
 from sfumato_gaussian_process.trace_likelihood import Array, Points, TraceLikelihood
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from sfumato_gaussian_process.stationary_prior import StationaryPrior
 
 GRID = {"length_scale": 25, "period": 97}
-"""Points of the first grid along each fitted parameter; the likelihood has narrow peaks in periods."""
+"""Points of the first grid along a parameter; likelihoods have narrow peaks in periods."""
 
 STEP = 1e-5
 """Relative change of a parameter at which the search stops."""
 
-CHUNK = 2_000_000
+CHUNK = 500_000
 """Largest number of matrix entries handled at once."""
 
 
@@ -56,20 +56,14 @@ def fit_traces(
     ]
     low, high = _limits(model, series, bounds)
     best = np.empty((len(series), len(model.free)))
-    with delayed_progress(f"fitting {cls.name}", 2 * len(series)) as advance:
-        for group in _alike(series):
-            best[group] = _on_grid(model, [series[i] for i in group], low[group], high[group])
-            advance(len(group))
-        values = np.empty(len(series))
-        variances = np.ones(len(series))
-        for group in _equally_long(series):
-            chosen = [series[i] for i in group]
-            best[group], values[group] = _refined(
-                model, chosen, best[group], low[group], high[group]
-            )
-            if not settled:
-                variances[group] = _at(model.variances, chosen, best[group])
-            advance(len(group))
+    for group in watched(list(_alike(series)), f"fitting {cls.name}: a grid for all"):
+        best[group] = _on_grid(model, [series[i] for i in group], low[group], high[group])
+    values, variances = np.empty(len(series)), np.ones(len(series))
+    for group in watched(list(_equally_long(series)), f"fitting {cls.name}: each trace"):
+        chosen = [series[i] for i in group]
+        best[group], values[group] = _refined(model, chosen, best[group], low[group], high[group])
+        if not settled:
+            variances[group] = _at(model.variances, chosen, best[group])
     near = 2 * STEP
     lengths = np.array([one.values.size for one in series])
     effective = {name: np.exp(best[:, k]) for k, name in enumerate(model.free)}

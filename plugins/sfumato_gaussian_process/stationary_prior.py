@@ -39,6 +39,7 @@ class StationaryPrior(Prior):
     """
 
     yields = Gaussian
+    scale_parameter = "variance"
     shape_parameters: ClassVar[tuple[str, ...]] = ("length_scale",)
     in_time_units: ClassVar[tuple[str, ...]] = ("length_scale",)
     fit_ranges: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType(

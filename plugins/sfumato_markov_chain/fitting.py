@@ -33,7 +33,7 @@ def smoothed(counts: FloatArray, smoothing: float) -> FloatArray:
     weights = counts + smoothing
     totals = weights.sum(axis=-1, keepdims=True)
     uniform = np.full_like(weights, 1.0 / weights.shape[-1])
-    return np.divide(weights, totals, out=uniform, where=totals > 0.0)
+    return np.asarray(np.divide(weights, totals, out=uniform, where=totals > 0.0))
 
 
 def states_of(traces: Iterable[Sequence[Any]]) -> tuple[Hashable, ...]:
@@ -44,7 +44,7 @@ def states_of(traces: Iterable[Sequence[Any]]) -> tuple[Hashable, ...]:
     """
     found = {label for trace in traces for label in _plain(trace)}
     try:
-        return tuple(sorted(found))  # type: ignore[type-var]  # or else by their text
+        return tuple(sorted(found))
     except TypeError:
         return tuple(sorted(found, key=repr))
 
@@ -83,7 +83,8 @@ class Moves:
         who, before, after = self.rows[first:last].T
         size = len(self.states)
         flat = ((who - begin) * size + before) * size + after
-        return np.bincount(flat, minlength=(end - begin) * size**2).reshape(-1, size, size) * 1.0
+        counts = np.bincount(flat, minlength=(end - begin) * size**2)
+        return counts.reshape(-1, size, size).astype(np.float64)
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -24,7 +24,8 @@ from sfumato.parameters import (
     parameter,
 )
 from sfumato.protocols import Prior
-from sfumato_markov_chain.fitting import FittedChains, Moves, smoothed, states_of
+from sfumato_markov_chain.day_streams import inhomogeneous_chain
+from sfumato_markov_chain.fitting import FittedChains, Moves, smoothed
 
 
 @declare
@@ -123,16 +124,20 @@ class MarkovChain(Prior):
         """Fit one chain to traces of one person (or of many, taken for one).
 
         Transitions are (n_ij + a) / (Σ_j n_ij + a M), with a the smoothing; the chain starts in
-        its stationary law. With ``homogeneous=False`` there is one matrix for each step.
+        its stationary law. With ``homogeneous=False`` there is one matrix for each step; a row that
+        was seen seldom leans on how its state moves at any time, which counts for a days; the
+        first states give the initial law.
 
         Parameters
         ----------
         sequences
             Traces of labels.
         homogeneous
-            Whether one matrix rules every step; if not, traces must have one length.
+            Whether one matrix rules every step; if not, traces must have one length, which is
+            that of the chain.
         smoothing
-            Added to the count of every move; 0 for bare frequencies.
+            Added to the count of every move; 0 for bare frequencies. Without homogeneity, how
+            many traces the moves of all steps count for.
         states
             All possible labels, also those never seen; those seen by default.
         steps
@@ -147,16 +152,8 @@ class MarkovChain(Prior):
         traces = list(sequences)
         _checked_smoothing(smoothing)
         if not homogeneous:
-            from sfumato_markov_chain.day_streams import inhomogeneous_chain
-
-            labels = states_of(traces) if states is None else tuple(states)
-            fitted = inhomogeneous_chain(traces, labels, smoothing)
-            return cls(
-                initial=fitted.initial,
-                transitions=fitted.transitions,
-                steps=len(fitted.transitions) + 1,
-                states=fitted.states,
-            )
+            found = inhomogeneous_chain(traces, states, smoothing)
+            return cls(found.initial, found.transitions, len(traces[0]), found.states)
         moves = Moves.of([traces], states)
         return cls(
             initial="stationary",

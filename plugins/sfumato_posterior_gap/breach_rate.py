@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, RelabelledSuppression, Suppression
+from sfumato.channels import Emission, RelabelledSuppression, Suppression, suppression_of
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.forward_backward import forward_backward
 from sfumato.inference.timed_events import TimedEvents
@@ -108,11 +108,10 @@ class BreachRate(DeclaredMeasure):
 
 
 def _is_deterministic(channel: Any) -> bool:
-    if isinstance(channel, RelabelledSuppression):
-        channel = channel.suppression
-    if not isinstance(channel, Suppression):
+    if not isinstance(channel, (Suppression, RelabelledSuppression)):
         return False
-    tables = [channel.start] if channel.after is None else [channel.start, channel.after]
+    decides = suppression_of(channel)
+    tables = [decides.start] if decides.after is None else [decides.start, decides.after]
     return all(bool(((table == 0.0) | (table == 1.0)).all()) for table in tables)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.beliefs import Markov
-from sfumato.channels import RelabelledSuppression, Suppression
+from sfumato.channels import RelabelledSuppression, Suppression, suppression_of
 from sfumato.inference.expected_releases import expected_releases
 from sfumato.parameters import declare
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
@@ -32,9 +32,10 @@ class ReleasedFraction(DeclaredMeasure):
         """The released fraction."""
         return RELEASED_FRACTION
 
-    def evaluate(self, belief: Markov, question: Any, channel: Any) -> Reading:
+    def evaluate(
+        self, belief: Markov, question: Any, channel: Suppression | RelabelledSuppression
+    ) -> Reading:
         """Return the expected number of releases over the number of steps."""
         del question
-        decides = channel.suppression if isinstance(channel, RelabelledSuppression) else channel
-        released = expected_releases(belief, decides)
+        released = expected_releases(belief, suppression_of(channel))
         return Reading(value=released / belief.steps, how="recursion over last releases")

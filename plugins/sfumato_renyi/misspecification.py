@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import attrs
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.compatibility import require_measure
+from sfumato.compatibility import require_measure, require_one_trace
 from sfumato.errors import Incompatible
 from sfumato.inference.conditional_divergence import conditional_divergence
 from sfumato.inference.worst_pair import worst_pair
@@ -101,6 +100,7 @@ class Misspecification(DeclaredMeasure):
 
         def reading(member: Prior) -> Reading:
             true = member.belief()
+            require_one_trace(true, release.channel)
             return self._bound(believed, true, secret.question(true), release.channel)
 
         found, worst = over_class(prior, reading, self.quantity)
@@ -138,33 +138,33 @@ class Misspecification(DeclaredMeasure):
         channel: AdditiveGaussian,
     ) -> float:
         order = self.order
+        near = self._distance(believed, true, group, 2 * order)
+        if math.isinf(near):
+            return math.inf
         square = group_square(believed, group, radius, channel)
-        loss = (2 * order - 1) * square.value * (1 + square.relative_error)
         terms = [
-            (order - 0.5) / (order - 1) * self._distance(believed, true, group, 2 * order),
+            (order - 0.5) / (order - 1) * near,
             self._distance(believed, true, group, 4 * order - 3),
-            (2 * order - 1.5) / (2 * order - 2) * loss,
+            (2 * order - 1.5)
+            / (2 * order - 2)
+            * ((2 * order - 1) * square.value * (1 + square.relative_error)),
         ]
         return sum(terms) * (1 + 1e-14)
 
     def _distance(self, one: Gaussian, other: Gaussian, group: Group, order: float) -> float:
         """Return Δ of that order: the larger direction, at the worst value in the region."""
-        return max(self._directed(one, other, group, order))
+        forth = self._directed(one, other, group, order)
+        return forth if math.isinf(forth) else max(forth, self._directed(other, one, group, order))
 
-    def _directed(
-        self, one: Gaussian, other: Gaussian, group: Group, order: float
-    ) -> Iterator[float]:
+    def _directed(self, first: Gaussian, second: Gaussian, group: Group, order: float) -> float:
         entries = [entry for ball in group for entry in ball]
+        found = conditional_divergence(first, second, entries, order)
+        if found.infinite:
+            return math.inf
+        if not found.quadratic.any():  # the conditional means agree everywhere
+            return found.constant
+        if math.isinf(self.region):
+            return math.inf
         positions = iter(range(len(entries)))
         balls = tuple(tuple(next(positions) for _ in ball) for ball in group)
-        for first, second in ((one, other), (other, one)):
-            found = conditional_divergence(first, second, entries, order)
-            if found.infinite:
-                yield math.inf
-            elif not found.quadratic.any():
-                yield found.constant  # the conditional means agree everywhere
-            elif math.isinf(self.region):
-                yield math.inf
-            else:
-                square = worst_pair(found.quadratic, balls, self.region).value
-                yield found.constant + order / 2 * square
+        return found.constant + order / 2 * worst_pair(found.quadratic, balls, self.region).value

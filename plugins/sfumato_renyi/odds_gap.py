@@ -57,6 +57,7 @@ class OddsGap(DeclaredMeasure):
 
     name = "odds_gap"
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    worst_scale = "low"  # as for renyi: what the prior leaves open hides the secret
 
     delta: float = parameter(OPEN_UNIT, default=0.01, doc="the chance δ")
     conversion: bool = parameter(SWITCH, default=False, doc="convert from a Rényi divergence")

@@ -48,6 +48,7 @@ class PosteriorInterval(DeclaredMeasure):
 
     name = "posterior_interval"
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    worst_scale = "low"  # both precisions, Σ_SS⁻¹ and M, decrease as the prior is scaled up
 
     @property
     def quantity(self) -> Quantity:

@@ -22,6 +22,9 @@ class Renyi(DeclaredMeasure):
     to the adversary's precision. A basic secret takes r² λ_max(M), a compound one the largest
     value over a product of balls.
 
+    Over a class that varies the prior's variance c, the loss is worst at the smallest: M is
+    Ãᵀ(c C + Γ)⁻¹Ã, with Ã and C those of c = 1, and decreases with c in Loewner order.
+
     Assumptions: a Gaussian prior of any mean, and additive Gaussian noise of any covariance.
 
     Guarantee: exact up to a certified relative error of at most 1e-5; an upper bound where the
@@ -38,6 +41,7 @@ class Renyi(DeclaredMeasure):
 
     name = "renyi"
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    worst_scale = "low"  # proved above
 
     order: float = parameter(ORDER, default=2.0, doc="the Rényi order λ")
 

@@ -51,6 +51,7 @@ class RenyiPaperBound(DeclaredMeasure):
 
     name = "renyi_paper_bound"
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    worst_scale = "low"  # as for renyi: what the prior leaves open hides the secret
 
     order: float = parameter(ORDER, default=2.0, doc="the Rényi order λ")
 

@@ -12,19 +12,22 @@ from sfumato_suppression.coordinate_search import MemorylessTable
 from sfumato_suppression.protected_chain import ProtectedChain
 
 GRID = 10
-"""Probabilities are multiples of 1/10 at first: taking all the slack at once is worse."""
+"""The finest grid: probabilities are multiples of 1/10 before they are lowered exactly."""
 
-SHUFFLES = 3
-"""How many orders at random are tried, besides the likeliest and the rarest states first."""
+COARSE_TO_FINE = ((10, 0), (2, 10, 0), (1, 10, 0))
+"""Grids to pass through, 0 being exact: taking all the slack at once leaves none for others."""
+
+SHUFFLES = 2
+"""How many orders at random are tried, besides the likeliest states first."""
 
 
 def greedy_tables(chains: Sequence[ProtectedChain]) -> list[FloatArray]:
-    """Return one private table (T, M) for each of several orders of the states, best first."""
+    """Return one private table (T, M) for each of several ways of lowering, best first."""
     worth = expected_worth(chains)
     tables = []
-    for order in _orders(worth):
+    for order, grids in _plans(worth):
         table = MemorylessTable(chains, np.ones(worth.shape))
-        for grid in (GRID, 0):  # first on the grid, then exactly
+        for grid in grids:
             lower_all(table, order, grid)
         tables.append(table.chances)
     return sorted(tables, key=lambda chances: -float((worth * (1.0 - chances)).sum()))
@@ -48,9 +51,9 @@ def by_worth(worth: FloatArray) -> NDArray[np.intp]:
     return np.argsort(-worth.ravel(), kind="stable")
 
 
-def _orders(worth: FloatArray) -> Iterator[NDArray[np.intp]]:
-    best = by_worth(worth)
-    yield best
-    yield best[::-1]
+def _plans(worth: FloatArray) -> Iterator[tuple[NDArray[np.intp], tuple[int, ...]]]:
+    """Yield orders, each with the grids to pass through."""
+    for grids in COARSE_TO_FINE:
+        yield by_worth(worth), grids
     for seed in range(SHUFFLES):  # fixed seeds: the same design every time
-        yield np.random.default_rng(seed).permutation(worth.size)
+        yield np.random.default_rng(seed).permutation(worth.size), COARSE_TO_FINE[-1]

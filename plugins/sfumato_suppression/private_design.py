@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.expected_releases import expected_releases
@@ -58,7 +59,7 @@ def private_release(
 class _Designer:
     """Searches, certifies and measures for the members of a class."""
 
-    def __init__(self, members: list, search: Search) -> None:
+    def __init__(self, members: list[tuple[Markov, Events]], search: Search) -> None:
         self._members = members
         self._search = search
 
@@ -77,7 +78,7 @@ class _Designer:
         return channel, gap
 
     def _certified(self, aim: float, delta: float) -> Suppression:
-        chains = tuple(ProtectedChain.of(*member, aim) for member in self._members)
+        chains = tuple(ProtectedChain.of(b, question, aim) for b, question in self._members)
         found = sorted(self._search(chains), key=self._utility, reverse=True)
         for channel in found:
             if all(is_private(b, channel, question.masks, delta) for b, question in self._members):

@@ -80,9 +80,7 @@ def _raised(limits: FloatArray) -> FloatArray:
     return limits * (1.0 + ROUNDING)
 
 
-def _outlook(
-    belief: Markov, times: NDArray[np.intp], members: NDArray[np.bool_]
-) -> FloatArray:
+def _outlook(belief: Markov, times: NDArray[np.intp], members: NDArray[np.bool_]) -> FloatArray:
     """Return Pr[X_{t_e} ∈ A_e | X_t = k], by r_t = P_t r_{t+1} backwards."""
     outlook = np.zeros((len(times), belief.steps, belief.state_count))
     outlook[np.arange(len(times)), times] = members
@@ -94,4 +92,4 @@ def _outlook(
 
 def may_start_for_all(chains: tuple[ProtectedChain, ...]) -> NDArray[np.bool_]:
     """Return which (t, k) may be released under every member of a class, (T, M)."""
-    return np.logical_and.reduce([chain.may_start() for chain in chains])
+    return np.asarray(np.logical_and.reduce([chain.may_start() for chain in chains]))

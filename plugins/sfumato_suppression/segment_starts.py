@@ -30,7 +30,7 @@ class Starts:
     states: NDArray[np.intp]
 
     def laws(self, chains: Sequence[ProtectedChain], rules: int = 1) -> list[WaitingLaws]:
-        """Return the open segments under each chain, once for every rule, (rules · states, 1).
+        """Return the open segments under each chain, once for every rule, (rules · states).
 
         A start that a chain cannot reach is left at zero there: it constrains nothing.
         """
@@ -41,7 +41,7 @@ class Starts:
             else:
                 reached = chain.possible[self.time, self.states]
                 arrivals = chain.belief.matrix(self.time)[self.states] * reached[:, None]
-            opened.append(WaitingLaws(chain, np.tile(arrivals, (rules, 1))[:, None]))
+            opened.append(WaitingLaws(chain, self.time + 1, np.tile(arrivals, (rules, 1))))
         return opened
 
 

@@ -37,11 +37,11 @@ def judge(
     for time in range(starts.time + 1, belief.steps):
         chances = tables[:, time]
         for number, law in enumerate(laws):
-            reached = law.arrivals[:, 0] > 0.0
+            reached = law.arrivals > 0.0
             ends = (chances < 1.0) & reached
             private &= (~ends | (law.may_end(time) & able[time])).all(axis=1)
-            worth = law.arrivals[:, 0] * (1.0 - chances) * (1.0 + to_go[number, time])
-            values[number] += law.mass[:, 0] * worth.sum(axis=1)
+            worth = law.arrivals * (1.0 - chances) * (1.0 + to_go[number, time])
+            values[number] += law.mass * worth.sum(axis=1)
             law.suppress(time, chances)
             if time + 1 < belief.steps:
                 law.step(time)

@@ -27,8 +27,11 @@ from sfumato_suppression.segment_values import judge, waiting_values
 from sfumato_suppression.simulatable_search import simulatable_tables
 from sfumato_suppression.step_choice import Rules, chosen_chances
 
-RULES = Rules(np.array([10, 0, 10, 0]), np.array([False, False, True, True]))
+RULES = Rules(np.array([1, 1, 2, 2, 3, 10]), np.array([True, False, True, False, True, True]))
+"""Coarse grids leave slack for later times; which is best differs from start to start."""
+
 ROUNDS = 2
+"""The second round knows what waiting is worth from the first."""
 
 
 def segmented_channel(chains: Sequence[ProtectedChain], memoryless: FloatArray) -> Suppression:
@@ -49,36 +52,33 @@ def _best_tables(
     chains: Sequence[ProtectedChain], starts: Starts, memoryless: FloatArray, to_go: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the best table after each start, (states, T, M), and its values, (B, states)."""
-    count = len(starts.states)
-    hidden = np.ones((count, *memoryless.shape[1:]))
+    hidden = np.ones((len(starts.states), *memoryless.shape[1:]))
+    best = hidden, np.zeros((len(chains), len(hidden)))  # private, and worth nothing
     seeds = [np.broadcast_to(table, hidden.shape) for table in memoryless]
-    seeds.append(simulatable_tables(chains, starts))
-    best, values = _better(chains, starts, [hidden, *seeds], to_go)
-    waiting = np.zeros((len(chains), *best.shape))
+    best = _better(chains, starts, best, [simulatable_tables(chains, starts), *seeds], to_go)
+    waiting = np.zeros((len(chains), *hidden.shape))
     for _ in range(ROUNDS):
         greedy = _greedy_tables(chains, starts, waiting, to_go)
-        candidates = [best, *greedy.reshape(-1, *best.shape)]
-        best, values = _better(chains, starts, candidates, to_go)
-        waiting = waiting_values(chains, starts, best, to_go)
-    return best, values
+        best = _better(chains, starts, best, list(greedy.reshape(-1, *hidden.shape)), to_go)
+        waiting = waiting_values(chains, starts, best[0], to_go)
+    return best
 
 
 def _better(
     chains: Sequence[ProtectedChain],
     starts: Starts,
+    best: tuple[FloatArray, FloatArray],
     candidates: Sequence[FloatArray],
     to_go: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the private candidate of the largest mean value, start by start.
-
-    The first candidate is known to be private.
-    """
-    stacked = np.concatenate(candidates)
-    judged = judge(chains, starts, stacked, to_go)
-    shape = (len(candidates), len(starts.states))
-    scores = np.where(judged.private, judged.values.mean(axis=0), -1.0).reshape(shape)
-    winners = scores.argmax(axis=0) * shape[1] + np.arange(shape[1])
-    return stacked[winners], judged.values[:, winners]
+    """Return the private table of the largest mean value so far, start by start."""
+    judged = judge(chains, starts, np.concatenate(candidates), to_go)
+    tables = np.concatenate([best[0], *candidates])
+    values = np.concatenate([best[1], np.where(judged.private, judged.values, -1.0)], axis=1)
+    count = len(starts.states)
+    scores = values.mean(axis=0).reshape(-1, count)
+    winners = scores.argmax(axis=0) * count + np.arange(count)
+    return tables[winners], values[:, winners]
 
 
 def _greedy_tables(
@@ -97,7 +97,7 @@ def _greedy_tables(
             allowed = allowed & law.may_end(time)
             later = np.tile(waiting[number, :, time], (len(RULES.grid), 1))
             worth = 1.0 + to_go[number, time] - later
-            gains += law.mass * law.arrivals[:, 0] * worth
+            gains += law.mass[:, None] * law.arrivals * worth
         tables[:, time] = chosen_chances(laws, time, allowed, gains, rules)
         for law in laws:
             law.suppress(time, tables[:, time])

@@ -89,8 +89,9 @@ class SetLabels(DeclaredMechanism):
         """Return the inner mechanism with δ/μ in place of δ, where it has a δ."""
         if not hasattr(self.mechanism, "delta"):
             return self.mechanism
-        stricter: Any = attrs.evolve(self.mechanism, delta=self.mechanism.delta / multiplicity)
-        return stricter  # type: ignore[no-any-return]  # attrs keeps the class
+        given: Any = self.mechanism  # some have a δ, others not
+        stricter: DeclaredMechanism = attrs.evolve(given, delta=given.delta / multiplicity)
+        return stricter
 
 
 def _shown(states: Labels, sets: dict[Hashable, frozenset[Hashable]]) -> Labels:

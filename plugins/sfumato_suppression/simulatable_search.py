@@ -38,7 +38,7 @@ def simulatable_tables(chains: Sequence[ProtectedChain], starts: Starts) -> Floa
         release = waiting.copy()
         for law in laws:
             fine = law.may_end(time) & able[time]
-            release &= (fine | (law.arrivals[:, 0] == 0.0)).all(axis=1)
+            release &= (fine | (law.arrivals == 0.0)).all(axis=1)
         tables[release, time] = 0.0
         waiting &= ~release
         if not waiting.any():

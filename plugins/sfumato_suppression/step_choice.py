@@ -34,6 +34,10 @@ class Rules:
         """Return the rules once for each of several starts, rule by rule."""
         return Rules(np.repeat(self.grid, times), np.repeat(self.by_cover, times))
 
+    def of_groups(self, groups: NDArray[np.intp]) -> Rules:
+        """Return the rules of some groups only."""
+        return Rules(self.grid[groups], self.by_cover[groups])
+
 
 def chosen_chances(
     laws: Sequence[WaitingLaws],
@@ -54,76 +58,87 @@ def chosen_chances(
         What releasing each state is worth, (G, M); where it is worth nothing it is suppressed.
     """
     allowed = allowed & (gains > 0.0)
+    chances = np.where(allowed, 0.0, 1.0)
+    constraints = _Constraints.of(laws, time, allowed)
+    left = np.flatnonzero(~constraints.hold(chances))
+    if len(left):
+        few = constraints.of_groups(left)
+        chances[left] = _lowered(few, allowed[left], gains[left], rules.of_groups(left))
+    return chances
+
+
+def _lowered(
+    constraints: _Constraints, allowed: NDArray[np.bool_], gains: FloatArray, rules: Rules
+) -> FloatArray:
+    """Lower one state after the other, from certain suppression."""
     chances = np.ones(allowed.shape)
-    free = np.where(allowed, 0.0, 1.0)
-    done = _private(laws, time, free)
-    chances[done] = free[done]
-    if done.all():
-        return chances
     groups = np.arange(len(chances))
-    for states in _order(laws, time, allowed, gains, rules).T:
-        active = allowed[groups, states] & ~done
+    scores = np.where(rules.by_cover[:, None], gains / constraints.cover(allowed), gains)
+    order = np.argsort(np.where(allowed, -scores, 1.0), axis=1, kind="stable")
+    for states in order.T:
+        active = allowed[groups, states]
         if active.any():
-            lines = [_line(law, time, chances, states) for law in laws]
-            lowest = lowest_chances(lines, rules.grid)
+            line = constraints.line(chances, states)
+            lowest = lowest_chances([line], rules.grid)
             chances[groups, states] = np.where(active, lowest, chances[groups, states])
     return chances
 
 
-def _private(laws: Sequence[WaitingLaws], time: int, chances: FloatArray) -> NDArray[np.bool_]:
-    fine = np.ones(len(chances), dtype=bool)
-    for law in laws:
-        joint, total = law.totals(time, chances)
-        bound = law.chain.limits * (1.0 + ROUNDING) * total[..., None]
-        fine &= (joint <= bound).all(axis=(1, 2))
-    return fine
+@attrs.frozen(eq=False)
+class _Constraints:
+    """Σ_k joint[g, c, k] p[g, k] ≤ Σ_k bound[g, c, k] p[g, k] for every group g and constraint c.
 
-
-def _line(
-    law: WaitingLaws, time: int, chances: FloatArray, states: NDArray[np.intp]
-) -> Line:
-    """Return the constraints as lines in the probability of one state in each group."""
-    groups = np.arange(len(chances))
-    without, only = chances.copy(), np.zeros_like(chances)
-    without[groups, states] = 0.0
-    only[groups, states] = 1.0
-    joint_without, total_without = law.totals(time, without)
-    joint_with, total_with = law.totals(time, only)
-    limits = law.chain.limits
-    return Line(
-        joint_without, joint_with, limits * total_without[..., None], limits * total_with[..., None]
-    )
-
-
-def _order(
-    laws: Sequence[WaitingLaws],
-    time: int,
-    allowed: NDArray[np.bool_],
-    gains: FloatArray,
-    rules: Rules,
-) -> NDArray[np.intp]:
-    """Return the states of each group, the best to release first, (G, M)."""
-    scores = gains
-    if rules.by_cover.any():
-        per_cover = gains / (_cover(laws, time, allowed) + 1e-300)
-        scores = np.where(rules.by_cover[:, None], per_cover, gains)
-    scores = np.where(allowed, scores, -1.0)
-    return np.argsort(-scores, axis=1, kind="stable")
-
-
-def _cover(
-    laws: Sequence[WaitingLaws], time: int, allowed: NDArray[np.bool_]
-) -> FloatArray:
-    """Return how much each state covers for events that need it, (G, M).
-
-    An event needs cover as far as the states that cannot be released exceed its limit; a state
-    gives what its own share lies below the limit, as a part of that need.
+    joint is the probability with an event, bound the event's limit times that of the segment.
     """
-    cover = np.zeros(allowed.shape)
-    for law in laws:
-        excess = law.risks(time)
-        excess -= law.chain.limits[:, None] * law.arrivals[:, :, None]
-        need = np.einsum("gaem,gm->gae", excess, ~allowed)
+
+    joint: FloatArray
+    bound: FloatArray
+
+    @classmethod
+    def of(cls, laws: Sequence[WaitingLaws], time: int, allowed: NDArray[np.bool_]) -> _Constraints:
+        """Collect the constraints of all events, but those that no choice can break."""
+        joints, bounds = [], []
+        for law in laws:
+            joint = law.risks(time)
+            bound = law.limits[:, None] * law.arrivals[:, None]
+            excess = joint - bound
+            # At worst, states that give cover are released, wherever they may be.
+            worst = np.where((excess < 0.0) & allowed[:, None], 0.0, excess).sum(axis=-1)
+            risky = (worst > 0.0).any(axis=0)
+            joints.append(joint[:, risky])
+            bounds.append(bound[:, risky])
+        return cls(np.concatenate(joints, axis=1), np.concatenate(bounds, axis=1))
+
+    def of_groups(self, groups: NDArray[np.intp]) -> _Constraints:
+        """Return the constraints of some groups only."""
+        return _Constraints(self.joint[groups], self.bound[groups])
+
+    def hold(self, chances: FloatArray) -> NDArray[np.bool_]:
+        """Return whether all constraints of each group hold, (G,)."""
+        columns = chances[:, :, None]
+        fine = self.joint @ columns <= (1.0 + ROUNDING) * (self.bound @ columns)
+        return np.asarray(fine.all(axis=(1, 2)))
+
+    def line(self, chances: FloatArray, states: NDArray[np.intp]) -> Line:
+        """Return the constraints as lines in the probability of one state in each group."""
+        groups = np.arange(len(chances))
+        without = chances.copy()
+        without[groups, states] = 0.0
+        columns = without[:, :, None]
+        return Line(
+            (self.joint @ columns)[..., 0],
+            self.joint[groups, :, states],
+            (self.bound @ columns)[..., 0],
+            self.bound[groups, :, states],
+        )
+
+    def cover(self, allowed: NDArray[np.bool_]) -> FloatArray:
+        """Return how much each state covers for events that need it, (G, M); never zero.
+
+        An event needs cover as far as the states that cannot be released exceed its limit; a
+        state gives what its own share lies below the limit, as a part of that need.
+        """
+        excess = self.joint - self.bound
+        need = np.where(allowed[:, None], 0.0, excess).sum(axis=-1)
         share = np.divide(1.0, need, out=np.zeros_like(need), where=need > 0.0)
-        cover += np.einsum("gaem,gae->gm", np.maximum(-excess, 0.0), share)
-    return cover
+        return np.asarray(np.einsum("gcm,gc->gm", np.maximum(-excess, 0.0), share)) + 1e-300

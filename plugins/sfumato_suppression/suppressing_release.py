@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from sfumato.channels import RelabelledSuppression, Suppression
+from sfumato.channels import RelabelledSuppression, Suppression, suppression_of
 from sfumato.errors import ParameterError
 from sfumato.inference.expected_releases import expected_releases
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
@@ -48,9 +48,7 @@ class SuppressingRelease(Release):
     ) -> tuple[Any, ...]:
         """Release a whole trace: what the stream answers, state by state."""
         if len(trace) != self.channel.steps:
-            raise ParameterError(
-                f"trace must have {self.channel.steps} states; got {len(trace)}."
-            )
+            raise ParameterError(f"trace must have {self.channel.steps} states; got {len(trace)}.")
         stream = self.stream(rng)
         return tuple([stream.send(state) for state in trace])
 
@@ -63,7 +61,7 @@ def suppressing_release(
     claims: Mapping[str, Any] | None = None,
 ) -> SuppressingRelease:
     """Return the release; over a class its utility is that of the least favourable member."""
-    decides = channel.suppression if isinstance(channel, RelabelledSuppression) else channel
+    decides = suppression_of(channel)
     worst = prior.supremum(lambda member: -expected_releases(member.belief(), decides))
     return SuppressingRelease(
         mechanism=mechanism,

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels import RelabelledSuppression, Suppression
+from sfumato.channels import RelabelledSuppression, Suppression, suppression_of
 from sfumato.channels.suppression import LastRelease
 from sfumato.errors import ParameterError
 from sfumato.labels import position_in, positions_of
+from sfumato.randomness import generator_or_secure
 from sfumato.suppressed import SUPPRESSED
 
 KEY_BYTES = 32
@@ -35,9 +36,10 @@ class SuppressionStream:
         time: int = 0,
         last: LastRelease = None,
     ) -> None:
-        relabelled = isinstance(channel, RelabelledSuppression)
-        self._suppression = channel.suppression if relabelled else channel
-        self._shown = channel.shown if relabelled else channel.states
+        self._suppression = suppression_of(channel)
+        self._shown = (
+            channel.shown if isinstance(channel, RelabelledSuppression) else channel.states
+        )
         self._positions = positions_of(channel.states)
         self._key = key
         self._coins = _coins(key, channel.steps)
@@ -52,8 +54,9 @@ class SuppressionStream:
         rng: np.random.Generator | None = None,
     ) -> SuppressionStream:
         """Begin at time 0 with a key from the secure source, or from a generator for research."""
-        key = secrets.token_bytes(KEY_BYTES) if rng is None else rng.bytes(KEY_BYTES)
-        return cls(channel, key)
+        if rng is None:
+            return cls(channel, secrets.token_bytes(KEY_BYTES))
+        return cls(channel, generator_or_secure(rng).bytes(KEY_BYTES))
 
     @classmethod
     def resumed(

@@ -10,106 +10,90 @@ from sfumato_suppression.protected_chain import ROUNDING, ProtectedChain
 
 
 class WaitingLaws:
-    """Segments that are open now: A starts under each of G tables of suppression probabilities.
+    """G segments that are open now, each under its own table of suppression probabilities.
 
-    `arrivals` (G, A, M) is the law of the state now, all since the start being suppressed.
-    The joint law with an earlier event e is Σ_m weights[m, g, a, e] · rows[m, g, e, :], where
-    rows is the law of the state now given the m-th state of the event: starts share it.
+    `arrivals` (G, M) is the law of the state now, all since the start being suppressed.
+    The joint law with an earlier event e is Σ_m weights[m, g, e] · rows[m, g, e, :], where rows
+    is the law of the state now given the m-th state of the event.
     All are scaled at each step; the scales cancel in every comparison of a segment with itself.
-    `mass` (G, A) keeps the true probability of the open segment.
+    `mass` (G,) keeps the true probability of the open segment.
 
     Parameters
     ----------
     chain
         The chain and its events.
+    begin
+        The first time of the segments; events before it are left out.
     arrivals
-        Laws of the first state of each segment, (G, A, M).
+        Laws of the first state of each segment, (G, M).
     """
 
-    def __init__(self, chain: ProtectedChain, arrivals: FloatArray) -> None:
-        groups, starts, states = arrivals.shape
-        events, width = len(chain.times), chain.width
+    def __init__(self, chain: ProtectedChain, begin: int, arrivals: FloatArray) -> None:
         self.chain = chain
+        self._first = chain.before(begin)
+        self.limits = chain.limits[self._first :]
+        groups, states = arrivals.shape
         self.arrivals = np.array(arrivals)
-        self.weights: FloatArray = np.zeros((width, groups, starts, events))
-        self.rows: FloatArray = np.zeros((width, groups, events, states))
-        self.mass: FloatArray = np.ones((groups, starts))
+        self._weights: FloatArray = np.zeros((chain.width, groups, len(self.limits)))
+        self._rows: FloatArray = np.zeros((chain.width, groups, len(self.limits), states))
+        self.mass: FloatArray = np.ones(groups)
+
+    def _before(self, time: int) -> int:
+        """Return how many of the events that are followed lie before `time`."""
+        return self.chain.before(time) - self._first
 
     def risks(self, time: int) -> FloatArray:
-        """Return Pr[event, X_time = k, segment] for all events and states, (G, A, E, M).
+        """Return Pr[event, X_time = k, segment] for all events and states, (G, E, M).
 
         For events still to come: as if all later states were suppressed.
         """
-        past = self.chain.before(time)
-        joint = np.empty((*self.arrivals.shape[:2], len(self.chain.times), self.rows.shape[-1]))
-        np.sum(
-            self.weights[..., :past, None] * self.rows[:, :, None, :past],
-            axis=0,
-            out=joint[:, :, :past],
-        )
-        outlook = self.chain.outlook[past:, time]
-        np.multiply(self.arrivals[:, :, None], outlook, out=joint[:, :, past:])
+        past = self._before(time)
+        joint = np.empty((len(self.arrivals), len(self.limits), self.arrivals.shape[1]))
+        joint[:, :past] = self._past(past)
+        outlook = self.chain.outlook[self._first + past :, time]
+        np.multiply(self.arrivals[:, None], outlook, out=joint[:, past:])
         return joint
 
     def may_end(self, time: int) -> NDArray[np.bool_]:
         """Return which releases now keep all earlier events of the segments private, (G, M)."""
-        past = self.chain.before(time)
-        joint = (self.weights[..., :past, None] * self.rows[:, :, None, :past]).sum(axis=0)
-        limits = self.chain.limits[:past, None] * (1.0 + ROUNDING)
-        fine = joint <= limits * self.arrivals[:, :, None]
-        return np.asarray(fine.all(axis=(1, 2)))
+        past = self._before(time)
+        limits = self.limits[:past, None] * (1.0 + ROUNDING)
+        return np.asarray((self._past(past) <= limits * self.arrivals[:, None]).all(axis=1))
 
-    def totals(self, time: int, chances: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return Pr[event, ⊥ from now on] (G, A, E) and Pr[⊥ from now on] (G, A).
-
-        With suppression probabilities `chances` (G, M) now and certain suppression later.
-        """
-        past = self.chain.before(time)
-        hidden = self.arrivals * chances[:, None]
-        sums = np.einsum("xgem,gm->xge", self.rows[:, :, :past], chances)
-        joint = np.empty((*hidden.shape[:2], len(self.chain.times)))
-        joint[..., :past] = (self.weights[..., :past] * sums[:, :, None]).sum(axis=0)
-        joint[..., past:] = hidden @ self.chain.outlook[past:, time].T
-        return joint, hidden.sum(axis=-1)
+    def _past(self, count: int) -> FloatArray:
+        """Return the joint laws with the first events, (G, count, M)."""
+        parts = self._weights[..., :count, None] * self._rows[:, :, :count]
+        return parts[0] if len(parts) == 1 else np.asarray(parts.sum(axis=0))
 
     def suppress(self, time: int, chances: FloatArray) -> None:
         """Condition on suppression now, with probabilities (G, M); follow the events of now."""
-        self.arrivals *= chances[:, None]
-        self.rows *= chances[None, :, None]
-        for event in range(self.chain.before(time), self.chain.before(time + 1)):
-            for m, state in enumerate(np.flatnonzero(self.chain.members[event])):
-                self.rows[m, :, event, state] = 1.0
-                self.weights[m, :, :, event] = self.arrivals[:, :, state]
-
-    def open_segments(self, released: NDArray[np.bool_]) -> None:
-        """Open a segment for each state that a table (G, M) may release now."""
-        groups, states = released.shape
-        opened = released[:, :, None] * np.eye(states)
-        width, _, _, events = self.weights.shape
-        none = np.zeros((width, groups, states, events))
-        self.arrivals = np.concatenate([self.arrivals, opened], axis=1)
-        self.weights = np.concatenate([self.weights, none], axis=2)
-        self.mass = np.concatenate([self.mass, np.ones((groups, states))], axis=1)
+        past = self._before(time)
+        self.arrivals *= chances
+        self._rows[:, :, :past] *= chances[:, None]
+        for event in range(past, self._before(time + 1)):
+            for m, state in enumerate(np.flatnonzero(self.chain.members[self._first + event])):
+                self._rows[m, :, event, state] = 1.0
+                self._weights[m, :, event] = self.arrivals[:, state]
 
     def step(self, time: int) -> None:
         """Move one step on, and scale."""
         matrix = self.chain.belief.matrix(time)
-        past = self.chain.before(time + 1)
+        past = self._before(time + 1)
         self.arrivals = self.arrivals @ matrix
-        self.rows[:, :, :past] = self.rows[:, :, :past] @ matrix
+        rows = self._rows[:, :, :past] @ matrix
         scale = _positive(self.arrivals.sum(axis=-1))
-        row_scale = _positive(self.rows[:, :, :past].sum(axis=-1))
-        self.arrivals /= scale[..., None]
+        row_scale = _positive(rows.sum(axis=-1))
+        self.arrivals /= scale[:, None]
         self.mass *= scale
-        self.rows[:, :, :past] /= row_scale[..., None]
-        self.weights[..., :past] *= row_scale[:, :, None] / scale[..., None]
+        np.divide(rows, row_scale[..., None], out=self._rows[:, :, :past])
+        self._weights[..., :past] *= row_scale / scale[:, None]
 
     def ends_privately(self) -> NDArray[np.bool_]:
         """Return whether all events are private once the trace is over, (G,)."""
-        joint = (self.weights * self.rows.sum(axis=-1)[:, :, None]).sum(axis=0)
-        limits = self.chain.limits * (1.0 + ROUNDING)
-        fine = joint <= limits * self.arrivals.sum(axis=-1)[..., None]
-        return np.asarray(fine.all(axis=(1, 2)))
+        joint = (self._weights * self._rows.sum(axis=-1)).sum(axis=0)
+        limits = self.limits * (1.0 + ROUNDING)
+        fine = joint <= limits * self.arrivals.sum(axis=-1)[:, None]
+        return np.asarray(fine.all(axis=1))
 
 
 def _positive(sums: FloatArray) -> FloatArray:

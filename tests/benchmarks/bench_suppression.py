@@ -16,7 +16,7 @@ from sfumato_suppression.coordinate_search import MemorylessTable
 from sfumato_suppression.memoryless_search import by_worth, lower_all
 from sfumato_suppression.protected_chain import ProtectedChain
 
-STEPS, STATES, SENSITIVE, DELTA = 24, 19, 3, 0.1
+STEPS, STATES, SENSITIVE, DELTA = 24, 19, 3, 0.25
 GRID = 10
 
 
@@ -74,8 +74,12 @@ class Literal:
 
     def algorithm_3(self, chances):
         """IsPrivate over partial outputs, each belief computed from the beginning."""
-        released = [(t, i) for t in range(self.steps) for i in range(self.count)
-                    if chances[t, i] < 1.0 and self.prior[t][i] > 0.0]
+        released = [
+            (t, i)
+            for t in range(self.steps)
+            for i in range(self.count)
+            if chances[t, i] < 1.0 and self.prior[t][i] > 0.0
+        ]
         for t in range(self.steps):
             for s in self.sensitive:
                 if (t, s) in released and 1.0 - self.prior[t][s] > self.delta:
@@ -104,11 +108,15 @@ class Literal:
         laws[self.steps] = [sum(p * q for p, q in last)]
         return laws
 
-    def cached_loops(self, chances):
+    def cached_loops(self, chances):  # noqa: C901, PLR0912 - loops, as the name says
         """IsPrivate with all forward and backward values cached, in plain loops."""
         table = chances.tolist()
-        released = [(t, i) for t in range(self.steps) for i in range(self.count)
-                    if table[t][i] < 1.0 and self.prior[t][i] > 0.0]
+        released = [
+            (t, i)
+            for t in range(self.steps)
+            for i in range(self.count)
+            if table[t][i] < 1.0 and self.prior[t][i] > 0.0
+        ]
         by_time = {t: [i for u, i in released if u == t] for t in range(self.steps)}
         by_time[self.steps] = [0]
         starts = {(-1, None): self.segments(self.initial, 0, table)}

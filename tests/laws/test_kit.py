@@ -15,7 +15,7 @@ from sfumato.laws import verify
 from sfumato.laws.case import cases_of
 from sfumato.laws.catalogue import law_named
 from sfumato.laws.counterexamples import Counterexamples
-from sfumato.laws.profiles import PROFILES, profile_named
+from sfumato.laws.profiles import PROFILES, Profile, profile_named
 from sfumato.laws.trial import check, try_case
 from sfumato.laws.violation import NotHere, Violation, require
 from sfumato.plugin_registry import Registry
@@ -113,7 +113,7 @@ def test_a_kept_counterexample_of_a_missing_plugin_is_passed_over(plugin, tmp_pa
 
 def test_a_waiver_is_shown_with_its_reason(plugin):
     registry = Registry.load([plugin(waivers='{"budget.mse": "it is rich"}')])
-    found = verify("spendthrift", registry=registry)
+    found = verify("spendthrift", "budget.mse", registry=registry)
     assert found.ok
     waived = [verdict for verdict in found.verdicts if verdict.outcome == "waived"]
     assert [verdict.case.law.name for verdict in waived] == ["budget.mse"]
@@ -122,7 +122,7 @@ def test_a_waiver_is_shown_with_its_reason(plugin):
 
 def test_an_unused_waiver_is_an_error(plugin):
     registry = Registry.load([plugin(factor=1.0, waivers='{"budget.mse": "it is rich"}')])
-    found = verify("spendthrift", registry=registry)
+    found = verify("spendthrift", "budget.mse", registry=registry)
     assert not found.ok
     assert found.unused_waivers == (
         "spendthrift waives budget.mse, which it does not break: delete the waiver.",
@@ -158,7 +158,8 @@ def test_verify_as_json_on_two_processes(plugin, tmp_path, fresh_registry):
     assert [verdict["law"] for verdict in found["verdicts"]] == ["budget.mse"]
 
 
-def test_the_audit_runs_when_asked_for(tmp_path, fresh_registry):
+def test_the_audit_runs_when_asked_for(tmp_path, fresh_registry, monkeypatch):
+    monkeypatch.setitem(PROFILES, "quick", Profile("quick", examples=2, draws=1_000))
     arguments = ["verify", "renyi", "--audit", "--profile", "quick", "--workers", "1"]
     done = CliRunner().invoke(cli, [*arguments, "--examples", str(tmp_path)])
     assert done.exit_code == 0
@@ -198,7 +199,8 @@ def test_the_pytest_door_gives_every_law_an_id(plugin, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["prior", "secret", "mechanism", "adversary", "measure"])
-def test_a_new_plugin_passes_as_written(kind, tmp_path, fresh_registry):
+def test_a_new_plugin_passes_as_written(kind, tmp_path, fresh_registry, monkeypatch):
+    monkeypatch.setitem(PROFILES, "quick", Profile("quick", examples=2, draws=200))
     name = f"fresh_{kind}"
     done = CliRunner().invoke(cli, ["new", kind, name, "--into", str(tmp_path)])
     assert done.exit_code == 0, done.output

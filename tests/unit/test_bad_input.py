@@ -30,7 +30,7 @@ from sfumato.questions import Displacements, Events, Guess
         lambda: Events(np.full((1, 1, 1), np.nan), ("a",)),
         lambda: Displacements((((0.5,),),), 1.0),
         lambda: Displacements((((-1,),),), 1.0),
-        lambda: Displacements((((0,),),), True),  # noqa: FBT003 - the bad value itself
+        lambda: Displacements((((0,),),), True),
         lambda: sf.Reading(value="5"),
         lambda: sf.Reading(value=1.0, relative_error=float("inf")),
         lambda: sf.Reading(value=1.0, interval=(0, 2, 3)),

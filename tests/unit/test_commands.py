@@ -116,3 +116,96 @@ def test_the_installed_command_runs():
         check=True,
     )
     assert "sfumato" in done.stdout
+
+
+STUDY = """
+title = "How much does smoothness give away?"
+priors = [{ name = "rbf", length_scale = { linspace = [1, 4, 4] }, times = 9 }]
+secrets = [{ name = "basic", index = 4 }]
+mechanisms = [{ name = "gaussian_uniform", mse = 0.1, label = "noise" }]
+measures = ["renyi", "posterior_gap"]
+"""
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY)
+    return file
+
+
+def test_compare_writes_every_kind_of_file(study, tmp_path):
+    import pandas as pd
+
+    pytest.importorskip("pyarrow", reason="Parquet needs the package pyarrow")
+    files = {kind: tmp_path / f"out.{kind}" for kind in ("html", "csv", "parquet", "svg")}
+    done = run(
+        "compare", str(study), "--html", str(files["html"]), "--csv", str(files["csv"]),
+        "--parquet", str(files["parquet"]), "--plot", str(files["svg"]),
+    )  # fmt: skip
+    assert done.exit_code == 0
+    assert "4 × posterior_gap reads Markov beliefs" in done.output
+    table = pd.read_csv(files["csv"])
+    assert len(table) == len(pd.read_parquet(files["parquet"])) == 8
+    assert list(table["prior.length_scale"]) == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert list(table.outcome) == ["measured", "refused"] * 4
+    assert files["html"].read_text().startswith("<!doctype html>")
+    assert files["svg"].read_text().startswith("<?xml")
+
+
+def test_compare_keeps_cells_in_the_cache_unless_told_otherwise(study, tmp_path):
+    assert run("compare", "--no-cache", str(study)).exit_code == 0
+    assert not (tmp_path / "cache").exists()
+    run("compare", "--cache", str(tmp_path / "own"), str(study))
+    assert len(list((tmp_path / "own").rglob("*.json"))) == 8
+    run("compare", str(study))
+    (entry, *_) = (tmp_path / "cache").rglob("*.json")
+    entry.write_text("{")
+    again = run("compare", str(study))
+    assert again.exit_code == 0
+    assert "was damaged" in again.output
+    assert "was damaged" not in run("compare", str(study)).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--plot", "x.gif"], "--plot must end in .pdf, .png, .svg; got x.gif"),
+        (["--csv", "nowhere/x.csv"], "must be in a folder that exists"),
+        (["--cache", "c", "--no-cache"], "not both"),
+        (["--jobs", "0"], "--jobs"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_anything_runs(
+    study, tmp_path, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    done = run("compare", str(study), *arguments)
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.split())
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_failed_cell_is_reported_and_the_exit_status_says_so(study):
+    study.write_text(STUDY.replace("index = 4", "index = 9"))
+    done = run("compare", str(study))
+    assert done.exit_code == 1
+    assert "4 cells failed" in done.output
+    assert "basic.index must be below the trace length 9; got 9" in done.output
+
+
+def test_a_plugin_that_fails_is_blamed_and_the_rest_is_measured(study, tmp_path):
+    plugin = tmp_path / "plugin.py"
+    plugin.write_text(
+        "import sfumato as sf\nfrom sfumato.parameters import declare\n\n"
+        "@declare\nclass Clumsy(sf.DeclaredMeasure):\n    'Fails.'\n    name = 'clumsy'\n"
+        "    reads = ((object, object, object),)\n    quantity = sf.Quantity('x')\n"
+        "    def evaluate(self, belief, question, channel):\n        raise KeyError('oops')\n\n"
+        "@sf.hookimpl\ndef sfumato_measures():\n    return [Clumsy]\n"
+    )
+    study.write_text(STUDY.replace('"posterior_gap"', '"clumsy"'))
+    done = run("compare", "--plugin", str(plugin), "--jobs", "2", str(study))
+    assert done.exit_code == 1
+    assert "4 × KeyError: 'oops' (evaluate)" in done.output
+    assert "Rényi divergence" in done.output

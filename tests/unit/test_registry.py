@@ -171,7 +171,9 @@ def test_a_plugin_installed_by_entry_point_appears_everywhere(plugin_file, tmp_p
     """As pip would leave it: a module, and metadata with the entry point."""
     metadata = tmp_path / "ornstein_uhlenbeck-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: ornstein-uhlenbeck\nVersion: 1.0\n")
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: ornstein-uhlenbeck\nVersion: 1.0\n"
+    )
     (metadata / "entry_points.txt").write_text("[sfumato]\nstranger = ornstein_uhlenbeck\n")
     code = (
         "import sfumato as sf\n"

@@ -6,7 +6,7 @@ from sfumato.channels.additive_gaussian import AdditiveGaussian
 from sfumato.channels.channel import Channel
 from sfumato.channels.emission import Emission
 from sfumato.channels.noisy_vectors import NoisyVectors
-from sfumato.channels.relabelled_suppression import RelabelledSuppression
+from sfumato.channels.relabelled_suppression import RelabelledSuppression, suppression_of
 from sfumato.channels.suppression import Suppression
 from sfumato.channels.symbols import Symbols
 
@@ -18,4 +18,5 @@ __all__ = [
     "RelabelledSuppression",
     "Suppression",
     "Symbols",
+    "suppression_of",
 ]

@@ -29,8 +29,8 @@ class AdditiveGaussian(ByContent, Channel):
     """Z = X + G with G ~ N(0, noise), entries ordered as in the belief (time · d + coordinate).
 
     Released values are rounded to `grid`, a power of two about 2⁻²⁴ times the smallest standard
-    deviation of any entry's noise. Rounding is post-processing, so no loss grows by it, and it hides the pattern of
-    float64 spacings that a floating-point sum leaves.
+    deviation of any entry's noise. Rounding is post-processing, so no loss grows by it, and it
+    hides the pattern of float64 spacings that a floating-point sum leaves.
 
     >>> from sfumato.matrices import Diagonal
     >>> channel = AdditiveGaussian(Diagonal([0.25, 0.25]))

@@ -60,9 +60,7 @@ class RelabelledSuppression(ByContent, Emission):
         """Return an output in the labels of the states."""
         positions = positions_of(self.shown)
         return tuple(
-            symbol
-            if symbol is SUPPRESSED
-            else self.states[position_in(positions, symbol, "shown")]
+            symbol if symbol is SUPPRESSED else self.states[position_in(positions, symbol, "shown")]
             for symbol in observed
         )
 
@@ -92,3 +90,13 @@ class RelabelledSuppression(ByContent, Emission):
     ) -> list[tuple[Any, ...]]:
         """Draw one output per trace of positions, (B, T)."""
         return [self.relabelled(output) for output in self.suppression.sample_many(traces, rng)]
+
+
+def suppression_of(channel: Suppression | RelabelledSuppression) -> Suppression:
+    """Return what decides, whatever is shown.
+
+    >>> decides = Suppression.memoryless("sx", [[1.0, 0.0]])
+    >>> suppression_of(RelabelledSuppression(decides, "ab")) is suppression_of(decides)
+    True
+    """
+    return channel.suppression if isinstance(channel, RelabelledSuppression) else channel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +57,7 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     Finished cells are kept: the same command run again, also after Ctrl-C, goes on where it was.
     The exit status is 1 when a cell failed; a refused cell is an answer.
     """
+    from sfumato.report.figure_style import save_figure
     from sfumato.studies import default_study, read_study
     from sfumato.studies.cache import default_cache_folder
 
@@ -69,15 +70,13 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     result = _run(question, jobs=jobs, dask=dask, cache=folder)
     _print(result)
     if csv:
-        result.to_pandas().to_csv(csv, index=False)
+        _write(csv, lambda file: result.to_pandas().to_csv(file, index=False))
     if parquet:
-        result.to_pandas().to_parquet(parquet, index=False)
+        _write(parquet, lambda file: result.to_pandas().to_parquet(file, index=False))
     if plot:
-        from sfumato.report.figure_style import save_figure
-
-        save_figure(result.plot(), plot)
+        _write(plot, lambda file: save_figure(result.plot(), file))
     if html:
-        result.to_html(html)
+        _write(html, result.to_html)
     if any(comparison.failed for comparison in result.comparisons):
         sys.exit(1)
 
@@ -98,6 +97,17 @@ def _check_outputs(
             raise click.UsageError(
                 "--parquet must have the package 'pyarrow'; install sfumato[parquet]."
             ) from None
+
+
+def _write(file: Path, write: Callable[[Path], object]) -> None:
+    """Write a file beside its place, then move it there; say which file could not be written."""
+    beside = file.with_name(f".{file.stem}.part{file.suffix}")
+    try:
+        write(beside)
+        beside.replace(file)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise OSError(f"{file} cannot be written: {error.strerror or error}.") from None
 
 
 def _run(question: Study, *, cache: Path | None, **where: Any) -> StudyResult:

@@ -96,7 +96,9 @@ def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Ar
         values, errors = one_factorisation(belief, channel.noise)
     pending = np.flatnonzero(~(errors <= EXACT)).tolist()
     if len(pending) > 1 and balls_apply(belief):
-        for entry, (value, error) in ball_scalar_informations(belief, channel.noise, pending).items():
+        for entry, (value, error) in ball_scalar_informations(
+            belief, channel.noise, pending
+        ).items():
             values[entry], errors[entry] = value, error
     for entry in np.flatnonzero(~(errors <= EXACT)).tolist():
         information = fisher_information(belief, channel, [entry])

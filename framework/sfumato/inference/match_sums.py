@@ -61,6 +61,7 @@ def match_sums(sightings: Sightings, found: Segments, most: int) -> FloatArray:
 
     Examples
     --------
+    >>> from sfumato.beliefs.markov import Markov
     >>> from sfumato.channels.symbols import Symbols
     >>> from sfumato.inference.segments import segments
     >>> from sfumato.inference.sightings import sightings_of
@@ -81,7 +82,7 @@ def match_sums(sightings: Sightings, found: Segments, most: int) -> FloatArray:
             paths[node, size:] += paths[:node, : most + 1 - size].T @ inside[size, :node, node]
         if node < len(sightings) - 1:
             paths[node, 1:] += paths[node, :-1].copy()
-    return paths[-1]
+    return np.asarray(paths[-1])
 
 
 @attrs.define(eq=False)

@@ -126,7 +126,7 @@ def _hops(belief: Markov) -> tuple[FloatArray, FloatArray]:
 def _with_nothing_chosen(scale: str, tops: list[np.float64]) -> FloatArray:
     found = np.array(tops)
     logs = log_of(found) if scale == "linear" else found
-    return np.minimum(np.concatenate([[0.0], logs]), 0.0)
+    return np.asarray(np.minimum(np.concatenate([[0.0], logs]), 0.0))
 
 
 def programme(belief: Markov, gaps: int) -> FloatArray:

@@ -10,9 +10,7 @@ from sfumato.inference.enumeration import DEFAULT_LIMIT, enumerate_outputs
 from sfumato.probabilities import FloatArray
 
 
-def enumerated_information(
-    belief: Markov, channel: Emission, limit: int = DEFAULT_LIMIT
-) -> float:
+def enumerated_information(belief: Markov, channel: Emission, limit: int = DEFAULT_LIMIT) -> float:
     """Return I(X; Y) = Σ_y Pr[y] (E[log Pr[y | X] | y] − log Pr[y]), over every output, in nats.
 
     The inner expectation is Σ_t Σ_m Pr[X_t = m | y] log Pr[y_t | X_t = m, y before t]: only the

@@ -65,9 +65,7 @@ class SegmentKernels:
         factors = self.chances.min(initial=1.0, where=self.chances > 0.0)
         return bool(min(smallest, factors) > SMALLEST)
 
-    def keep(
-        self, events: TimedEvents, limits: FloatArray, possible: NDArray[np.bool_]
-    ) -> bool:
+    def keep(self, events: TimedEvents, limits: FloatArray, possible: NDArray[np.bool_]) -> bool:
         """Whether Pr[event | o] ≤ its limit for every output; what is impossible is not asked.
 
         Parameters

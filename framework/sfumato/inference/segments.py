@@ -30,9 +30,7 @@ class Segments:
     information: float
 
 
-def arrivals(
-    sightings: Sightings, watch: Watch
-) -> Iterator[tuple[int, FloatArray]]:
+def arrivals(sightings: Sightings, watch: Watch) -> Iterator[tuple[int, FloatArray]]:
     """Yield t and Pr[X_t = m, unseen since the start | start], (S, M), before looking at t.
 
     S counts the starts of the watch before t, in order.

@@ -31,4 +31,4 @@ def staying_successes(belief: Markov, mistakes: int) -> FloatArray:
         judged[:, 1:] = law[:, :-1]
         judged[places, :, places] = law[places, :, places]
         law = judged
-    return np.minimum(law.sum(axis=(1, 2)), 1.0)
+    return np.asarray(np.minimum(law.sum(axis=(1, 2)), 1.0))

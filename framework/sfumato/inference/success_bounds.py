@@ -20,9 +20,7 @@ SMALLEST = 5e-324
 """The smallest positive float: a positive bound is never rounded to zero."""
 
 
-def fano_success(
-    entropy: float, information: float, log_traces: float, log_ball: float
-) -> float:
+def fano_success(entropy: float, information: float, log_traces: float, log_ball: float) -> float:
     """Return the largest p with H(X) − I ≤ h(p) + p log N + (1 − p) log(M^T − N).
 
     This is equation (3) of Koga, Meehan and Chaudhuri (2024), with p = Pr[E = 0] and N the

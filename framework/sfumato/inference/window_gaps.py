@@ -45,7 +45,9 @@ def worst_window_gap(
     masks: NDArray[np.bool_],
     limit: int = DEFAULT_LIMIT,
 ) -> Gap:
-    """Return max over outputs o and events A of Pr[A | o] − Pr[A], A = "X_t in the mask for some t".
+    """Return max over outputs o and events A of Pr[A | o] − Pr[A].
+
+    A is the event that X_t lies in its mask for some t.
 
     A window may span several segments between releases, whose posteriors then multiply, so all
     outputs are listed; prefixes are convex combinations of their completions, as ever.

@@ -81,8 +81,13 @@ def cases_of(law: Law, registry: Registry, focus: Sequence[Entry] = ()) -> Itera
         return
     for entry in focus:
         if entry.kind in kinds:
-            over = law.over if entry.kind in law.over else (entry.kind,)
+            # A plugin that the law is not over is still tried with every mechanism, if the law is.
+            over = law.over if entry.kind in law.over else (entry.kind, *_mechanism(law))
             yield from _distinct(law, registry, over, {entry.kind: entry.value})
+
+
+def _mechanism(law: Law) -> tuple[str, ...]:
+    return tuple(kind for kind in law.over if kind == "mechanism")
 
 
 def _kinds(law: Law) -> tuple[str, ...]:

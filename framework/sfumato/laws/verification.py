@@ -109,17 +109,19 @@ def verify(
         if progress is not None:
             progress(len(found), len(cases), verdict)
     verdicts = tuple(found[number] for number in range(len(cases)))
-    return Verification(verdicts, tuple(waivers.unused(verdicts, _classes(plan, cases))))
+    return Verification(verdicts, tuple(_unused(plan, cases, verdicts)))
 
 
-def _classes(plan: Plan, cases: Iterable[Case]) -> list[Any]:
-    """Return the classes whose waivers are judged: those whose laws were all tried."""
-    if plan.audit or any(law.name in plan.names for law in all_laws()):
-        return []
+def _unused(plan: Plan, cases: Iterable[Case], verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """Yield what waivers were not needed, of the plugins and laws that were tried in full."""
     classes = {cls: None for case in cases for cls in case.classes.values()}
-    if plan.names:
-        return [cls for cls in classes if cls.name in plan.names]
-    return list(classes)
+    known = {law.name for law in (*all_laws(), *audit_laws())}
+    laws = {law.name for law in audit_laws()} if plan.audit else None
+    if known & set(plan.names):
+        laws = known & set(plan.names)
+    plugins = set(plan.names) - known
+    judged = [cls for cls in classes if not plugins or cls.name in plugins]
+    return waivers.unused(verdicts, judged, laws)
 
 
 def _alone(plan: Plan, registry: Registry, cases: Sequence[Case]) -> Iterator[tuple[int, Verdict]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from sfumato.laws.case import Case
@@ -23,8 +23,13 @@ def reason_for(case: Case) -> str:
     return next((reason for reason in reasons if reason), "")
 
 
-def unused(verdicts: Iterable[Verdict], classes: Iterable[Any]) -> Iterator[str]:
-    """Yield a sentence for every waiver of the classes that no violation needed."""
+def unused(
+    verdicts: Iterable[Verdict], classes: Iterable[Any], laws: Collection[str] | None = None
+) -> Iterator[str]:
+    """Yield a sentence for every waiver of the classes that no violation needed.
+
+    With `laws`, only waivers of those laws are judged: the others were not tried.
+    """
     needed = {
         (verdict.case.law.name, cls.name)
         for verdict in verdicts
@@ -32,6 +37,6 @@ def unused(verdicts: Iterable[Verdict], classes: Iterable[Any]) -> Iterator[str]
         for cls in verdict.case.classes.values()
     }
     for cls in classes:
-        for law_name in waivers_of(cls):
-            if (law_name, cls.name) not in needed:
-                yield f"{cls.name} waives {law_name}, which it does not break: delete the waiver."
+        for name in waivers_of(cls):
+            if (name, cls.name) not in needed and (laws is None or name in laws):
+                yield f"{cls.name} waives {name}, which it does not break: delete the waiver."

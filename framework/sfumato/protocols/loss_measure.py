@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import attrs
 
@@ -49,12 +49,19 @@ class DeclaredMeasure(Declared, LossMeasure):
     `loss` refuses what the measure does not read and takes the worst over the class, in the
     direction in which the quantity is worse.
 
+    Attributes
+    ----------
+    worst_scale
+        At which end of the prior's scale a loss is worst, where its author has proved it: then an
+        interval of scales is not searched, and a loss over it can be exact.
+
     >>> import sfumato as sf
     >>> sf.measures.renyi(order=2.0).quantity.worse
     'larger'
     """
 
     kind: ClassVar[str] = "measure"
+    worst_scale: ClassVar[Literal["low", "high"] | None] = None
 
     @property
     @abstractmethod
@@ -77,10 +84,22 @@ class DeclaredMeasure(Declared, LossMeasure):
                 raise TypeError(f"{self.name}.evaluate must return a Reading; got {found!r}.")
             return found
 
-        found, worst = over_class(prior, reading, self.quantity)
+        narrowed = self._worst_scaled(prior)
+        found, worst = over_class(narrowed, reading, self.quantity)
+        if narrowed is not prior:
+            how = f"{found.how}; the {self.worst_scale} end of the scale, proved".lstrip("; ")
+            found = attrs.evolve(found, how=how)
         return Loss(
             **attrs.asdict(found, recurse=False),
             quantity=self.quantity,
             scenario=Scenario(prior, secret, release.channel),
             worst=worst,
         )
+
+    def _worst_scaled(self, prior: PriorClass) -> PriorClass:
+        from sfumato.prior_classes import at_scale
+
+        if self.worst_scale is None:
+            return prior
+        narrowed = at_scale(prior, self.worst_scale)
+        return prior if narrowed == prior else narrowed

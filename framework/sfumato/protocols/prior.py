@@ -23,6 +23,8 @@ class Prior(Declared, PriorOperators, PriorClass):
         The registered name.
     yields
         The type of belief that `belief` returns.
+    scale_parameter
+        The parameter to which the covariance is proportional, if there is one.
 
     >>> import sfumato as sf
     >>> prior = sf.priors.rbf(length_scale=1.0, times=5)
@@ -31,6 +33,7 @@ class Prior(Declared, PriorOperators, PriorClass):
     """
 
     kind: ClassVar[str] = "prior"
+    scale_parameter: ClassVar[str | None] = None
     yields: ClassVar[type]
 
     @abstractmethod

@@ -45,10 +45,12 @@ def _(question: Displacements, belief: Any) -> ByTime:
 
 @by_time.register
 def _(question: Events, belief: Any) -> ByTime:
-    """Ask of every event by itself, at its own time."""
+    """Ask of every event by itself, at its own time, or at each of its times for a window."""
     found: dict[str, dict[int, Events]] = {}
-    for event, (time, name) in enumerate(zip(question.times, question.names, strict=True)):
-        mask = question.masks[event]
-        states = [str(belief.states[state]) for state in np.flatnonzero(mask[time])]
-        found.setdefault(" or ".join(states), {})[int(time)] = Events(mask[None], (name,))
+    for mask, name in zip(question.masks, question.names, strict=True):
+        times = np.flatnonzero(mask.any(axis=1))
+        states = [str(belief.states[state]) for state in np.flatnonzero(mask[times[0]])]
+        row = " or ".join(states) if len(times) == 1 else str(name)
+        alone = Events(mask[None], (name,))
+        found.setdefault(row, {}).update(dict.fromkeys(map(int, times), alone))
     return found

@@ -17,6 +17,8 @@ class Guess:
 
     def __attrs_post_init__(self) -> None:
         if isinstance(self.mistakes, bool) or not isinstance(self.mistakes, int):
-            raise ValueError(f"guess.mistakes must be a whole number; got {self.mistakes!r}.")
+            raise ValueError(  # noqa: TRY004 - one error for every bad value
+                f"guess.mistakes must be a whole number; got {self.mistakes!r}."
+            )
         if self.mistakes < 0:
             raise ValueError(f"guess.mistakes must be 0 or more; got {self.mistakes}.")

@@ -32,7 +32,7 @@ def draw_dots(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
             written.add(name)
             axes.annotate(
                 number(reading), (x, rows[name]), xytext=(8, 0), textcoords="offset points",
-                va="center", color=colour, fontsize=8.5,
+                va="center", fontsize=8.5,
             )  # fmt: skip
     axes.set_yticks(list(rows.values()), list(rows))
     axes.set_ylim(len(rows) - 0.4, -0.6)

@@ -25,7 +25,7 @@ WIDTH = 7.6
 MARKERS = {"exact": "o", "upper": "v", "lower": "^", "estimate": "D"}
 MARKERS_ACROSS = {"exact": "o", "upper": "<", "lower": ">", "estimate": "D"}
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.family": "sans-serif",
     "font.size": 9.0,
     "axes.edgecolor": "#8a929c",

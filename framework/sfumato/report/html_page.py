@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import io
-import os
 import platform
 import re
-import tempfile
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.atomic_files import write_whole
 from sfumato.measuring import versions
 from sfumato.plugin_registry import default_registry
 from sfumato.report.figure_style import mechanism_colours, save_figure
@@ -33,16 +32,7 @@ if TYPE_CHECKING:
 
 def write_page(path: Path, result: StudyResult) -> None:
     """Write the page; a half-written one never takes the place of an older one."""
-    text = page(result)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(path, page(result))
 
 
 def page(result: StudyResult) -> str:

@@ -118,16 +118,20 @@ def finite_values(cells: Sequence[Cell]) -> list[float]:
 def use_logarithm(axes: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:
     """Make an axis logarithmic where positive values span more than a factor of thirty."""
     if values and min(values) > 0 and max(values) / min(values) > 30:
-        set_logarithmic(axes, which)
+        set_logarithmic(axes, which, values)
 
 
-def set_logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
+def set_logarithmic(
+    axes: Axes, which: Literal["x", "y"], values: Sequence[float] | None = None
+) -> None:
     """Make an axis logarithmic, with plain numbers: 100, not 10²."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+    ends = list(axis.get_data_interval()) if values is None else values
+    few_decades = max(ends) < 1000 * min(ends)
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few_decades else (1.0,), numticks=8))
     axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 

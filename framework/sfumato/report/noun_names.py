@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from sfumato.plain_json import to_json
-from sfumato.report.sweep_axes import distinct, flat
+from sfumato.report.sweep_axes import distinct, flat, tables_of
 
 if TYPE_CHECKING:
     from sfumato.comparison import Cell
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 LONGEST = 40
 """Characters of a list; a longer one is shown by its beginning."""
 
-NAMELESS = {"any_of": " or ", "union": " | "}
+NAMELESS = {"any_of": " or ", "union": " | ", "sum": " + ", "product": " × "}
 """Nouns made of others, and the word between those."""
 NOT_SAID = ("name", *NAMELESS)
 
@@ -41,10 +40,13 @@ class NounNames:
         return self.names[cell.labels.get(kind, ""), getattr(cell, kind)]
 
 
-def noun_names(cells: Sequence[Cell], kind: str) -> NounNames:
-    """Return the names of the cells' nouns of one kind."""
+def noun_names(cells: Sequence[Cell], kind: str, without: str = "") -> NounNames:
+    """Return the names of the cells' nouns of one kind, as if they had no parameter `without`."""
     pairs = distinct((cell.labels.get(kind, ""), getattr(cell, kind)) for cell in cells)
-    tables = {pair: flat(pair[1]) for pair in pairs}
+    said = tables_of([noun for _, noun in pairs])
+    for table in said:
+        table.pop(without, None)
+    tables = dict(zip(pairs, said, strict=True))
     bare = [tables[pair] for pair in pairs if not pair[0]]
     fixed = _fixed(bare)
     one_name = len({_head(table) for table in bare}) == 1 and len(bare) == len(pairs)
@@ -62,7 +64,8 @@ def noun_names(cells: Sequence[Cell], kind: str) -> NounNames:
             inside = _different(table, fixed)
             names[pair] = ", ".join(inside) if one_name else _called(_head(table), inside)
     return NounNames(
-        _called(_head(bare[0]), shared) if one_name else ", ".join(shared), _told_apart(names)
+        _called(_head(bare[0]), shared) if one_name else ", ".join(shared),
+        _told_apart(names, tables),
     )
 
 
@@ -81,7 +84,7 @@ def _head(table: Table) -> str:
     for key, between in NAMELESS.items():
         if key in table and "name" not in table:
             return between.join(shown(option) for option in table[key])
-    return str(table.get("name", ""))
+    return str(table.get("name") or next(iter(table)).partition(".")[0])
 
 
 def _fixed(tables: Sequence[Table]) -> dict[str, Any]:
@@ -98,21 +101,25 @@ def _fixed(tables: Sequence[Table]) -> dict[str, Any]:
 
 def _different(table: Table, fixed: Table) -> list[str]:
     return [
-        f"{key}={shown(value)}"
+        f"{key.removesuffix('.name')}={shown(value)}"
         for key, value in table.items()
         if key not in fixed and key != "name" and not (key in NAMELESS and "name" not in table)
     ]
 
 
-def _told_apart(names: dict[Any, str]) -> dict[Any, str]:
-    """Add numbers to names that are still equal."""
-    often = Counter(names.values())
-    seen: Counter[str] = Counter()
+def _told_apart(names: dict[Any, str], tables: Mapping[Any, Table]) -> dict[Any, str]:
+    """Add numbers to names that are still equal though what they say is not."""
+    written = {pair: to_json(table) for pair, table in tables.items()}
+    meanings: dict[str, list[str]] = {}
     for pair, name in names.items():
-        if often[name] > 1:
-            seen[name] += 1
-            names[pair] = f"{name} #{seen[name]}"
-    return names
+        if written[pair] not in meanings.setdefault(name, []):
+            meanings[name].append(written[pair])
+    return {
+        pair: f"{name} #{1 + meanings[name].index(written[pair])}"
+        if len(meanings[name]) > 1
+        else name
+        for pair, name in names.items()
+    }
 
 
 def _called(head: str, inside: Sequence[str]) -> str:
@@ -127,7 +134,7 @@ def shown(value: Any) -> str:
     ('6', '3 to 12', '[home, work]', '2×1 table')
     """
     if isinstance(value, bool) or value is None:
-        return str(value)
+        return str(value).lower()
     if isinstance(value, (int, float)):
         return f"{value:.6g}".replace("inf", "∞")
     if isinstance(value, Mapping):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,10 +15,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+DECADES = 1e4
+"""The widest span of losses that colours tell apart."""
+
 
 def risk_figure(risk: RiskMap) -> Figure:
     """Draw one map; times that the secret names are marked above it."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
 
     with styled():
         height = 1.15 + 0.3 * len(risk.rows)
@@ -30,8 +35,10 @@ def risk_figure(risk: RiskMap) -> Figure:
             cmap=_colour_map(risk),
             norm=_norm(risk),
         )
-        bar = figure.colorbar(image, ax=axes, pad=0.015, aspect=12)
+        bar = figure.colorbar(image, ax=axes, pad=0.015, aspect=12, extend=_extend(risk))
         bar.outline.set_visible(False)
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+        bar.minorticks_off()
         bar.set_label(risk.quantity.unit or risk.quantity.name)
         _write(axes, risk)
     return figure
@@ -55,11 +62,23 @@ def _colour_map(risk: RiskMap) -> str:
 def _norm(risk: RiskMap) -> Any:
     from matplotlib.colors import LogNorm, Normalize
 
-    finite = finite_losses(risk) or [0.0, 1.0]
-    low, high = min(finite), max(finite)
-    if low > 0 and high / low > 30:
+    low, high = _range(risk)
+    if low > 0 and high / low > 30 and risk.quantity.unit != "probability":
         return LogNorm(low, high)
     return Normalize(min(low, 0.0), high if high > low else low + 1.0)
+
+
+def _range(risk: RiskMap) -> tuple[float, float]:
+    """Return the ends of the colours: of what is far worse than the rest, one does for all."""
+    finite = finite_losses(risk) or [0.0, 1.0]
+    low, high = min(finite), max(finite)
+    if low <= 0 or high / low <= DECADES or risk.quantity.worse == "smaller":
+        return low, high
+    return low, low * DECADES
+
+
+def _extend(risk: RiskMap) -> Literal["neither", "max"]:
+    return "max" if _range(risk)[1] < max(finite_losses(risk), default=0.0) else "neither"
 
 
 def _write(axes: Axes, risk: RiskMap) -> None:
@@ -78,6 +97,18 @@ def _write(axes: Axes, risk: RiskMap) -> None:
     for time in risk.marked:
         axes.annotate("▾", (time, -0.5), ha="center", va="bottom", color=INK, annotation_clip=False)
     for place, row in enumerate(risk.rows):
-        for time, loss in row.losses.items():
-            if math.isinf(loss):
-                axes.text(time, place, "∞", ha="center", va="center", color="white", fontsize=7)
+        endless = [time for time, loss in row.losses.items() if math.isinf(loss)]
+        for run in _runs(endless):
+            middle = (run[0] + run[-1]) / 2
+            axes.text(middle, place, "∞", ha="center", va="center", color="white", weight="bold")
+
+
+def _runs(times: Sequence[int]) -> list[list[int]]:
+    """Split times into runs without gaps."""
+    runs: list[list[int]] = []
+    for time in times:
+        if runs and runs[-1][-1] == time - 1:
+            runs[-1].append(time)
+        else:
+            runs.append([time])
+    return runs

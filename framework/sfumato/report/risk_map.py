@@ -103,7 +103,7 @@ def _risk_map(every: Sequence[Cell], cells: list[Cell], until: float) -> RiskMap
         if clock.monotonic() > until or len(rows) >= MOST_ROWS:
             left_out.append(f"{name} (too many)")
             continue
-        found, _, reason = attempt(partial(_rows, cell, name))
+        found, _, reason = attempt(list, partial(_rows, cell, name))
         if found is None:
             left_out.append(f"{name} ({reason})")
         else:

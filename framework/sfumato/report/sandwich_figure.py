@@ -119,7 +119,7 @@ def _draw(
         draw_reading(axes, x, place, reading, colour)
         axes.annotate(
             number(reading), (x, place), xytext=(8, 0), textcoords="offset points", va="center",
-            color=colour, fontsize=8.5,
+            fontsize=8.5,
         )  # fmt: skip
         labels.append(names.of(cell, "measure"))
     axes.set_yticks(range(len(labels)), labels)

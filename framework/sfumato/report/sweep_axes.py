@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sfumato.parameters import Declared
 from sfumato.plain_json import to_json
+from sfumato.prior_classes import Family
 
 if TYPE_CHECKING:
     from sfumato.comparison import Cell
@@ -31,7 +33,8 @@ class SweepAxis:
 
     def value(self, cell: Cell) -> float | None:
         """Return the cell's value of the parameter, or None where its noun has none."""
-        found: Any = flat(getattr(cell, self.kind)).get(self.parameter)
+        noun = getattr(cell, self.kind)
+        found: Any = {**_defaults(noun), **flat(noun)}.get(self.parameter)
         return float(found) if _is_number(found) else None
 
 
@@ -45,6 +48,34 @@ def flat(noun: Any) -> dict[str, Any]:
     specification = getattr(noun, "specification", None)
     plain = specification() if specification else {"name": str(noun)}
     return dict(_leaves(plain, ""))
+
+
+def tables_of(nouns: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return what each noun says, with its default where another noun of its name says more.
+
+    >>> import sfumato as sf
+    >>> tables_of([sf.secrets.trajectory(0), sf.secrets.trajectory(2)])
+    [{'name': 'trajectory', 'mistakes': 0}, {'name': 'trajectory', 'mistakes': 2}]
+    """
+    said = [flat(noun) for noun in nouns]
+    keys: dict[Any, dict[str, None]] = {}
+    for table in said:
+        keys.setdefault(table.get("name"), {}).update(dict.fromkeys(table))
+    return [
+        {key: table.get(key, _defaults(noun).get(key)) for key in keys[table.get("name")]}
+        for noun, table in zip(nouns, said, strict=True)
+    ]
+
+
+def _defaults(noun: Any) -> dict[str, Any]:
+    """Return the defaults of a noun's optional parameters."""
+    cls = noun.prior if isinstance(noun, Family) else type(noun)
+    if not (attrs.has(cls) and issubclass(cls, Declared)):
+        return {}
+    try:
+        return {item.name: item.default for item in cls.parameters() if not item.required}
+    except KeyError:  # made by the framework, without declared parameters
+        return {}
 
 
 def _leaves(plain: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -68,7 +99,7 @@ def sweep_axes(cells: Sequence[Cell], fewest: int = FEWEST) -> list[SweepAxis]:
     """Return the parameters with at least `fewest` values, the one with the most first."""
     sizes: dict[SweepAxis, int] = {}
     for kind in KINDS:
-        tables = [flat(noun) for noun in distinct(getattr(cell, kind) for cell in cells)]
+        tables = tables_of(distinct(getattr(cell, kind) for cell in cells))
         numeric = {key for table in tables for key, value in table.items() if _is_number(value)}
         for parameter in sorted(numeric):
             longest = _longest_run(tables, parameter)

@@ -48,7 +48,7 @@ def draw_sweep(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     use_logarithm(axes, "y", values)
     xs = [x for x in (axis.value(cell) for cell in panel.cells) if x is not None]
     if _is_logarithmic(xs):
-        set_logarithmic(axes, "x")
+        set_logarithmic(axes, "x", xs)
     found = _series(panel.cells, axis, colours)
     ends = [_draw_line(axes, one, axis) for one in found]
     axes.margins(x=0.03)
@@ -59,15 +59,13 @@ def draw_sweep(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
 
 
 def _series(cells: Sequence[Cell], axis: SweepAxis, colours: dict[str, str]) -> list[Series]:
+    names = {
+        kind: noun_names(cells, kind, axis.parameter if kind == axis.kind else "") for kind in KINDS
+    }
+    varying = [kind for kind in KINDS if len(set(names[kind].names.values())) > 1]
     groups: dict[tuple[str, ...], list[Cell]] = {}
-    names = {kind: noun_names(cells, kind) for kind in KINDS}
     for cell in cells:
-        words = []
-        for kind in KINDS:
-            name = names[kind].of(cell, kind)
-            if kind == axis.kind:
-                name = _without(name, axis.parameter)
-            words.append(name if len(names[kind].names) > 1 else "")
+        words = (names[kind].of(cell, kind) if kind in varying else "" for kind in KINDS)
         groups.setdefault(tuple(words), []).append(cell)
     found: list[Series] = []
     styles: dict[tuple[str, ...], str] = {}
@@ -81,13 +79,6 @@ def _series(cells: Sequence[Cell], axis: SweepAxis, colours: dict[str, str]) -> 
 
 def _colour(members: Sequence[Cell], colours: dict[str, str]) -> str:
     return colours[mechanism_family(members[0])]
-
-
-def _without(name: str, parameter: str) -> str:
-    """Return a name without the swept parameter: ``rbf times=50``."""
-    head, *rest = name.replace(f" {parameter}=", f", {parameter}=").split(", ")
-    kept = [word for word in (head, *rest) if not word.startswith(f"{parameter}=")]
-    return ", ".join(kept)
 
 
 def _draw_line(axes: Axes, series: Series, axis: SweepAxis) -> tuple[float, float] | None:

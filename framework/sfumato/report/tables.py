@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SPACE = 3
 """Columns of the terminal between two columns of the table."""
+HEAD = 24
+"""The widest that a measure's column grows for its heading."""
 
 
 @attrs.frozen
@@ -45,7 +47,7 @@ class ComparisonTable:
                     yield Text(line)
             for columns in _groups(table, options.max_width):
                 yield Text("")
-                yield _rich_table(table, columns)
+                yield _rich_table(table, columns, options.max_width)
             yield Text(LEGEND, style="dim")
         if comparison.refusals:
             total = sum(comparison.refusals.values())
@@ -73,10 +75,12 @@ def failures(comparison: Comparison) -> list[str]:
 
 def _names_width(table: LossTable) -> int:
     """Return the narrowest that the columns of names can be with no word broken."""
-    return sum(
-        max(len(factor), *(_longest_word(row[place]) for row, _ in table.rows)) + SPACE
-        for place, factor in enumerate(table.factors)
-    )
+    places = range(len(table.factors))
+    return sum(_name_width(table, place, _longest_word) + SPACE for place in places)
+
+
+def _name_width(table: LossTable, place: int, width: Callable[[str], int]) -> int:
+    return max(len(table.factors[place]), *(width(row[place]) for row, _ in table.rows))
 
 
 def _numbered(table: LossTable) -> LossTable:
@@ -113,23 +117,23 @@ def _column_width(table: LossTable, column: Column) -> int:
     return max([*values, *(_longest_word(line) for line in column.heading)])
 
 
-def _rich_table(table: LossTable, columns: Sequence[Column]) -> Table:
+def _rich_table(table: LossTable, columns: Sequence[Column], width: int) -> Table:
     """Return one table; a name is written once where it repeats downwards."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     made = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    for place, factor in enumerate(table.factors):
-        narrowest = max(_longest_word(row[place]) for row, _ in table.rows)
-        made.add_column(factor, min_width=max(narrowest, len(factor)))
+    widths = iter(_widths(table, columns, width))
+    for factor in table.factors:
+        made.add_column(factor, width=next(widths))
     for column in columns:
         quantity, measure, worse = column.heading
         heading = Text(quantity, style="bold")
         if measure:
             heading.append(f"\n{measure}", style="not bold")
         heading.append(f"\n{worse}", style="not bold dim")
-        made.add_column(heading, justify="right", min_width=_column_width(table, column))
+        made.add_column(heading, justify="right", width=next(widths))
     before: tuple[str, ...] = ()
     for names, losses in table.rows:
         if not any(column in losses for column in columns):
@@ -142,6 +146,21 @@ def _rich_table(table: LossTable, columns: Sequence[Column]) -> Table:
         made.add_row(*(Text(name) for name in shown), *values)
         before = names
     return made
+
+
+def _widths(table: LossTable, columns: Sequence[Column], width: int) -> list[int]:
+    """Give every column what its longest word needs, then what is left: to names, then to heads."""
+    narrow = [_name_width(table, place, _longest_word) for place in range(len(table.factors))]
+    wide = [_name_width(table, place, len) for place in range(len(table.factors))]
+    for column in columns:
+        narrow.append(_column_width(table, column))
+        wide.append(min(HEAD, max(map(len, column.heading))))
+    left = width - sum(narrow) - SPACE * len(narrow)
+    for place, most in enumerate(wide):
+        more = max(0, min(most - narrow[place], left))
+        narrow[place] += more
+        left -= more
+    return narrow
 
 
 def _unless_repeated(names: tuple[str, ...], before: tuple[str, ...], place: int) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from sfumato.atomic_files import write_whole
 from sfumato.finding import Finding
 from sfumato.plain_json import digest, from_json, to_json
 
@@ -68,7 +67,8 @@ class Cache:
         path = self._path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, to_json({"checksum": _checksum(key, plain), "finding": plain}))
+            entry = to_json({"checksum": _checksum(key, plain), "finding": plain})
+            write_whole(path, entry, durable=False)
         except OSError as error:
             self._writable = False
             self.problems.append(
@@ -95,16 +95,3 @@ def _read(key: str, entry: Any) -> Finding:
 
 def _checksum(key: str, plain: Any) -> str:
     return digest([key, plain])
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file beside its place, then rename it into place; leave nothing half-written."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(temporary).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        raise

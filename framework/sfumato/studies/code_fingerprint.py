@@ -4,42 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sfumato.parameters import Declared
-from sfumato.prior_classes import AnyOf, Family
-from sfumato.secret_unions import SecretUnion
+import attrs
 
+from sfumato.parameters import Declared
+
+FRAMEWORK = "sfumato"
 # Libraries whose numerics reach the results.
 LIBRARIES = ("numpy", "scipy", "cvxpy")
 
 
-def classes_of(noun: Any) -> Iterator[type]:
-    """Yield the plugin classes that a noun is made of, with those nested in its parameters."""
-    if isinstance(noun, Family):
-        yield noun.prior
-    elif hasattr(noun, "specification") and not isinstance(noun, (AnyOf, SecretUnion)):
-        yield type(noun)
-    for inner in _inside(noun):
-        yield from classes_of(inner)
+def classes_of(value: Any) -> Iterator[type]:
+    """Yield the plugin classes that a noun is made of, with those nested in what it holds.
 
-
-def _inside(noun: Any) -> Iterable[Any]:
-    """Return what a noun holds that may be nouns again."""
-    if isinstance(noun, Family):
-        return noun.fixed.values()
-    if isinstance(noun, AnyOf):
-        return noun.options
-    if isinstance(noun, SecretUnion):
-        return noun.parts
-    if isinstance(noun, Declared):
-        return [value for _, value in noun.given()]
-    return noun if isinstance(noun, (tuple, list)) else ()
+    The framework's own classes, such as unions and families, are looked into but not named.
+    """
+    if isinstance(value, type):
+        if issubclass(value, Declared):
+            yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from classes_of(item)
+    elif isinstance(value, Mapping):
+        yield from classes_of(list(value.values()))
+    elif hasattr(value, "specification"):
+        cls = type(value)
+        if cls.__module__.partition(".")[0] != FRAMEWORK:
+            yield cls
+        fields = attrs.fields(cls) if attrs.has(cls) else ()
+        yield from classes_of([getattr(value, field.name) for field in fields])
 
 
 def fingerprint(noun: Any) -> str | None:
@@ -60,7 +59,7 @@ def fingerprint(noun: Any) -> str | None:
 def framework_fingerprint() -> str:
     """Return a hash of the framework's sources and the versions of numerical libraries."""
     return _hash(
-        str(_module_fingerprint("sfumato")),
+        str(_module_fingerprint(FRAMEWORK)),
         sys.version,
         *(f"{library} {version(library)}" for library in LIBRARIES),
     )

@@ -57,7 +57,7 @@ class Study:
     ...     "measures": ["renyi"],
     ... })
     >>> [round(cell.loss.value, 2) for cell in study.run().comparisons[0].cells]
-    [11.81, 29.73, 53.73]
+    [12.1, 31.92, 58.37]
     """
 
     title: str

@@ -110,6 +110,16 @@ def test_data_that_says_nothing_is_refused():
         fit([[0, 0], [1, 1]], smoothing=0)
 
 
+def test_one_matrix_for_each_step():
+    traces = [["a", "b", "a"], ["a", "b", "b"], ["b", "b", "a"]]
+    chain = fit(traces, homogeneous=False, smoothing=0.0)
+    assert chain.steps == 3
+    assert chain.transitions.shape == (2, 2, 2)
+    assert chain.initial.tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert chain.transitions[0].tolist() == [[0.0, 1.0], [0.0, 1.0]]
+    assert chain.transitions[1, 1].tolist() == pytest.approx([2 / 3, 1 / 3])
+
+
 def test_split_and_periodic_chains_have_no_spectral_gap():
     from sfumato.inference.spectral_gap import spectral_gap
 

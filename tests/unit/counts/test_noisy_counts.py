@@ -52,7 +52,8 @@ def information(played, noise):
         inside = density > 0
         ratio = np.log(density, where=inside, out=np.zeros_like(density))
         ratio -= np.log(total, where=inside, out=np.zeros_like(density))
-        value += integral(np.where(inside, density * (ratio - math.log(played.paths[path])), 0), noise)
+        gain = np.where(inside, density * (ratio - math.log(played.paths[path])), 0.0)
+        value += integral(gain, noise)
     return value
 
 

@@ -17,7 +17,9 @@ SECRET = sf.secrets.trajectory(mistakes=1)
 SENSORS = sf.mechanisms.sensor_counts([0, 2, 1])
 
 
-@pytest.mark.parametrize("name", ["reconstruction", "fano_loose", "fano_tight", "mutual_information"])
+@pytest.mark.parametrize(
+    "name", ["reconstruction", "fano_loose", "fano_tight", "mutual_information"]
+)
 def test_everyone_gets_their_own_loss(people, name):
     measure = getattr(sf.measures, name)()
     found = measure.of_population(people, SECRET, SENSORS, processes=1)

@@ -81,3 +81,11 @@ def test_no_noise_on_the_neighbours_gives_the_secret_away():
     release = sf.mechanisms.gaussian_concentrated(mse=0.1).protect(prior, secret)
     loss = sf.measures.renyi(order=2.0).loss(prior, secret, release).value
     assert 1e12 < loss < math.inf
+
+
+def test_the_bundled_study_can_be_read():
+    from sfumato.plugin_registry import Registry
+    from sfumato.studies.toml_study import bundled_study
+
+    study = bundled_study("noise_by_length_scale", Registry.load(strict=True))
+    assert [len(part.mechanisms) for part in study.parts] == [5, 6]

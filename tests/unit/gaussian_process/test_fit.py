@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import math
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 
 import sfumato as sf
-from sfumato.report import delayed_progress as bar
+from sfumato import progress
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 
@@ -177,15 +178,15 @@ def test_bad_input_is_refused_in_one_sentence(arguments, words):
         sf.priors.rbf.fit(**arguments)
 
 
-def test_the_bar_is_shown_only_for_long_work(capsys, monkeypatch):
+def test_long_work_shows_a_bar_on_a_terminal(capsys, monkeypatch):
     sf.priors.rbf.fit([TRACE])
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(bar, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich shows bars to terminals only
-    with bar.delayed_progress("fitting", 2) as advance:
-        advance(2)
+    sf.priors.rbf.fit([TRACE, [0.0, 1.0]])
     out, err = capsys.readouterr()
-    assert (out, "fitting" in err) == ("", True)
+    assert (out, "fitting rbf" in err) == ("", True)
 
 
 @pytest.mark.skipif(not (DATA / "sml2010").is_dir(), reason="the SML2010 data are not here")

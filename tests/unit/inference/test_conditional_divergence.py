@@ -1,4 +1,4 @@
-"""Divergences of conditional Gaussians: many digits, quadrature, and the decision to be infinite."""
+"""Divergences of conditional Gaussians: many digits, quadrature, and when they are infinite."""
 
 from __future__ import annotations
 

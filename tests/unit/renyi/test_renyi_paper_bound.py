@@ -14,7 +14,7 @@ import sfumato as sf
 N = 6
 
 
-def equation_five(prior, noise, entries, order, radius, times):
+def equation_five(prior, noise, entries, *, order=2.0, radius=1.0):
     """The formula as it is printed."""
     rest = [i for i in range(len(prior)) if i not in entries]
     inner = np.linalg.inv(prior[np.ix_(entries, entries)])
@@ -22,7 +22,7 @@ def equation_five(prior, noise, entries, order, radius, times):
     conditional = prior[np.ix_(rest, rest)] - weights @ prior[np.ix_(entries, rest)]
     effective = weights.T @ np.linalg.solve(conditional + noise[np.ix_(rest, rest)], weights)
     alpha = np.linalg.eigvalsh(effective)[-1]
-    return order / 2 * times * radius**2 * (1 / noise[entries[0], entries[0]] + alpha)
+    return order / 2 * len(entries) * radius**2 * (1 / noise[entries[0], entries[0]] + alpha)
 
 
 @settings(max_examples=40)
@@ -45,7 +45,7 @@ def test_the_printed_formula_within_its_hypotheses(indices, variance, order, rad
     release = sf.mechanisms.gaussian_given(covariance=noise).protect(prior, secret)
     found = sf.measures.renyi_paper_bound(order=order).loss(prior, secret, release)
     covariance = prior.belief().covariance.dense()
-    expected = equation_five(covariance, noise, indices, order, radius, len(indices))
+    expected = equation_five(covariance, noise, indices, order=order, radius=radius)
     assert found.value == pytest.approx(expected, rel=1e-7)
     exact = sf.measures.renyi(order=order).loss(prior, secret, release).value
     assert exact <= found.value * (1 + 1e-9)
@@ -95,7 +95,7 @@ def test_outside_its_hypotheses_the_formula_would_lie():
         noise = factor @ factor.T + 0.01 * np.eye(4)
         release = sf.mechanisms.gaussian_given(covariance=noise).protect(PRIOR, secret)
         exact = sf.measures.renyi(order=2.0).loss(PRIOR, secret, release).value
-        below += equation_five(covariance, noise, [1], 2.0, 1.0, 1) < exact
+        below += equation_five(covariance, noise, [1]) < exact
     assert below > 25
 
 

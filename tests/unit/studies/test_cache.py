@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import math
-import os
 import threading
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.atomic_files import write_whole
 from sfumato.finding import Finding
 from sfumato.plain_json import from_json, to_json
 from sfumato.studies.cache import Cache, default_cache_folder
@@ -125,21 +125,15 @@ def test_two_writers_and_a_reader_never_see_half_an_entry(tmp_path):
 
 def test_a_full_disk_is_reported_once_and_nothing_is_lost(tmp_path, monkeypatch, small_table):
     study = sf.Study.from_table(small_table())
-    real = os.fdopen
     written = []
 
-    def fdopen(handle, *args, **options):
-        stream = real(handle, *args, **options)
+    def write(path, text, *, durable):
         if len(written) >= 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(path)
+        write_whole(path, text, durable=durable)
 
-            def full(_text):
-                raise OSError(errno.ENOSPC, "No space left on device")
-
-            monkeypatch.setattr(stream, "write", full, raising=False)
-        written.append(1)
-        return stream
-
-    monkeypatch.setattr("sfumato.studies.cache.os.fdopen", fdopen)
+    monkeypatch.setattr("sfumato.studies.cache.write_whole", write)
     result = study.run(cache=tmp_path / "cache")
     monkeypatch.undo()
     assert len(result.problems) == 1
@@ -148,8 +142,21 @@ def test_a_full_disk_is_reported_once_and_nothing_is_lost(tmp_path, monkeypatch,
     assert result.to_pandas().value.tolist() == study.run().to_pandas().value.tolist()
     files = [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()]
     assert len(files) == 3
-    assert all(name.endswith(".json") for name in files)  # nothing half-written
     assert not study.run(cache=tmp_path / "cache").problems
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    write_whole(file, "old")
+
+    def full(_handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("sfumato.atomic_files.os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_whole(file, "new")
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_folder_that_cannot_be_made_is_reported(tmp_path, small_table):

@@ -86,9 +86,15 @@ def reconstruction(belief: Markov, question: Guess, channel: Emission) -> float:
 def mutual_information(belief: Markov, channel: Emission) -> float:
     """Return I(X; O) in nats."""
     table = Table.of(belief, channel)
-    independent = np.outer(table.joint.sum(axis=1), table.joint.sum(axis=0))
-    some = table.joint > 0
-    return float((table.joint[some] * np.log(table.joint[some] / independent[some])).sum())
+    traces, outputs = np.nonzero(table.joint)
+    joint = table.joint[traces, outputs]
+    # Three logarithms: the product of two tiny marginals could vanish.
+    gain = (
+        np.log(joint)
+        - np.log(table.joint.sum(axis=1))[traces]
+        - np.log(table.joint.sum(axis=0))[outputs]
+    )
+    return float((joint * gain).sum())
 
 
 def expected_releases(belief: Markov, channel: Emission) -> float:

@@ -112,6 +112,8 @@ def lower_order_loses_less(
     prior: Any, secret: Any, mechanism: Any, measure: Any, share: float
 ) -> None:
     """With a lower Rényi order, the loss is no worse."""
+    if measure.order is None:
+        raise NotHere("no order is given")
     sign = measure.quantity.sign
     release = designed(mechanism, prior, secret)
     before = measure.loss(prior, secret, release)

@@ -14,7 +14,7 @@ from sfumato.laws.violation import require
 from sfumato.parameters import SEED
 from sfumato.quantities import POSTERIOR_GAP
 
-NOTHING = 1e-6
+NOTHING = 1e-4
 """What a loss may be where next to nothing is released."""
 
 

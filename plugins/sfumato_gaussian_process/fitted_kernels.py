@@ -1,0 +1,134 @@
+"""scikit-learn kernels fitted to traces, one by one."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ParameterError
+from sfumato.prior_classes import AnyOf
+from sfumato.progress import watched
+from sfumato.protocols import PriorClass
+from sfumato_gaussian_process.fit_series import Series, read_series
+from sfumato_gaussian_process.kernel_expression import KernelExpression
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sfumato_gaussian_process.kernel import Kernel
+
+Array = NDArray[np.float64]
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class FittedKernels:
+    """The most likely kernel of every coordinate of every trace, times in sampling periods.
+
+    Attributes
+    ----------
+    start
+        The kernel that was fitted.
+    names, values
+        The fitted parameters and their values, (series, parameters).
+    log_likelihoods
+        How well the best parameters explain each series.
+    trace, coordinate
+        Which trace and coordinate a row belongs to.
+
+    >>> import sfumato as sf
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> rng = np.random.default_rng(0)
+    >>> traces = sf.priors.rbf(length_scale=3.0, times=20).belief().sample(rng, 3)
+    >>> sf.priors.kernel.fit(traces, RBF(1.0)).names
+    ('length_scale',)
+    """
+
+    prior: type[Kernel]
+    start: Any
+    names: tuple[str, ...]
+    values: Array
+    log_likelihoods: Array
+    trace: NDArray[np.intp]
+    coordinate: NDArray[np.intp]
+
+    def kernel(self, values: Array) -> KernelExpression:
+        """Return the kernel with the given values of the fitted parameters."""
+        return KernelExpression.read(self.start.clone_with_theta(np.log(values)))
+
+    def prior_class(self, times: int, quantiles: tuple[float, float] = (0.25, 0.75)) -> PriorClass:
+        """Return the priors at the median and at every corner between the parameters' quantiles."""
+        low, high = quantiles
+        if not 0 <= low <= high <= 1:
+            raise ParameterError(f"quantiles must be 0 <= low <= high <= 1; got {quantiles}.")
+        ends = np.quantile(self.values, [low, high], axis=0)
+        corners = {tuple(corner) for corner in itertools.product(*ends.T.tolist())}
+        points = [tuple(np.median(self.values, axis=0).tolist()), *sorted(corners)]
+        width = int(self.coordinate.max()) + 1
+        dimensions = width if width > 1 else None
+        return AnyOf(
+            *(
+                self.prior(self.kernel(np.array(point)), times=times, dimensions=dimensions)
+                for point in dict.fromkeys(points)
+            )
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row for each coordinate of each trace."""
+        import pandas as pd
+
+        columns = dict(zip(self.names, self.values.T, strict=True))
+        return pd.DataFrame(
+            {
+                "trace": self.trace,
+                "coordinate": self.coordinate,
+                **columns,
+                "log_likelihood": self.log_likelihoods,
+            }
+        )
+
+    def __len__(self) -> int:
+        return len(self.trace)
+
+
+def fit_kernels(
+    cls: type[Kernel], traces: Any, kernel: Any, times: Any, noise: float
+) -> FittedKernels:
+    """Return the kernel fitted to every series by scikit-learn's own search."""
+    if isinstance(noise, bool) or not (math.isfinite(noise) and noise > 0):
+        raise ParameterError(f"{cls.name}.fit noise must be finite and positive; got {noise!r}.")
+    try:
+        expression = KernelExpression.read(kernel)
+    except ValueError as reason:
+        raise ParameterError(f"{cls.name}.fit kernel must be {reason}; got {kernel!r}.") from None
+    start = expression.scikit_learn() if isinstance(kernel, (dict, KernelExpression)) else kernel
+    if not start.theta.size:
+        raise ParameterError(f"{cls.name}.fit kernel must have a free parameter; got {kernel!r}.")
+    series = read_series(cls.name, traces, times, normalise=True)
+    found = [_fitted(start, one, noise) for one in watched(series, f"fitting {cls.name}")]
+    return FittedKernels(
+        prior=cls,
+        start=start,
+        names=tuple(free.name for free in start.hyperparameters if not free.fixed),
+        values=np.array([np.exp(theta) for theta, _ in found]),
+        log_likelihoods=np.array([likelihood for _, likelihood in found]),
+        trace=np.array([one.trace for one in series]),
+        coordinate=np.array([one.coordinate for one in series]),
+    )
+
+
+def _fitted(start: Any, series: Series, noise: float) -> tuple[Array, float]:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+
+    model = GaussianProcessRegressor(start, alpha=noise, n_restarts_optimizer=2, random_state=0)
+    with warnings.catch_warnings():
+        # A parameter at the end of its range is seen in the values.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(series.stamps[:, None], series.values)
+    return np.asarray(model.kernel_.theta), float(model.log_marginal_likelihood_value_)

@@ -1,0 +1,119 @@
+"""Figures: what they draw is what was measured."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.report.figure_style import PALETTE, mechanism_colours, save_figure
+from sfumato.report.loss_figure import loss_figure, panels_of
+from sfumato.report.sandwich_figure import sandwich_figure, sandwiches
+from sfumato.report.sweep_axes import sweep_axes
+
+
+def axes_of(figure):
+    return [axes for part in figure.subfigs for axes in part.axes] or figure.axes
+
+
+def saved(figure, kind="svg"):
+    target = io.BytesIO()
+    save_figure(figure, target, format=kind, metadata={"Date": None} if kind == "svg" else None)
+    return target.getvalue()
+
+
+def test_a_sweep_is_drawn_as_lines_through_the_values(swept):
+    assert [axis.column for axis in sweep_axes(swept.cells)] == ["prior.length_scale"]
+    table = swept.to_pandas()
+    axes = axes_of(swept.plot())
+    assert len(axes) == 2
+    for panel, quantity in zip(axes, table.quantity.unique(), strict=True):
+        lines = [line for line in panel.lines if line.get_linestyle() != "None"]
+        chosen = table[table.quantity == quantity]
+        for line, label in zip(lines, ("little", "much"), strict=True):
+            expected = chosen[chosen.mechanism_label == label]
+            assert list(line.get_xdata()) == list(expected["prior.length_scale"])
+            assert list(line.get_ydata()) == list(expected.value)
+        assert {text.get_text() for text in panel.texts} == {"little", "much"}
+
+
+def test_colours_belong_to_mechanisms_in_every_panel(swept):
+    colours = mechanism_colours([swept])
+    assert colours == {"little": PALETTE[0], "much": PALETTE[1]}
+    for panel in axes_of(swept.plot()):
+        lines = [line for line in panel.lines if line.get_linestyle() != "None"]
+        assert [line.get_color() for line in lines] == list(PALETTE[:2])
+
+
+def test_without_a_sweep_each_scenario_has_a_row(worlds):
+    figure = worlds.plot()
+    panels = panels_of(worlds)
+    for axes, panel in zip(axes_of(figure), panels, strict=True):
+        drawn = sorted(line.get_xdata()[0] for line in axes.lines)
+        assert drawn == sorted(cell.reading.value for cell in panel.cells)
+
+
+def test_infinite_losses_are_drawn_at_the_edge_and_named(sandwiched):
+    texts = [text.get_text() for axes in axes_of(sandwiched.plot()) for text in axes.texts]
+    assert "= ∞" in texts
+
+
+def test_a_swept_measure_has_one_panel():
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=2.0, times=5)],
+        [sf.secrets.basic(2)],
+        [sf.mechanisms.gaussian_uniform(mse=0.5)],
+        [sf.measures.renyi(order=order) for order in (2.0, 4.0, 8.0, 16.0)],
+    )
+    (panel,) = panels_of(comparison)
+    assert len(panel.cells) == 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "start"), [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")]
+)
+def test_figures_are_saved_in_three_formats_and_reproducibly(swept, kind, start):
+    first = saved(swept.plot(), kind)
+    assert first.startswith(start)
+    if kind != "pdf":  # which holds the date
+        assert saved(swept.plot(), kind) == first
+
+
+def test_nothing_measured_is_said_so():
+    assert saved(loss_figure([sf.compare([], [], [], [])]))
+
+
+def test_the_sandwich_holds_attack_exact_and_bound(sandwiched):
+    ((quantity, found),) = sandwiches(sandwiched).items()
+    assert [len(one.cells) for one in found] == [3, 3]
+    assert [cell.measure.name for cell in found[0].cells] == ["attacked", "exactly", "above"]
+    assert (found[0].floor, found[0].ceiling) == (0.5, 0.5)
+    figure = sandwich_figure(quantity, found, mechanism_colours([sandwiched]))
+    texts = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert texts.count("≤ 0.7") == 2
+    ticks = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert [tick.split()[0] for tick in ticks] == ["attacked", "exactly", "above"]
+    assert saved(figure)
+
+
+def test_the_caller_s_matplotlib_is_left_alone(swept):
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    saved(swept.plot())
+    assert {key: value for key, value in mpl.rcParams.items()} == before  # noqa: C416 - a plain dict
+
+
+def test_logarithmic_sweeps_have_a_logarithmic_axis():
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=2.0, times=5)],
+        [sf.secrets.basic(2)],
+        [sf.mechanisms.gaussian_uniform(mse=float(m)) for m in np.geomspace(0.01, 10, 7)],
+        [sf.measures.renyi()],
+    )
+    (axes,) = axes_of(comparison.plot())
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    (line,) = [line for line in axes.lines if line.get_linestyle() != "None"]
+    assert len(line.get_xdata()) == 7

@@ -1,0 +1,147 @@
+"""The page: one file, no network, and it looks like something in a real browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+
+import sfumato as sf
+from sfumato.plugin_registry import default_registry
+from sfumato.report.html_page import page
+from sfumato.studies import default_study
+from sfumato.studies.study_writing import as_study_result
+
+VOID = {"meta", "br", "link", "img", "hr"}
+
+
+class Outline(HTMLParser):
+    """Check that tags close in order, and collect them with their attributes."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.text = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes.extend(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes.extend(attrs)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def outline(text):
+    found = Outline()
+    found.feed(text)
+    assert not found.open
+    return found
+
+
+@pytest.fixture(scope="module")
+def bundled():
+    return default_study(default_registry()).run()
+
+
+@pytest.fixture(scope="module")
+def bundled_page(bundled):
+    return page(bundled)
+
+
+def test_the_page_is_whole_and_needs_nothing_else(bundled_page, sandwiched, worlds):
+    others = (page(as_study_result(comparison)) for comparison in (sandwiched, worlds))
+    for text in (bundled_page, *others):
+        found = outline(text)
+        assert "script" not in found.tags
+        assert not {"img", "link", "iframe"} & set(found.tags)
+        for name, value in found.attributes:
+            if name in ("href", "xlink:href", "src"):
+                assert value.startswith(("#", "data:"))
+            if not name.startswith("xmlns"):
+                assert "//" not in (value or "")
+        assert "@import" not in text
+        assert not re.search(r"url\((?!#|\"#)", text)
+
+
+def test_the_page_tells_the_question_the_answers_and_how_to_run_it_again(bundled_page):
+    text = " ".join(outline(bundled_page).text)
+    for words in (
+        "Three worlds, side by side", "The adversary believes", "What must stay hidden",
+        "What is released", "How loss is counted", "= 53.4375", "larger is worse",
+        "combinations do not fit", "Which points leak", "sfumato compare", "numpy", "seed 0",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_the_study_on_the_page_asks_the_same_again(bundled, bundled_page):
+    import tomllib
+    from html import unescape
+
+    source = re.search(r"study.toml</summary><pre>(.*?)</pre>", bundled_page, re.DOTALL)[1]
+    again = sf.Study.from_table(tomllib.loads(unescape(source)))
+    assert again == bundled.study
+
+
+def test_a_sandwich_has_its_picture(sandwiched):
+    text = page(as_study_result(sandwiched))
+    assert "Attack ≤ exact ≤ bounds: success" in text
+    assert text.count("<svg") >= 2
+
+
+def test_text_is_escaped():
+    comparison = sf.compare(
+        [sf.Labelled(sf.priors.rbf(length_scale=1.0, times=5), "<b>bold</b> & 'quoted'")],
+        [sf.secrets.basic(2)],
+        [sf.Labelled(sf.mechanisms.gaussian_uniform(mse=1.0), "<script>alert(1)</script>")],
+        [sf.measures.renyi()],
+    )
+    text = page(as_study_result(comparison))
+    assert "<script" not in text
+    assert "&lt;b&gt;bold" in text
+    outline(text)
+
+
+def test_the_page_of_nothing_is_a_page(tmp_path):
+    sf.compare([], [], [], []).to_html(tmp_path / "page.html")
+    outline((tmp_path / "page.html").read_text())
+
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+
+
+@pytest.mark.skipif(not BROWSER, reason="no Chromium is installed to look at the page with")
+def test_a_real_browser_shows_it(bundled_page, tmp_path):
+    import matplotlib.image
+
+    file, picture = tmp_path / "page.html", tmp_path / "page.png"
+    file.write_text(bundled_page, encoding="utf-8")
+    subprocess.run(
+        [
+            BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            f"--user-data-dir={tmp_path / 'profile'}", "--hide-scrollbars",
+            "--window-size=1200,4200", f"--screenshot={picture}", file.as_uri(),
+        ],
+        check=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    pixels = matplotlib.image.imread(picture)[..., :3]
+    assert pixels.shape[:2] == (4200, 1200)
+    header, body = pixels[:60], pixels[300:4000]
+    assert header.mean() < 0.6  # the dark band with the title
+    ink = (body.min(axis=2) < 0.6).any(axis=1)
+    assert ink.mean() > 0.4  # rows with something written or drawn, all the way down
+    for colour in ((0, 0x72, 0xB2), (0xD5, 0x5E, 0)):  # the figures' first two mechanisms
+        assert (abs(body * 255 - colour).max(axis=2) < 3).sum() > 200

@@ -1,0 +1,100 @@
+"""Terminal tables: they fit, break no word, and never mix quantities or directions silently."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rich.console import Console
+
+import sfumato as sf
+from sfumato.plugin_registry import default_registry
+from sfumato.report.loss_columns import loss_table, number
+from sfumato.report.noun_names import full_name, noun_names, shown
+from sfumato.studies import default_study
+
+
+def printed(comparison, width):
+    console = Console(width=width, no_color=True)
+    with console.capture() as capture:
+        console.print(comparison)
+    return capture.get()
+
+
+def words_of(comparison):
+    table = loss_table(comparison.measured)
+    texts = [name for names, _ in table.rows for name in names]
+    texts += [line for column in table.columns for line in column.heading]
+    texts += [number(cell.reading) for _, row in table.rows for cell in row.values()]
+    return {word for text in texts for word in text.split()}
+
+
+@pytest.mark.parametrize("width", [60, 80, 110, 160])
+def test_tables_fit_and_break_no_word(width, worlds, sandwiched, swept):
+    bundled = default_study(default_registry()).run().comparisons
+    for comparison in (worlds, sandwiched, swept, *bundled):
+        text = printed(comparison, width)
+        assert max(map(len, text.splitlines())) <= width
+        lines = text.splitlines()
+        broken = [word for word in words_of(comparison) if not any(word in line for line in lines)]
+        assert not broken
+
+
+def test_every_value_is_printed_with_its_direction(sandwiched):
+    text = printed(sandwiched, 120)
+    for mark in ("≤ 0.7", "= 0.5", "≈ 0.45 [0.4, 0.5]", "= ∞"):
+        assert text.count(mark) == 2
+    assert "≥ lower bound" in text
+
+
+def test_measures_of_a_quantity_stand_side_by_side_and_one_column_has_one_quantity(worlds):
+    table = loss_table(worlds.measured)
+    quantities = [column.quantity for column in table.columns]
+    assert quantities == sorted(quantities, key=quantities.index)
+    for _, row in table.rows:
+        for column, cell in row.items():
+            assert cell.quantity == column.quantity
+    assert all(f"{q.worse} is worse" in printed(worlds, 240) for q in quantities)
+
+
+def test_what_all_share_is_said_once(swept):
+    text = printed(swept, 120)
+    assert text.count("times=9") == 1
+    assert text.count("index=4") == 1
+    assert text.count("length_scale=10") == 1
+
+
+def test_refusals_and_failures_are_counted(worlds):
+    text = printed(worlds, 160)
+    refused = sum(cell.outcome == "refused" for cell in worlds.cells)
+    assert f"{refused} combinations do not fit" in text
+    counts = [int(count) for count in re.findall(r"(\d+) × ", text)]
+    assert sum(counts) == refused
+
+
+def test_names_that_would_be_equal_are_told_apart(worlds):
+    names = noun_names(worlds.measured, "mechanism").names.values()
+    assert len(set(names)) == len(names) == 3
+    assert any("#1" in name for name in names)
+
+
+def test_labels_are_used_and_completed_where_they_repeat():
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=2.0, times=5)],
+        [sf.secrets.basic(2)],
+        [sf.Labelled(sf.mechanisms.gaussian_uniform(mse=m), "noise") for m in (0.5, 1.0)],
+        [sf.measures.renyi()],
+    )
+    names = noun_names(comparison.cells, "mechanism")
+    assert list(names.names.values()) == ["noise, mse=0.5", "noise, mse=1"]
+
+
+def test_nouns_made_of_others_have_names():
+    union = sf.secrets.basic(4) | sf.secrets.basic(6, radius=2.0)
+    assert full_name(union) == "basic(index=4) | basic(index=6, radius=2)"
+    either = sf.AnyOf(
+        sf.priors.rbf(length_scale=1.0, times=3), sf.priors.rbf(length_scale=2.0, times=3)
+    )
+    assert full_name(either) == "rbf(length_scale=1, times=3) or rbf(length_scale=2, times=3)"
+    assert shown([1.0] * 30).endswith("…]")
+    assert shown([[0.5, 0.5]] * 3) == "3×2 table"
