@@ -1,34 +1,13 @@
-<<<<<<< HEAD
-"""A progress bar around anything that can be iterated."""
-
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
-
-from sfumato.report.delayed_progress import delayed_progress
-
-T = TypeVar("T")
-
-
-def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items; a bar appears on standard error once they have taken two seconds.
-
-    >>> list(watched([1, 2], "counting"))
-    [1, 2]
-    """
-    with delayed_progress(what, total) as advance:
-        for item in items:
-            yield item
-            advance(1)
-=======
 """A progress bar for work that turns out to be long."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 PATIENCE = 2.0
 """Seconds of work before a bar is shown."""
@@ -57,4 +36,15 @@ def delayed_progress(what: str, total: int | None) -> Iterator[Callable[[int], N
                 shown = True
 
         yield advance
->>>>>>> main
+
+
+def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+    """Yield the items, counting them.
+
+    >>> list(watched([1, 2], "reading"))
+    [1, 2]
+    """
+    with delayed_progress(what, total) as advance:
+        for item in items:
+            yield item
+            advance(1)

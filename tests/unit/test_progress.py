@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from sfumato.progress import watched
-from sfumato.report import delayed_progress
+from sfumato import progress
 
 
 class Terminal(io.StringIO):
@@ -17,13 +16,13 @@ class Terminal(io.StringIO):
 def test_short_work_shows_nothing(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    assert list(watched(iter(range(3)), "x", 3)) == [0, 1, 2]
+    assert list(progress.watched(iter(range(3)), "x", 3)) == [0, 1, 2]
     assert terminal.getvalue() == ""
 
 
 def test_long_work_shows_a_bar_and_loses_nothing(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(delayed_progress, "PATIENCE", -1.0)
-    assert list(watched(range(50), "reading")) == list(range(50))
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    assert list(progress.watched(range(50), "reading")) == list(range(50))
     assert "reading" in terminal.getvalue()
