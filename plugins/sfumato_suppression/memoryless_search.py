@@ -17,8 +17,9 @@ GRID = 10
 COARSE_TO_FINE = ((10, 0), (2, 10, 0), (1, 10, 0))
 """Grids to pass through, 0 being exact: taking all the slack at once leaves none for others."""
 
-SHUFFLES = 2
-"""How many orders at random are tried, besides the likeliest states first."""
+SHUFFLES = (6, 600)
+"""At most so many orders at random are tried, besides the likeliest states first, with so many
+entries in all; at least one."""
 
 
 def greedy_tables(chains: Sequence[ProtectedChain]) -> list[FloatArray]:
@@ -55,5 +56,6 @@ def _plans(worth: FloatArray) -> Iterator[tuple[NDArray[np.intp], tuple[int, ...
     """Yield orders, each with the grids to pass through."""
     for grids in COARSE_TO_FINE:
         yield by_worth(worth), grids
-    for seed in range(SHUFFLES):  # fixed seeds: the same design every time
+    most, entries = SHUFFLES
+    for seed in range(max(1, min(most, entries // worth.size))):  # the same design every time
         yield np.random.default_rng(seed).permutation(worth.size), COARSE_TO_FINE[-1]

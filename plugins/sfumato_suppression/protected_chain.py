@@ -32,6 +32,11 @@ class ProtectedChain:
         Pr[A | X_t = k] for every event at or after t, (E, T, M); zero before.
     possible
         Whether Pr[X_t = k] > 0, (T, M).
+    may_start
+        Which (t, k) may be released if all later states are suppressed, (T, M): releasing k must
+        not reveal an event of that very time, and Pr[A | X_t = k] ≤ θ must hold for every later
+        event. This is necessary whatever happens later: the posterior after the release alone is
+        a convex combination of the posteriors after its continuations.
     """
 
     belief: Markov
@@ -40,6 +45,7 @@ class ProtectedChain:
     limits: FloatArray
     outlook: FloatArray
     possible: NDArray[np.bool_]
+    may_start: NDArray[np.bool_]
 
     @classmethod
     def of(cls, belief: Markov, question: Events, delta: float) -> ProtectedChain:
@@ -49,8 +55,9 @@ class ProtectedChain:
         kept = np.flatnonzero(limits * (1.0 + ROUNDING) < 1.0)
         kept = kept[np.argsort(events.times[kept], kind="stable")]
         times, members = events.times[kept], events.members[kept]
-        outlook = _outlook(belief, times, members)
-        return cls(belief, times, members, limits[kept], outlook, reachable_states(belief))
+        outlook, possible = _outlook(belief, times, members), reachable_states(belief)
+        may_start = _may_start(outlook, times, limits[kept]) | ~possible
+        return cls(belief, times, members, limits[kept], outlook, possible, may_start)
 
     @property
     def width(self) -> int:
@@ -61,23 +68,14 @@ class ProtectedChain:
         """Return how many events lie before `time`; they come first."""
         return int(np.searchsorted(self.times, time))
 
-    def may_start(self) -> NDArray[np.bool_]:
-        """Return which (t, k) may be released if all later states are suppressed, (T, M).
 
-        Releasing k must not reveal an event of that very time, and Pr[A | X_t = k] ≤ θ must hold
-        for every later event. This is necessary whatever happens later: the posterior after the
-        release alone is a convex combination of the posteriors after its continuations.
-        """
-        allowed = np.ones(self.possible.shape, dtype=bool)
-        for time in range(self.belief.steps):
-            first = self.before(time)
-            risks = self.outlook[first:, time]  # 0 or 1 for the events of this very time
-            allowed[time] = (risks <= _raised(self.limits[first:, None])).all(axis=0)
-        return allowed | ~self.possible
-
-
-def _raised(limits: FloatArray) -> FloatArray:
-    return limits * (1.0 + ROUNDING)
+def _may_start(
+    outlook: FloatArray, times: NDArray[np.intp], limits: FloatArray
+) -> NDArray[np.bool_]:
+    """Return where no event at that time or later exceeds its limit, (T, M)."""
+    fine = outlook <= (limits * (1.0 + ROUNDING))[:, None, None]
+    over = np.arange(outlook.shape[1]) > times[:, None]
+    return np.asarray((fine | over[..., None]).all(axis=0))
 
 
 def _outlook(belief: Markov, times: NDArray[np.intp], members: NDArray[np.bool_]) -> FloatArray:
@@ -92,4 +90,4 @@ def _outlook(belief: Markov, times: NDArray[np.intp], members: NDArray[np.bool_]
 
 def may_start_for_all(chains: tuple[ProtectedChain, ...]) -> NDArray[np.bool_]:
     """Return which (t, k) may be released under every member of a class, (T, M)."""
-    return np.asarray(np.logical_and.reduce([chain.may_start() for chain in chains]))
+    return np.asarray(np.logical_and.reduce([chain.may_start for chain in chains]))

@@ -27,11 +27,14 @@ from sfumato_suppression.segment_values import judge, waiting_values
 from sfumato_suppression.simulatable_search import simulatable_tables
 from sfumato_suppression.step_choice import Rules, chosen_chances
 
-RULES = Rules(np.array([1, 1, 2, 2, 3, 10]), np.array([True, False, True, False, True, True]))
-"""Coarse grids leave slack for later times; which is best differs from start to start."""
+ROUNDS = (
+    Rules(np.array([1, 1, 2, 3, 10]), np.array([True, False, True, True, True])),
+    Rules(np.array([1, 1]), np.array([True, False])),
+)
+"""Coarse grids leave slack for later times; which is best differs from start to start.
 
-ROUNDS = 2
-"""The second round knows what waiting is worth from the first."""
+The second round knows from the first what waiting is worth.
+"""
 
 
 def segmented_channel(chains: Sequence[ProtectedChain], memoryless: FloatArray) -> Suppression:
@@ -57,8 +60,8 @@ def _best_tables(
     seeds = [np.broadcast_to(table, hidden.shape) for table in memoryless]
     best = _better(chains, starts, best, [simulatable_tables(chains, starts), *seeds], to_go)
     waiting = np.zeros((len(chains), *hidden.shape))
-    for _ in range(ROUNDS):
-        greedy = _greedy_tables(chains, starts, waiting, to_go)
+    for rules in ROUNDS:
+        greedy = _greedy_tables(chains, starts, rules, waiting, to_go)
         best = _better(chains, starts, best, list(greedy.reshape(-1, *hidden.shape)), to_go)
         waiting = waiting_values(chains, starts, best[0], to_go)
     return best
@@ -82,23 +85,27 @@ def _better(
 
 
 def _greedy_tables(
-    chains: Sequence[ProtectedChain], starts: Starts, waiting: FloatArray, to_go: FloatArray
+    chains: Sequence[ProtectedChain],
+    starts: Starts,
+    rules: Rules,
+    waiting: FloatArray,
+    to_go: FloatArray,
 ) -> FloatArray:
     """Return one table per rule and start, (rules · states, T, M), lowered time by time."""
     belief = chains[0].belief
     able = may_start_for_all(tuple(chains))
-    rules = RULES.repeated(len(starts.states))
-    laws = starts.laws(chains, len(RULES.grid))
-    tables = np.ones((len(rules.grid), belief.steps, belief.state_count))
+    laws = starts.laws(chains, len(rules.grid))
+    repeated = rules.repeated(len(starts.states))
+    tables = np.ones((len(repeated.grid), belief.steps, belief.state_count))
     for time in range(starts.time + 1, belief.steps):
         allowed = np.broadcast_to(able[time], tables[:, time].shape)
         gains = np.zeros(allowed.shape)
         for number, law in enumerate(laws):
             allowed = allowed & law.may_end(time)
-            later = np.tile(waiting[number, :, time], (len(RULES.grid), 1))
+            later = np.tile(waiting[number, :, time], (len(rules.grid), 1))
             worth = 1.0 + to_go[number, time] - later
             gains += law.mass[:, None] * law.arrivals * worth
-        tables[:, time] = chosen_chances(laws, time, allowed, gains, rules)
+        tables[:, time] = chosen_chances(laws, time, allowed, gains, repeated)
         for law in laws:
             law.suppress(time, tables[:, time])
             if time + 1 < belief.steps:

@@ -103,7 +103,7 @@ def test_private_mechanisms_are_never_breached():
 def test_a_rate_that_depends_on_chance_is_an_estimate_that_covers_the_truth():
     chain, secret = chain_and_secret()
     belief = chain.belief()
-    traces = [trace for trace in belief.sample(np.random.default_rng(2), 40) if "s" in trace]
+    traces = [trace for trace in belief.sample(np.random.default_rng(2), 24) if "s" in trace]
     table = np.tile([0.5, 0.5, 0.5], (4, 1))
     release = sf.mechanisms.suppress_given(probabilities=table).protect(chain, secret)
     prior = belief.marginals()[:, 0]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.beliefs import Markov
 
 MECHANISMS = {
     "suppress_probabilistic": {},
@@ -70,12 +71,12 @@ def test_an_interval_class_is_refused(name):
     class Drifting(sf.PriorClass):
         name = "drifting"
         finite = False
+        yields = Markov
 
         def __init__(self):
             self.member = sf.priors.markov_chain(
                 initial=[0.5, 0.5], transitions=np.full((2, 2), 0.5), steps=2
             )
-            self.yields = self.member.yields
 
         def members(self):
             yield self.member

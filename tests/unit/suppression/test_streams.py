@@ -79,7 +79,7 @@ def test_the_stream_has_the_law_of_the_channel():
     secret = sf.secrets.contexts({"s"})
     mechanism = sf.mechanisms.suppress_given(probabilities=[[1, 0.25], [0.5, 0.5]])
     release = mechanism.protect(chain, secret)
-    rng, count = np.random.default_rng(0), 20_000
+    rng, count = np.random.default_rng(0), 4_000
     drawn = [release.apply(["x", "s"], rng=rng) for _ in range(count)]
     for output in {*drawn}:
         chance = np.exp(release.channel.log_likelihood(output, ["x", "s"]))
