@@ -24,7 +24,9 @@ def delayed_progress(what: str, total: int | None) -> Iterator[Callable[[int], N
     from rich.progress import Progress
 
     with contextlib.ExitStack() as stack:
-        bar = Progress(console=Console(stderr=True), transient=True)
+        console = Console(stderr=True)
+        # Where nobody watches, a bar would leave empty lines in a log.
+        bar = Progress(console=console, transient=True, disable=not console.is_terminal)
         task = bar.add_task(what, total=total)
         begun, shown = time.monotonic(), False
 

@@ -82,7 +82,7 @@ def figure_7(request: FigureRequest) -> Drawing:
     *noisy, without = request.each(success, [*settings, raw], "reconstruction")
     panel = _panel("noise standard deviation σ", deviations, noisy)
     levels = [
-        Curve(f"{name}, no noise", [0.0], [without[name]], "level")
+        Curve(f"{name}, no noise", [0.0], [without[name]], "level", name)
         for name in ("tight bound", "reconstruction (ours)", "MAP attacker")
     ]
     return Drawing(

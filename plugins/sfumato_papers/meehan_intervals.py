@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.errors import REFUSALS
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
+from sfumato.figures.curve import Style
 from sfumato.inference.fisher_information import scalar_informations
 from sfumato.namespaces import measures, mechanisms, priors, secrets
 from sfumato.prior_classes import AnyOf
@@ -138,8 +139,9 @@ def _drawn(request: FigureRequest, letters: str, columns: int) -> Drawing:
 
 def _curve(name: str, at: dict[float, dict[str, float]]) -> Curve:
     known = {scale: values[name] for scale, values in at.items() if name in values}
-    ours = "ours" in name
-    return Curve(name, list(known), list(known.values()), "dashed" if ours else "line")
+    family = name.partition(", ")[2] or ("SDP" if "all three" in name else name)
+    style: Style = "dashed" if "ours" in name else "line"
+    return Curve(name, list(known), list(known.values()), style, family)
 
 
 def intervals(task: Task) -> dict[str, float]:

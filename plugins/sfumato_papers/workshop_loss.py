@@ -62,7 +62,7 @@ def _curve(prior: object, secret: object, measure: object, squared: float) -> Cu
     ]
     paper = "paper" in repr(measure)
     words = f"l² = {squared:g}" if paper else f"l² = {squared:g}, exact"
-    return Curve(words, VARIANCES, values, "line" if paper else "dashed")
+    return Curve(words, VARIANCES, values, "line" if paper else "dashed", f"l² = {squared:g}")
 
 
 def _independent() -> Curve:

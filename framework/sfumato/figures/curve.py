@@ -22,7 +22,7 @@ class Curve:
     """Values y at x; infinite values are kept in the table and left out of the picture.
 
     ``"level"`` is a horizontal line at y[0], for a value that does not depend on x.
-    NaN is rejected.
+    NaN is rejected. Curves of one family have one colour; by default the label is the family.
 
     >>> Curve("uniform", [1, 2], [0.5, 0.25]).y
     array([0.5 , 0.25])
@@ -32,6 +32,7 @@ class Curve:
     x: NDArray[np.float64] = attrs.field(converter=_numbers)
     y: NDArray[np.float64] = attrs.field(converter=_numbers)
     style: Style = "line"
+    family: str = attrs.field(default=attrs.Factory(lambda self: self.label, takes_self=True))
 
     def __attrs_post_init__(self) -> None:
         if self.x.shape != self.y.shape or np.isnan(self.x).any() or np.isnan(self.y).any():

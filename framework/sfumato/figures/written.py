@@ -73,7 +73,7 @@ def _pictures(drawing: Drawing, folder: Path, name: str, title: str) -> list[Pat
                 _draw_matrix(axes, panel)
             else:
                 _draw_curves(axes, panel, colours)
-        _name_curves(picture, grid.flat)
+        _name_curves(picture, grid.flat, 2 * columns)
         paths = [folder / f"{name}.svg", folder / f"{name}.png"]
         for path in paths:
             save_figure(picture, path)
@@ -81,7 +81,7 @@ def _pictures(drawing: Drawing, folder: Path, name: str, title: str) -> list[Pat
     return paths
 
 
-def _name_curves(picture: Picture, grid: Iterable[Axes]) -> None:
+def _name_curves(picture: Picture, grid: Iterable[Axes], columns: int) -> None:
     """Write one legend for all panels below them; the same name has the same colour in each."""
     named: dict[str, Any] = {}
     for axes in grid:
@@ -89,7 +89,7 @@ def _name_curves(picture: Picture, grid: Iterable[Axes]) -> None:
             named.setdefault(label, handle)
     if len(named) > 1:
         picture.legend(
-            named.values(), named.keys(), loc="outside lower center", ncols=4, frameon=False,
+            named.values(), named.keys(), loc="outside lower center", ncols=min(4, columns), frameon=False,
             fontsize=7.5,
         )  # fmt: skip
 
@@ -108,9 +108,7 @@ def _draw_curves(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
         axes.axvline(panel.mark, color="#22272e", linestyle="--", linewidth=1)
     bars = [curve for curve in panel.curves if curve.style == "bars"]
     for curve in panel.curves:
-        # What is named alike up to a comma is the same thing, shown in another way.
-        family = curve.label.split(",")[0]
-        colour = colours.setdefault(family, PALETTE[len(colours) % len(PALETTE)])
+        colour = colours.setdefault(curve.family, PALETTE[len(colours) % len(PALETTE)])
         if curve.style == "bars":
             _draw_bars(axes, curve, bars.index(curve), len(bars), colour)
         elif curve.style == "level":
