@@ -100,7 +100,8 @@ def kernels_keep(
     numbers, states = np.nonzero(members)
     inside = times[numbers] * chances.shape[1] + states
     released = np.flatnonzero(shown.ravel())
-    kernels = SegmentKernels.of(belief, chances, np.union1d(released, inside))
+    shown[times[numbers], states] = True
+    kernels = SegmentKernels.of(belief, chances, np.flatnonzero(shown.ravel()))
     if not kernels.are_ordinary():
         return None
     starts = np.concatenate([[0], 1 + np.searchsorted(kernels.places, released)])
@@ -110,13 +111,17 @@ def kernels_keep(
     scale = chances.flat[inside] / np.maximum(limits, TINY)[numbers]
     into = (kernels.matrix[starts[:, None], inside] * scale).T
     out_of = kernels.matrix[1 + np.searchsorted(kernels.places, inside)[:, None], ends]
-    for time in np.unique(times):
-        rows = 1 + np.searchsorted(released, time * chances.shape[1])
-        columns = np.searchsorted(released, (time + 1) * chances.shape[1])
-        first, last = np.searchsorted(times[numbers], [time, time + 1])
-        joint = into[first:last, :rows, None] * out_of[first:last, None, columns:]
-        if last - first > np.count_nonzero(times == time):  # some event has several states
-            joint = np.add.reduceat(joint, np.unique(numbers[first:last], return_index=True)[1])
-        if (joint > segments[:rows, columns:]).any():
+    single = len(inside) == len(times)
+    firsts = np.searchsorted(numbers, np.arange(len(times)))
+    clock = np.arange(len(chances) + 1)
+    before = 1 + np.searchsorted(released, clock * chances.shape[1])
+    cuts = np.searchsorted(times[numbers], clock).tolist()
+    for time in np.flatnonzero(np.diff(cuts)).tolist():
+        part, onward = slice(cuts[time], cuts[time + 1]), before[time + 1] - 1
+        joint = into[part, : before[time], None] * out_of[part, None, onward:]
+        if not single:  # sum over the states of each event
+            inner = firsts[(firsts >= part.start) & (firsts < part.stop)] - part.start
+            joint = np.add.reduceat(joint, inner)
+        if (joint > segments[: before[time], onward:]).any():
             return False
     return True
