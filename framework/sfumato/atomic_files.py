@@ -14,11 +14,10 @@ def refuse_existing(*paths: Path, overwrite: bool) -> None:
             raise FileExistsError(f"{path} must not exist; give --force to overwrite it.")
 
 
-def write_whole(path: Path, text: str, *, durable: bool = True) -> None:
+def write_whole(path: Path, text: str, *, confidential: bool = False) -> None:
     """Write a text beside its place, then move it there: no reader ever sees half of it.
 
-    Without `durable` the disk may take its time: after a power cut the file can be damaged, which
-    is for those who check what they read and write very many files.
+    A confidential file can be read by its owner only.
 
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp()) / "note.txt"
@@ -26,13 +25,14 @@ def write_whole(path: Path, text: str, *, durable: bool = True) -> None:
     >>> place.read_text()
     'whole'
     """
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    mode = 0o600 if confidential else 0o666  # the latter less what the user's umask takes away
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
-        with beside.open("x", encoding="utf-8", newline="") as stream:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
             stream.write(text)
             stream.flush()
-            if durable:
-                os.fsync(stream.fileno())
+            os.fsync(stream.fileno())
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)

@@ -6,7 +6,6 @@ import numpy as np
 
 from sfumato.errors import OutsideHypotheses
 from sfumato.matrices import Diagonal, Matrix, Scaled, Sum
-from sfumato.matrices.matrix import Array
 from sfumato.questions.displacements import Displacements
 from sfumato_gaussian_noise.blocks import Block, block_of
 from sfumato_gaussian_noise.class_losses import ClassLosses, Violation, class_losses
@@ -62,7 +61,7 @@ def _read(task: Task, worst: Violation, variance: float) -> Witness:
         )
     along = block.along(worst.displacement)
     total = along.spread + variance * np.eye(belief.entries)
-    reading: Array = np.linalg.solve(total, along.shifts[:, 0])
+    reading = np.asarray(np.linalg.solve(total, along.shifts[:, 0]), dtype=np.float64)
     return Witness(1.0, along, reading)
 
 

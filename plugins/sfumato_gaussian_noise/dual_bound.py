@@ -92,5 +92,5 @@ def _gain(witness: Witness) -> float:
 def _largest(rows: Array) -> float:
     """Return an upper bound of λ_max(Σ y yᵀ) = λ_max of the smaller Gram matrix."""
     small = rows @ rows.T if rows.shape[0] <= rows.shape[1] else rows.T @ rows
-    size, trace = max(rows.shape), float(np.trace(small))
-    return float(np.linalg.eigvalsh(small)[-1]) + 16 * size * ROUNDOFF * trace
+    margin = 16 * max(rows.shape) * ROUNDOFF * float(np.trace(small))
+    return float(np.linalg.eigvalsh(small)[-1]) + float(margin)

@@ -38,7 +38,7 @@ class _GridBlock:
         return self.radius / self.variance * self.cross
 
     def spread(self, columns: Array) -> Array:
-        """Return C Y = Σ Y − Σ_{:,S} Σ_SS⁻¹ Σ_{S,:} Y."""
+        """Return C Y = Σ Y − Σ_{:,S} Σ_SS⁻¹ Σ_{S,:} Y for one column or several."""
         known = self.cross @ (self.cross.T @ columns) / self.variance
         return np.asarray(self.belief.covariance.apply(columns) - known)
 
@@ -118,7 +118,7 @@ def _solved(block: _GridBlock, ridge: float, shift: Array) -> Array:
     direction, square = np.array(shift), float(shift @ shift)
     goal = RESIDUAL**2 * square
     for _ in range(ITERATIONS):
-        product = block.spread(direction[:, None])[:, 0] + ridge * direction
+        product = block.spread(direction) + ridge * direction
         step = square / float(direction @ product)
         solution += step * direction
         residual -= step * product

@@ -14,7 +14,7 @@ from sfumato_gaussian_noise.blocks import Block, block_of, corners
 from sfumato_gaussian_noise.class_losses import Violation, class_losses
 from sfumato_gaussian_noise.design_task import Certified, Task
 from sfumato_gaussian_noise.dual_bound import DualBound
-from sfumato_gaussian_noise.dual_program import SOLVERS, best_noise
+from sfumato_gaussian_noise.dual_program import ATTEMPTS, best_noise
 
 ROUNDS = 60
 """Largest number of programs solved for one design."""
@@ -107,25 +107,27 @@ def member_exchange(task: Task) -> Certified:
         losses = class_losses(task.prior, task.secret, even)
         return Certified(even, losses, DualBound(0.0, 0.0), "nothing to learn")
     best, failures = None, []
-    for solver in SOLVERS:
+    for attempt in ATTEMPTS:
         try:
-            best = _exchange(pool, task, solver, best)
+            best = _exchange(pool, task, attempt, best)
         except SolverFailed as failure:
             failures.append(str(failure))
             continue
         if task.met(best):
             return best
         failures.append(
-            f"{solver} must bring loss and lower bound to within {task.tolerance:.1g} of each "
+            f"{attempt[0]} must bring loss and lower bound to within {task.tolerance:.1g} of each "
             f"other; got a relative gap of {task.gap(best):.2g}."
         )
     raise SolverFailed(" ".join(failures))
 
 
-def _exchange(pool: _Pool, task: Task, solver: str, best: Certified | None) -> Certified:
+def _exchange(
+    pool: _Pool, task: Task, attempt: tuple[str, float], best: Certified | None
+) -> Certified:
     for _ in range(ROUNDS):
-        solution = best_noise(pool.active, task.budget, solver, task.independent)
-        found = task.certify(solution, f"dual program by {solver}")
+        solution = best_noise(pool.active, task.budget, task.independent, attempt)
+        found = task.certify(solution, f"dual program by {attempt[0]}")
         grown = best is None or task.lower(found) > task.lower(best)
         best = found if best is None else _better(best, found, task)
         if task.met(best):
@@ -137,7 +139,7 @@ def _exchange(pool: _Pool, task: Task, solver: str, best: Certified | None) -> C
         if not any(entered):
             break
     if best is None:
-        raise SolverFailed(f"{solver} must be given at least one round; got none.")
+        raise SolverFailed(f"{attempt[0]} must be given at least one round; got none.")
     return best
 
 

@@ -61,6 +61,20 @@ def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[
     return found
 
 
+def common_length(lengths: NDArray[np.intp]) -> int:
+    """Return the one number of points that all traces have, or refuse.
+
+    >>> common_length(np.array([5, 5]))
+    5
+    """
+    if np.unique(lengths).size > 1:
+        raise ParameterError(
+            f"prior_class must get times, as traces have from {lengths.min()} to "
+            f"{lengths.max()} points; got none."
+        )
+    return int(lengths[0])
+
+
 def _table(given: Any, where: str) -> Array:
     """Return a trace as (times, coordinates)."""
     try:

@@ -15,7 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.prior_classes import AnyOf
 from sfumato.progress import watched
 from sfumato.protocols import PriorClass
-from sfumato_gaussian_process.fit_series import Series, read_series
+from sfumato_gaussian_process.fit_series import Series, common_length, read_series
 from sfumato_gaussian_process.kernel_expression import KernelExpression
 
 if TYPE_CHECKING:
@@ -36,10 +36,11 @@ class FittedKernels:
         The kernel that was fitted.
     names, values
         The fitted parameters and their values, (series, parameters).
-    log_likelihoods
-        How well the best parameters explain each series.
-    trace, coordinate
-        Which trace and coordinate a row belongs to.
+    log_likelihoods, at_bound
+        How well the best parameters explain each series, and whether one of them lies at an end
+        of the search.
+    trace, coordinate, lengths
+        Which trace and coordinate a row belongs to, and the number of its points.
 
     >>> import sfumato as sf
     >>> from sklearn.gaussian_process.kernels import RBF
@@ -54,27 +55,40 @@ class FittedKernels:
     names: tuple[str, ...]
     values: Array
     log_likelihoods: Array
+    at_bound: NDArray[np.bool_]
     trace: NDArray[np.intp]
     coordinate: NDArray[np.intp]
+    lengths: NDArray[np.intp]
+
+    @property
+    def effective(self) -> dict[str, Array]:
+        """The fitted parameters by name; durations count samples."""
+        return dict(zip(self.names, self.values.T, strict=True))
 
     def kernel(self, values: Array) -> KernelExpression:
         """Return the kernel with the given values of the fitted parameters."""
         return KernelExpression.read(self.start.clone_with_theta(np.log(values)))
 
-    def prior_class(self, times: int, quantiles: tuple[float, float] = (0.25, 0.75)) -> PriorClass:
-        """Return the priors at the median and at every corner between the parameters' quantiles."""
+    def prior_class(
+        self, quantiles: tuple[float, float] = (0.25, 0.75), times: int | None = None
+    ) -> PriorClass:
+        """Return the priors at the median and at every corner between the parameters' quantiles.
+
+        Without `times`, a trace has as many points as all the fitted ones.
+        """
         low, high = quantiles
         if not 0 <= low <= high <= 1:
             raise ParameterError(f"quantiles must be 0 <= low <= high <= 1; got {quantiles}.")
+        points = common_length(self.lengths) if times is None else times
         ends = np.quantile(self.values, [low, high], axis=0)
         corners = {tuple(corner) for corner in itertools.product(*ends.T.tolist())}
-        points = [tuple(np.median(self.values, axis=0).tolist()), *sorted(corners)]
+        chosen = [tuple(np.median(self.values, axis=0).tolist()), *sorted(corners)]
         width = int(self.coordinate.max()) + 1
         dimensions = width if width > 1 else None
         return AnyOf(
             *(
-                self.prior(self.kernel(np.array(point)), times=times, dimensions=dimensions)
-                for point in dict.fromkeys(points)
+                self.prior(self.kernel(np.array(point)), times=points, dimensions=dimensions)
+                for point in dict.fromkeys(chosen)
             )
         )
 
@@ -82,13 +96,13 @@ class FittedKernels:
         """Return one row for each coordinate of each trace."""
         import pandas as pd
 
-        columns = dict(zip(self.names, self.values.T, strict=True))
         return pd.DataFrame(
             {
                 "trace": self.trace,
                 "coordinate": self.coordinate,
-                **columns,
+                **self.effective,
                 "log_likelihood": self.log_likelihoods,
+                "at_bound": self.at_bound,
             }
         )
 
@@ -97,7 +111,7 @@ class FittedKernels:
 
 
 def fit_kernels(
-    cls: type[Kernel], traces: Any, kernel: Any, times: Any, noise: float
+    cls: type[Kernel], traces: Any, kernel: Any, times: Any, *, noise: float, normalise: bool
 ) -> FittedKernels:
     """Return the kernel fitted to every series by scikit-learn's own search."""
     if isinstance(noise, bool) or not (math.isfinite(noise) and noise > 0):
@@ -109,16 +123,20 @@ def fit_kernels(
     start = expression.scikit_learn() if isinstance(kernel, (dict, KernelExpression)) else kernel
     if not start.theta.size:
         raise ParameterError(f"{cls.name}.fit kernel must have a free parameter; got {kernel!r}.")
-    series = read_series(cls.name, traces, times, normalise=True)
+    series = read_series(cls.name, traces, times, normalise=normalise)
     found = [_fitted(start, one, noise) for one in watched(series, f"fitting {cls.name}")]
+    thetas = np.array([theta for theta, _ in found])
+    low, high = start.bounds.T
     return FittedKernels(
         prior=cls,
         start=start,
         names=tuple(free.name for free in start.hyperparameters if not free.fixed),
-        values=np.array([np.exp(theta) for theta, _ in found]),
+        values=np.exp(thetas),
         log_likelihoods=np.array([likelihood for _, likelihood in found]),
+        at_bound=np.any((thetas <= low + 1e-5) | (thetas >= high - 1e-5), axis=1),
         trace=np.array([one.trace for one in series]),
         coordinate=np.array([one.coordinate for one in series]),
+        lengths=np.array([len(one.stamps) for one in series]),
     )
 
 

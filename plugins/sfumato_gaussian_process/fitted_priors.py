@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.errors import ParameterError
 from sfumato.prior_classes import Family, Interval
 from sfumato.protocols import PriorClass
+from sfumato_gaussian_process.fit_series import common_length
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +86,8 @@ class FittedPriors:
         low, high = quantiles
         if not 0 <= low <= high <= 1:
             raise ParameterError(f"quantiles must be 0 <= low <= high <= 1; got {quantiles}.")
-        settled: dict[str, Any] = {**self._fixed_in_samples(), "times": self._points(times)}
+        points = common_length(self.lengths) if times is None else times
+        settled: dict[str, Any] = {**self._fixed_in_samples(), "times": points}
         width = int(self.coordinate.max()) + 1
         if width > 1:
             settled["dimensions"] = width
@@ -121,16 +123,6 @@ class FittedPriors:
 
     def __len__(self) -> int:
         return len(self.trace)
-
-    def _points(self, times: int | None) -> int:
-        if times is not None:
-            return times
-        if np.unique(self.lengths).size > 1:
-            raise ParameterError(
-                f"prior_class must get times, as traces have from {self.lengths.min()} to "
-                f"{self.lengths.max()} points; got none."
-            )
-        return int(self.lengths[0])
 
     def _fixed_in_samples(self) -> dict[str, float]:
         """Return the fixed parameters, durations in samples."""

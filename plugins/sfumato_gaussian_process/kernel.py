@@ -56,26 +56,34 @@ class Kernel(Prior):
 
     @classmethod
     def fit(
-        cls, traces: Any, kernel: Any, *, times: Any = None, noise: float = 0.0025
+        cls,
+        traces: Any,
+        kernel: Any,
+        *,
+        times: Any = None,
+        noise: float = 0.0025,
+        normalise: bool = True,
     ) -> FittedKernels:
         """Fit the kernel's parameters to every trace by maximum likelihood.
 
         Parameters
         ----------
         traces
-            As for the other priors; each coordinate gets mean zero and variance one.
+            As for the other priors.
         kernel
             Where to start, with the bounds of the search, as a scikit-learn kernel or its table.
         times
             Time stamps of all traces, or a list with those of each; missing means 0, 1, ….
         noise
             Variance of the measurement error, a parameter of the fitted model.
+        normalise
+            Subtract each trace's mean and divide by its standard deviation first.
 
         Times are counted in sampling periods.
         """
         from sfumato_gaussian_process.fitted_kernels import fit_kernels
 
-        return fit_kernels(cls, traces, kernel, times, noise)
+        return fit_kernels(cls, traces, kernel, times, noise=noise, normalise=normalise)
 
     def belief(self) -> Gaussian:
         """Return the Gaussian belief."""

@@ -33,7 +33,7 @@ ZERO_ALLOWED = frozenset({"sigma_0", "noise_level"})
 SMOOTHNESS = (0.5, 1.5, 2.5, math.inf)
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class KernelExpression:
     """A kernel's class name, its numbers and the kernels inside it.
 
@@ -79,6 +79,9 @@ class KernelExpression:
             **{key: part.plain() for key, part in inner},
             **dict(self.numbers),
         }
+
+    def __repr__(self) -> str:
+        return repr(self.plain()).replace("inf", "float('inf')")
 
     def number(self, key: str) -> float:
         """Return one of the numbers."""

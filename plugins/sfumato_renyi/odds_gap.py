@@ -48,7 +48,7 @@ class OddsGap(DeclaredMeasure):
     >>> release = sf.mechanisms.gaussian_uniform(mse=25.0).protect(prior, secret)
     >>> sf.measures.renyi(order=5.0).loss(prior, secret, release).value
     0.1
-    >>> converted = sf.measures.odds_gap(delta=0.01, conversion=True, order=5.0)
+    >>> converted = sf.measures.odds_gap(delta=0.01, conversion=True, conversion_order=5.0)
     >>> round(math.exp(converted.loss(prior, secret, release).value), 3)
     3.495
     >>> round(math.exp(sf.measures.odds_gap(delta=0.01).loss(prior, secret, release).value), 3)
@@ -62,23 +62,27 @@ class OddsGap(DeclaredMeasure):
     delta: float = parameter(OPEN_UNIT, default=0.01, doc="the chance δ")
     conversion: bool = parameter(SWITCH, default=False, doc="convert from a Rényi divergence")
     expected: bool = parameter(SWITCH, default=False, doc="the expected change, whatever δ")
-    order: float | None = parameter(
+    conversion_order: float | None = parameter(
         OPTIONAL(ORDER), default=None, doc="the Rényi order λ of a conversion; None: the best"
     )
 
     def check(self) -> None:
         """Refuse an order that would not be used, and a conversion of unknown order."""
-        if self.order is not None and not self.conversion:
-            raise self.reject("order", "None without conversion=True", self.order)
-        if self.expected and self.conversion and self.order is None:
-            raise self.reject("order", "given for a converted expectation", self.order)
+        if self.conversion_order is not None and not self.conversion:
+            raise self.reject(
+                "conversion_order", "None without conversion=True", self.conversion_order
+            )
+        if self.expected and self.conversion and self.conversion_order is None:
+            raise self.reject(
+                "conversion_order", "given for a converted expectation", self.conversion_order
+            )
 
     @property
     def quantity(self) -> Quantity:
         """The change of log-odds."""
         if self.expected:
-            return Quantity("expected log-odds gap", unit="nats")
-        return Quantity("log-odds gap", {"delta": self.delta}, unit="nats")
+            return Quantity("expected log-odds gap", unit="log-odds")
+        return Quantity("log-odds gap", {"delta": self.delta}, unit="log-odds")
 
     def evaluate(
         self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
@@ -109,10 +113,10 @@ class OddsGap(DeclaredMeasure):
 
     def _converted(self, mean: Reading) -> Reading:
         m = mean.value * (1 + mean.relative_error)
-        if self.order is None:
+        if self.conversion_order is None:
             gap = best_conversion_gap(m, self.delta)
         else:
-            gap = conversion_gap(self.order * m, self.order, self.delta)
+            gap = conversion_gap(self.conversion_order * m, self.conversion_order, self.delta)
         chances = {
             "chance for any prior": conversion_chance(gap, self.delta),
             "chance for this prior": gap_chance(m, gap),
@@ -125,8 +129,8 @@ class OddsGap(DeclaredMeasure):
         )
 
     def _expected(self, mean: Reading) -> Reading:
-        if self.order is None:
+        if self.conversion_order is None:
             return attrs.evolve(mean, how=f"{mean.how}; expectation of the gap")
-        value = mean.value * (1 + mean.relative_error) * self.order
+        value = mean.value * (1 + mean.relative_error) * self.conversion_order
         how = f"{mean.how}; Corollary 1"
         return Reading(value=value, bound="upper", witness=mean.witness, how=how)

@@ -11,6 +11,7 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Undecidable
 from sfumato.inference.fisher_information import fisher_information, scalar_informations
+from sfumato.inference.group_losses import is_scalar
 from sfumato.inference.information import EXACT
 from sfumato.inference.prior_precision import prior_precision
 from sfumato.matrices.matrix import ROUNDOFF
@@ -18,7 +19,6 @@ from sfumato.parameters import declare
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
-from sfumato_renyi.worst_square import is_scalar
 
 
 @declare

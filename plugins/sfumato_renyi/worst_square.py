@@ -11,6 +11,7 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Undecidable
 from sfumato.inference.fisher_information import fisher_information, scalar_informations
+from sfumato.inference.group_losses import is_scalar, positions
 from sfumato.inference.information import EXACT
 from sfumato.inference.worst_pair import worst_pair
 from sfumato.protocols import Reading
@@ -42,11 +43,6 @@ def worst_square(belief: Gaussian, question: Displacements, channel: AdditiveGau
     return attrs.evolve(worst, bound="upper", relative_error=0.0) if tied else worst
 
 
-def is_scalar(group: Group) -> bool:
-    """Whether a group is one ball of one entry."""
-    return len(group) == 1 and len(group[0]) == 1
-
-
 def scaled(reading: Reading, factor: float) -> Reading:
     """Return the reading of `factor` times as much."""
     return attrs.evolve(reading, value=within_float64(factor, reading.value))
@@ -75,9 +71,7 @@ def group_square(
     information = fisher_information(belief, channel, entries)
     if information.infinite:
         return Reading(value=math.inf, how=information.how, witness={"entries": entries})
-    positions = iter(range(len(entries)))
-    balls = tuple(tuple(next(positions) for _ in ball) for ball in group)
-    worst = worst_pair(information.matrix, balls, radius, support=information.support)
+    worst = worst_pair(information.matrix, positions(group), radius, support=information.support)
     exact = information.bound == worst.bound == "exact"
     value = worst.value
     if not exact and information.bound == "exact":

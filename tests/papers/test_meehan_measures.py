@@ -149,7 +149,7 @@ def test_the_papers_example_of_posterior_odds(delta, gap, odds):
     prior, secret = sf.priors.rbf(length_scale=1.0, times=1), sf.secrets.basic(0)
     release = sf.mechanisms.gaussian_uniform(mse=25.0).protect(prior, secret)
     assert sf.measures.renyi(order=5.0).loss(prior, secret, release).value == pytest.approx(0.1)
-    measure = sf.measures.odds_gap(delta=delta, conversion=True, order=5.0)
+    measure = sf.measures.odds_gap(delta=delta, conversion=True, conversion_order=5.0)
     found = measure.loss(prior, secret, release)
     assert found.value == pytest.approx(gap, **DIGITS)
     assert math.exp(found.value) == pytest.approx(odds, rel=2e-4)

@@ -32,7 +32,7 @@ def specification(kind: str, text: str) -> dict[str, Any]:
     if words.endswith(".toml"):
         return _from_file(kind, Path(words))
     if words.startswith("{"):
-        return _table(kind, f"noun = {words}", text)["noun"]
+        return dict(_table(kind, f"noun = {words}", text)["noun"])
     name, *pairs = re.split(r"\s+(?=\w+\s*=)", words)
     return {"name": name, **_table(kind, "\n".join(pairs), text)}
 

@@ -177,6 +177,6 @@ def _answer(release: Release, rng: Any, state: Path | None) -> None:
     for line in sys.stdin:
         answer = _shown(stream.send(line.rstrip("\r\n")))
         if state is not None:
-            write_whole(state, json.dumps(stream.state))
+            write_whole(state, json.dumps(stream.state), confidential=True)
         click.echo(answer)
         sys.stdout.flush()

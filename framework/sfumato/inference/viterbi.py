@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from sfumato.beliefs.markov import Markov
 from sfumato.inference.forward_backward import checked_evidence, refuse_impossible
 from sfumato.inference.log_products import log_of
+from sfumato.inference.max_products import max_products
 from sfumato.probabilities import FloatArray
 
 _ENTRIES = 4_000_000
-"""How many scores (outputs × M²) are held at once."""
+"""How many scores are held at once."""
 
 
 def viterbi(belief: Markov, log_evidence: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
@@ -36,7 +37,7 @@ def viterbi(belief: Markov, log_evidence: FloatArray) -> tuple[NDArray[np.intp],
     size, length, count = batch.shape
     paths = np.empty((size, length), dtype=np.intp)
     best = np.empty(size)
-    stride = max(1, _ENTRIES // count**2)
+    stride = max(1, _ENTRIES // (length * count))
     for begin in range(0, size, stride):
         part = slice(begin, begin + stride)
         paths[part], best[part] = _best_paths(belief, batch[part])
@@ -45,21 +46,17 @@ def viterbi(belief: Markov, log_evidence: FloatArray) -> tuple[NDArray[np.intp],
 
 
 def _best_paths(belief: Markov, batch: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
-    size, length, count = batch.shape
-    came_from = np.empty((length, size, count), dtype=np.intp)
-    possible = np.empty((size, length), dtype=bool)
-    score = log_of(belief.initial) + batch[:, 0]
-    possible[:, 0] = (score > -np.inf).any(axis=-1)
-    for time, log_matrix in enumerate(belief.log_transitions[: length - 1]):
-        arrivals = score[:, None, :] + log_matrix.T  # (output, to, from)
-        came_from[time + 1] = arrivals.argmax(axis=-1)
-        score = np.take_along_axis(arrivals, came_from[time + 1][..., None], axis=-1)[..., 0]
-        score = score + batch[:, time + 1]
-        possible[:, time + 1] = (score > -np.inf).any(axis=-1)
-    refuse_impossible(possible)
+    """Carry the best scores forward; where each came from is asked along the best path only."""
+    size, length, _ = batch.shape
+    log_matrices = belief.log_transitions[: length - 1]
+    scores = np.empty((length, *batch[:, 0].shape))
+    scores[0] = log_of(belief.initial) + batch[:, 0]
+    for time, log_matrix in enumerate(log_matrices):
+        scores[time + 1] = max_products(scores[time], log_matrix, "log") + batch[:, time + 1]
+    refuse_impossible(np.asarray((scores > -np.inf).any(axis=-1)).T)
     paths = np.empty((size, length), dtype=np.intp)
-    paths[:, -1] = score.argmax(axis=-1)
-    rows = np.arange(size)
+    paths[:, -1] = scores[-1].argmax(axis=-1)
     for time in range(length - 1, 0, -1):
-        paths[:, time - 1] = came_from[time, rows, paths[:, time]]
-    return paths, score[rows, paths[:, -1]]
+        arrivals = scores[time - 1] + log_matrices[time - 1][:, paths[:, time]].T
+        paths[:, time - 1] = arrivals.argmax(axis=-1)
+    return paths, scores[-1, np.arange(size), paths[:, -1]]

@@ -29,7 +29,7 @@ class Profile:
 
 PROFILES = {
     "quick": Profile("quick", examples=6, draws=500),
-    "default": Profile("default", examples=24, draws=4_000),
+    "default": Profile("default", examples=20, draws=4_000),
     "thorough": Profile("thorough", examples=200, draws=100_000),
 }
 

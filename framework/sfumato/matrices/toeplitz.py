@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.errors import OutsideHypotheses, ParameterError
 from sfumato.matrices.dense import Dense, is_semidefinite
 from sfumato.matrices.matrix import (
+    MAX_DENSE,
     ROUNDOFF,
     Array,
     Indices,
@@ -110,6 +111,13 @@ class Toeplitz(Matrix):
         """Return the entries A[rows][:, columns]."""
         rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
         return np.asarray(self.first_column[np.abs(rows[:, None] - columns[None, :])])
+
+    def dense(self) -> Array:
+        """Return the n x n array, where that is reasonable: row i is a window of one vector."""
+        if self.size > MAX_DENSE:
+            return super().dense()  # which refuses
+        ring = np.concatenate([self.first_column[:0:-1], self.first_column])
+        return np.array(np.lib.stride_tricks.sliding_window_view(ring, self.size)[::-1])
 
     @functools.cached_property
     def _small(self) -> Dense:

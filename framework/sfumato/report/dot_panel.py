@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
 from sfumato.report.figure_style import draw_reading, mechanism_family, scenario_names
 from sfumato.report.loss_columns import number
-from sfumato.report.loss_figure import finite_values, use_logarithm
+from sfumato.report.loss_figure import MOST_ROWS, finite_values, use_logarithm
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
 
 def draw_dots(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     """Draw the panel; an infinite value stands at the right edge."""
-    names = scenario_names(panel.cells, ("prior", "secret", "mechanism"))
+    shown = list(itertools.islice(panel.scenarios.values(), MOST_ROWS))
+    cells = [cell for group in shown for cell in group]
+    names = scenario_names(cells, ("prior", "secret", "mechanism"))
     rows = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    values = finite_values(panel.cells)
+    values = finite_values(cells)
     use_logarithm(axes, "x", values)
     edge = max(values, default=1.0) * 1.6 if values else 1.0
     written: set[str] = set()
-    for cell, name in zip(panel.cells, names, strict=True):
+    for cell, name in zip(cells, names, strict=True):
         reading = cell.reading
         colour = colours[mechanism_family(cell)]
         x = reading.value if math.isfinite(reading.value) else math.copysign(edge, reading.value)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MOST_PANELS = 12
 """Of one part; further quantities are in its table."""
 
+MOST_ROWS = 40
+"""Of scenarios one below the other."""
+
 
 @attrs.frozen
 class Panel:
@@ -35,10 +38,23 @@ class Panel:
     @property
     def height(self) -> float:
         """How tall it is, in inches."""
-        if self.axis is not None:
-            return 2.7
-        scenarios = {(cell.prior, cell.secret, cell.mechanism) for cell in self.cells}
-        return 0.9 + 0.27 * len(scenarios)
+        return 2.7 if self.axis is not None else 0.9 + 0.27 * min(len(self.scenarios), MOST_ROWS)
+
+    @property
+    def scenarios(self) -> dict[Any, list[Cell]]:
+        """The cells of each scenario."""
+        found: dict[Any, list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault((cell.prior, cell.secret, cell.mechanism), []).append(cell)
+        return found
+
+    @property
+    def title(self) -> str:
+        """The quantity, which way is worse, and how much of it is drawn."""
+        some = ""
+        if self.axis is None and len(self.scenarios) > MOST_ROWS:
+            some = f" (the first {MOST_ROWS} of {len(self.scenarios)} scenarios)"
+        return f"{self.quantity}, {self.quantity.worse} is worse{some}"
 
 
 def loss_figure(comparisons: Sequence[Comparison]) -> Figure:
@@ -107,7 +123,7 @@ def _draw_part(subfigure: Any, panels: Sequence[Panel], colours: dict[str, str])
     for axes, panel in zip(rows, panels, strict=True):
         draw = draw_dots if panel.axis is None else draw_sweep
         draw(axes, panel, colours)
-        axes.set_title(f"{panel.quantity}, {panel.quantity.worse} is worse")
+        axes.set_title(panel.title)
 
 
 def finite_values(cells: Sequence[Cell]) -> list[float]:

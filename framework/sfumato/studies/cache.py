@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import attrs
 
 from sfumato.atomic_files import write_whole
 from sfumato.finding import Finding
-from sfumato.plain_json import digest, from_json, to_json
+from sfumato.plain_json import from_json, to_json
 
 ENVIRONMENT = "SFUMATO_CACHE"
 
@@ -63,11 +64,11 @@ class Cache:
         """Keep a finding; failures are not kept, so that a later run tries again."""
         if finding.outcome == "failed" or not self._writable:
             return
-        plain = finding.plain()
+        text = to_json(finding.plain())
         path = self._path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            entry = to_json({"checksum": _checksum(key, plain), "finding": plain})
+            entry = to_json({"checksum": _checksum(key, text), "finding": text})
             write_whole(path, entry, durable=False)
         except OSError as error:
             self._writable = False
@@ -90,8 +91,8 @@ class Cache:
 def _read(key: str, entry: Any) -> Finding:
     if entry["checksum"] != _checksum(key, entry["finding"]):
         raise ValueError("its checksum does not match")
-    return Finding.from_plain(entry["finding"])
+    return Finding.from_plain(from_json(entry["finding"]))
 
 
-def _checksum(key: str, plain: Any) -> str:
-    return digest([key, plain])
+def _checksum(key: str, text: str) -> str:
+    return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()

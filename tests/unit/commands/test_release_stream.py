@@ -69,6 +69,7 @@ def test_a_resumed_stream_meets_the_same_coins(tmp_path):
     run("home\n", *SCENARIO, "--state", state)
     saved = state.read_text(encoding="utf-8")
     assert json.loads(saved)["time"] == 1
+    assert state.stat().st_mode & 0o077 == 0  # the key in it is as confidential as the trace
     first = run("work\nhome\n", *SCENARIO, "--state", state).stdout
     assert json.loads(state.read_text(encoding="utf-8"))["time"] == 3
     state.write_text(saved, encoding="utf-8")
@@ -79,7 +80,7 @@ def test_a_resumed_stream_meets_the_same_coins(tmp_path):
 def test_the_state_is_kept_before_the_answer_is_shown(tmp_path, monkeypatch):
     from sfumato.commands import release_command
 
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(release_command, "write_whole", full)

@@ -75,6 +75,14 @@ def test_drawn_kernels_are_within_their_stated_rounding(kernel, steps):
             assert error <= belief.rounding * deviations[i] * deviations[j] * (1 + 1e-9)
 
 
+def test_a_choice_of_kernels_is_a_class():
+    options = [kernels.RBF(2.0), {"name": "Matern", "length_scale": 2.0, "nu": math.inf}]
+    family = sf.priors.kernel(sf.AnyOf(*options), times=4)
+    assert len(list(family.members())) == 2
+    assert sf.registry.build("prior", family.specification()) == family
+    assert eval(repr(family)) == family  # noqa: S307 - our own repr
+
+
 DEFINITE = [
     (kernels.RBF(1.0), True),
     (kernels.ExpSineSquared(1.0, 2.0), False),
@@ -148,7 +156,7 @@ def test_fitting_finds_what_the_own_prior_finds():
     assert min(lengths) == pytest.approx(theirs.values.min())
     assert max(lengths) == pytest.approx(theirs.values.max())
     assert list(theirs.to_pandas().columns) == [
-        *("trace", "coordinate", "length_scale", "log_likelihood")
+        *("trace", "coordinate", "length_scale", "log_likelihood", "at_bound")
     ]
 
 
@@ -158,6 +166,7 @@ def test_fitting_a_sum_names_its_parameters():
     fitted = sf.priors.kernel.fit(traces, kernels.RBF(1.0) + kernels.WhiteKernel(0.1))
     assert fitted.names == ("k1__length_scale", "k2__noise_level")
     assert (len(fitted), fitted.values.shape) == (4, (4, 2))
+    assert next(fitted.prior_class().members()).times == 15
     pooled = fitted.prior_class(times=10)
     assert len(list(pooled.members())) == 5
     assert all(member.belief().shape == (10, 2) for member in pooled.members())

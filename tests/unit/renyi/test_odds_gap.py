@@ -123,7 +123,7 @@ def test_extremes(mse):
 def test_a_revealed_secret_has_an_infinite_gap():
     prior, secret = sf.priors.rbf(length_scale=1.0, times=2), sf.secrets.basic(0)
     silent = sf.mechanisms.gaussian_given(covariance=np.diag([0.0, 1.0])).protect(prior, secret)
-    for parameters in ({}, {"conversion": True}, {"conversion": True, "order": 3.0}):
+    for parameters in ({}, {"conversion": True}, {"conversion": True, "conversion_order": 3.0}):
         found = sf.measures.odds_gap(**parameters).loss(prior, secret, silent)
         assert found.value == math.inf
     assert sf.measures.odds_gap(expected=True).loss(prior, secret, silent).value == math.inf
@@ -133,7 +133,7 @@ def test_the_workshops_corollary_bounds_the_expected_gap():
     prior, secret = sf.priors.rbf(length_scale=3.0, times=9), sf.secrets.compound([3, 4])
     release = sf.mechanisms.gaussian_uniform(mse=0.5).protect(prior, secret)
     exact = sf.measures.odds_gap(expected=True).loss(prior, secret, release)
-    bound = sf.measures.odds_gap(expected=True, conversion=True, order=2.0)
+    bound = sf.measures.odds_gap(expected=True, conversion=True, conversion_order=2.0)
     converted = bound.loss(prior, secret, release)
     renyi = sf.measures.renyi(order=2.0).loss(prior, secret, release).value
     assert converted.value == pytest.approx(renyi, rel=1e-9)
@@ -143,8 +143,11 @@ def test_the_workshops_corollary_bounds_the_expected_gap():
 
 @pytest.mark.parametrize(
     "bad",
-    [{"delta": 0.0}, {"delta": 1.0}, {"delta": math.nan}, {"order": 2.0}]
-    + [{"conversion": True, "order": order} for order in (0.0, 0.5, 1.0, math.inf, math.nan)]
+    [{"delta": 0.0}, {"delta": 1.0}, {"delta": math.nan}, {"conversion_order": 2.0}]
+    + [
+        {"conversion": True, "conversion_order": order}
+        for order in (0.0, 0.5, 1.0, math.inf, math.nan)
+    ]
     + [{"conversion": True, "expected": True}, {"conversion": 1}],
     ids=str,
 )

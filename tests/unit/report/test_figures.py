@@ -117,3 +117,15 @@ def test_logarithmic_sweeps_have_a_logarithmic_axis():
     assert axes.get_xscale() == axes.get_yscale() == "log"
     (line,) = [line for line in axes.lines if line.get_linestyle() != "None"]
     assert len(line.get_xdata()) == 7
+
+
+def test_a_very_long_comparison_is_drawn_in_part_and_says_so():
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=1.0 + k, variance=1.0 + k, times=5) for k in range(50)],
+        [sf.secrets.basic(2)],
+        [sf.mechanisms.gaussian_uniform(mse=0.5)],
+        [sf.measures.mean_squared_error()],
+    )
+    (axes,) = axes_of(comparison.plot())
+    assert len(axes.get_yticks()) == 40
+    assert "the first 40 of 50 scenarios" in axes.get_title(loc="left")

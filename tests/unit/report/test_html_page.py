@@ -68,7 +68,7 @@ def test_the_page_is_whole_and_needs_nothing_else(bundled_page, sandwiched, worl
         for name, value in found.attributes:
             if name in ("href", "xlink:href", "src"):
                 assert value.startswith(("#", "data:"))
-            if not name.startswith("xmlns"):
+            if not name.startswith("xmlns") and not (value or "").startswith("data:"):
                 assert "//" not in (value or "")
         assert "@import" not in text
         assert not re.search(r"url\((?!#|\"#)", text)
@@ -78,7 +78,7 @@ def test_the_page_tells_the_question_the_answers_and_how_to_run_it_again(bundled
     text = " ".join(outline(bundled_page).text)
     for words in (
         "Three worlds, side by side", "The adversary believes", "What must stay hidden",
-        "What is released", "How loss is counted", "= 53.4375", "larger is worse",
+        "What is released", "How loss is counted", "= 59.7174", "larger is worse",
         "combinations do not fit", "Which points leak", "sfumato compare", "numpy", "seed 0",
     ):  # fmt: skip
         assert words in text

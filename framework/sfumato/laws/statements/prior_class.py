@@ -16,7 +16,7 @@ SAME = 1e-9
 """Relative room between two runs of the same computation."""
 
 
-@law("class.member", over=("measure",), place=UNIT)
+@law("class.member", over=("measure",), cost=2, place=UNIT)
 def at_least_each_member(
     prior_class: Any, secret: Any, mechanism: Any, measure: Any, place: float
 ) -> None:
