@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,9 @@ FIGURES = (".pdf", ".png", ".svg")
 INTERRUPTED = 130
 """The exit status of a command that was stopped by Ctrl-C."""
 
+_BESIDE = "beside the study"
+"""What an output option holds that was given without a file."""
+
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -29,10 +33,32 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @with_plugins
 @click.argument("study", required=False, type=click.Path(path_type=Path))
 @click.option("--html", type=_FILE, metavar="FILE", help="Write one self-contained page.")
-@click.option("--csv", type=_FILE, metavar="FILE", help="Write the tidy table, a row a cell.")
-@click.option("--parquet", type=_FILE, metavar="FILE", help="Write the tidy table as Parquet.")
+@click.option(
+    "--csv",
+    type=_FILE,
+    is_flag=False,
+    flag_value=_BESIDE,
+    metavar="[FILE]",
+    help="Write the tidy table, a row a cell; without FILE, beside the study.",
+)
+@click.option(
+    "--parquet",
+    type=_FILE,
+    is_flag=False,
+    flag_value=_BESIDE,
+    metavar="[FILE]",
+    help="Write the tidy table as Parquet; without FILE, beside the study.",
+)
 @click.option("--plot", type=_FILE, metavar="FILE", help="Draw the losses (.svg, .pdf or .png).")
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Worker processes to use.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(0),
+    is_flag=False,
+    flag_value=0,
+    default=1,
+    metavar="[N]",
+    help="Worker processes to use; without N, one for each core.",
+)
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
 @click.option(
     "--cache",
@@ -61,13 +87,14 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     from sfumato.studies import default_study, read_study
     from sfumato.studies.cache import default_cache_folder
 
+    csv, parquet = _beside(study, csv, ".csv"), _beside(study, parquet, ".parquet")
     _check_outputs(html, csv, parquet, plot)
     if cache and no_cache:
         raise click.UsageError("give --cache DIR or --no-cache, not both.")
     registry = default_registry()
     question = default_study(registry) if study is None else read_study(study, registry)
     folder = None if no_cache else cache or default_cache_folder()
-    result = _run(question, jobs=jobs, dask=dask, cache=folder)
+    result = _run(question, jobs=jobs or os.cpu_count() or 1, dask=dask, cache=folder)
     _print(result)
     if csv:
         _write(csv, lambda file: result.to_pandas().to_csv(file, index=False))
@@ -79,6 +106,13 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
         _write(html, result.to_html)
     if any(comparison.failed for comparison in result.comparisons):
         sys.exit(1)
+
+
+def _beside(study: Path | None, file: Path | None, suffix: str) -> Path | None:
+    """Return the file to write: as named, or named like the study where no name was given."""
+    if file is None or str(file) != _BESIDE:
+        return file
+    return (study or Path("sfumato-compare.toml")).with_suffix(suffix)
 
 
 def _check_outputs(
