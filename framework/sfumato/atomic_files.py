@@ -14,9 +14,7 @@ def refuse_existing(*paths: Path, overwrite: bool) -> None:
             raise FileExistsError(f"{path} must not exist; give --force to overwrite it.")
 
 
-def write_whole(
-    path: Path, text: str, *, confidential: bool = False, durable: bool = True
-) -> None:
+def write_whole(path: Path, text: str, *, confidential: bool = False, durable: bool = True) -> None:
     """Write a text beside its place, then move it there: no reader ever sees half of it.
 
     A confidential file can be read by its owner only. Without `durable` the disk may take its

@@ -197,7 +197,9 @@ def _named(cls: type[Declared], args: tuple[Any, ...], given: dict[str, Any]) ->
     named = dict(zip(names, args, strict=False))
     for key, value in given.items():
         if key not in names:
-            raise UnknownParameter(f"{cls.name} has no parameter '{key}'; {did_you_mean(key, names)}")
+            raise UnknownParameter(
+                f"{cls.name} has no parameter '{key}'; {did_you_mean(key, names)}"
+            )
         if key in named:
             raise UnknownParameter(f"{cls.name}.{key} must be given once; got it twice.")
         named[key] = value

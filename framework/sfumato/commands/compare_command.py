@@ -52,9 +52,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--plot", type=_FILE, metavar="FILE", help="Draw the losses (.svg, .pdf or .png).")
 @click.option(
     "--jobs",
-    type=click.IntRange(0),
+    type=click.IntRange(1),
     is_flag=False,
-    flag_value=0,
+    flag_value=os.cpu_count() or 1,
     default=1,
     metavar="[N]",
     help="Worker processes to use; without N, one for each core.",
@@ -80,11 +80,13 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
 ) -> None:
     """Compare definitions side by side; without STUDY, on a bundled example of three worlds.
 
+    STUDY is a TOML file, or the name of a study that a plugin brings.
+
     Finished cells are kept: the same command run again, also after Ctrl-C, goes on where it was.
     The exit status is 1 when a cell failed; a refused cell is an answer.
     """
     from sfumato.report.figure_style import save_figure
-    from sfumato.studies import default_study, read_study
+    from sfumato.studies import bundled_study, default_study, read_study
     from sfumato.studies.cache import default_cache_folder
 
     csv, parquet = _beside(study, csv, ".csv"), _beside(study, parquet, ".parquet")
@@ -92,9 +94,14 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     if cache and no_cache:
         raise click.UsageError("give --cache DIR or --no-cache, not both.")
     registry = default_registry()
-    question = default_study(registry) if study is None else read_study(study, registry)
+    if study is None:
+        question = default_study(registry)
+    elif str(study) in registry.names("study") and not study.exists():
+        question = bundled_study(str(study), registry)
+    else:
+        question = read_study(study, registry)
     folder = None if no_cache else cache or default_cache_folder()
-    result = _run(question, jobs=jobs or os.cpu_count() or 1, dask=dask, cache=folder)
+    result = _run(question, jobs=jobs, dask=dask, cache=folder)
     _print(result)
     if csv:
         _write(csv, lambda file: result.to_pandas().to_csv(file, index=False))

@@ -24,6 +24,10 @@ def default_cache_folder() -> Path:
     return Path(home) / "sfumato"
 
 
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading a truncated or overwritten entry may raise."""
+
+
 @attrs.define
 class Cache:
     """A folder of JSON files, one for each finished cell, named by what the cell asks.
@@ -56,7 +60,14 @@ class Cache:
             return None
         try:
             return _read(key, from_json(text))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             self._note_damage(path, error)
             return None
 

@@ -1,0 +1,85 @@
+"""Errors of study files name their place, however deep it is."""
+
+from __future__ import annotations
+
+import pytest
+
+import sfumato as sf
+from sfumato.studies.study_error import StudyError
+from sfumato.studies.toml_study import parse_study, read_study
+
+REST = """
+priors = [{ name = "rbf", length_scale = 1.0, times = 5 }]
+mechanisms = [{ name = "gaussian_uniform", mse = 0.5 }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (
+            'secrets=[{union=[{name="basic",index=1},{name="basic",index="k"}]}]\n'
+            'measures=["renyi"]',
+            r"secrets\[0\]\.union\[1\]\.index must be",
+        ),
+        (
+            'secrets=["every_point"]\nmeasures=[{name="attack_success", adversary={name="mapp"}}]',
+            r"measures\[0\]\.adversary: there is no adversary named 'mapp'",
+        ),
+        (
+            'secrets=[{name="basic", idx=1}]\nmeasures=["renyi"]',
+            r"secrets\[0\]: basic has no parameter 'idx'",
+        ),
+        (
+            'secrets=[{name="basic", index=-1}]\nmeasures=["renyi"]',
+            r"secrets\[0\]\.index must be",
+        ),
+    ],
+)
+def test_nested_places_are_named(text, place):
+    with pytest.raises(StudyError, match=place):
+        parse_study(REST + text, sf.registry, "study.toml")
+
+
+def test_a_byte_order_mark_and_a_folder(tmp_path):
+    file = tmp_path / "study.toml"
+    text = REST + 'secrets=["every_point"]\nmeasures=["renyi"]\n'
+    file.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert read_study(file, sf.registry).size == 1
+    with pytest.raises(StudyError, match="it is a folder"):
+        read_study(tmp_path, sf.registry)
+
+
+def test_a_cached_and_a_computed_table_are_the_same(tmp_path):
+    study = parse_study(
+        'priors=[{name="markov_chain", initial=[0.5, 0.5], transitions=[[0.5, 0.5], [0.1, 0.9]],'
+        ' steps=2, states=["s", "x"]}]\n'
+        'secrets=[{name="contexts", states=["s"]}]\n'
+        'mechanisms=[{name="suppress_given", probabilities=[[1.0, 0.5], [1.0, 0.5]]}]\n'
+        'measures=["posterior_gap"]\n',
+        sf.registry,
+        "study.toml",
+    )
+    tables = [
+        study.run(cache=cache).to_pandas().drop(columns=["seconds"])
+        for cache in (None, tmp_path, tmp_path)
+    ]
+    for table in tables[1:]:
+        assert table.to_csv() == tables[0].to_csv()
+
+
+def test_a_study_of_a_plugin_runs_by_its_name(tmp_path, fresh_registry):
+    from click.testing import CliRunner
+
+    from sfumato.commands import cli
+
+    study = tmp_path / "mine.toml"
+    study.write_text(REST + 'secrets=["every_point"]\nmeasures=["renyi"]\n')
+    plugin = tmp_path / "plugin.py"
+    plugin.write_text(
+        "from pathlib import Path\nimport sfumato as sf\n"
+        "@sf.hookimpl\ndef sfumato_studies():\n"
+        "    return {'mine': Path(__file__).with_name('mine.toml')}\n"
+    )
+    done = CliRunner().invoke(cli, ["compare", "--no-cache", "--plugin", str(plugin), "mine"])
+    assert done.exit_code == 0, done.output
