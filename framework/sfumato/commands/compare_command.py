@@ -103,14 +103,15 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     folder = None if no_cache else cache or default_cache_folder()
     result = _run(question, jobs=jobs, dask=dask, cache=folder)
     _print(result)
-    if csv:
-        _write(csv, lambda file: result.to_pandas().to_csv(file, index=False))
-    if parquet:
-        _write(parquet, lambda file: result.to_pandas().to_parquet(file, index=False))
-    if plot:
-        _write(plot, lambda file: save_figure(result.plot(), file))
-    if html:
-        _write(html, result.to_html)
+    outputs: list[tuple[Path | None, Callable[[Path], object]]] = [
+        (csv, lambda file: result.to_pandas().to_csv(file, index=False)),
+        (parquet, lambda file: result.to_pandas().to_parquet(file, index=False)),
+        (plot, lambda file: save_figure(result.plot(), file)),
+        (html, result.to_html),
+    ]
+    written = [_written(file, write) for file, write in outputs if file]
+    if not all(written):
+        sys.exit(2)
     if any(comparison.failed for comparison in result.comparisons):
         sys.exit(1)
 
@@ -129,7 +130,7 @@ def _check_outputs(
     for file in (html, csv, parquet, plot):
         if file and not file.parent.is_dir():
             raise click.UsageError(f"{file} must be in a folder that exists; {file.parent} is not.")
-    if plot and plot.suffix not in FIGURES:
+    if plot and plot.suffix.lower() not in FIGURES:
         raise click.UsageError(f"--plot must end in {', '.join(FIGURES)}; got {plot}.")
     if parquet:
         try:
@@ -140,15 +141,20 @@ def _check_outputs(
             ) from None
 
 
-def _write(file: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place, then move it there; say which file could not be written."""
+def _written(file: Path, write: Callable[[Path], object]) -> bool:
+    """Write a file beside its place, then move it there; say if it could not be written.
+
+    Another output may still be written where this one could not.
+    """
     beside = file.with_name(f".{file.stem}.part{file.suffix}")
     try:
         write(beside)
         beside.replace(file)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise OSError(f"{file} cannot be written: {error.strerror or error}.") from None
+        click.echo(f"sfumato: {file} cannot be written: {error.strerror or error}.", err=True)
+        return False
+    return True
 
 
 def _run(question: Study, *, cache: Path | None, **where: Any) -> StudyResult:

@@ -55,6 +55,9 @@ class Cache:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
+        except NotADirectoryError:
+            self._stop(f"{self.folder} is not a folder")
+            return None
         except (OSError, UnicodeDecodeError) as error:
             self._note_damage(path, error)
             return None
@@ -81,13 +84,20 @@ class Cache:
             path.parent.mkdir(parents=True, exist_ok=True)
             entry = to_json({"checksum": _checksum(key, text), "finding": text})
             write_whole(path, entry, durable=False)
+        except IsADirectoryError as error:
+            self._note_damage(path, error)
         except OSError as error:
-            self._writable = False
+            self._stop(error.strerror or str(error))
+
+    def _stop(self, reason: str) -> None:
+        """Go on without the cache, and say so once."""
+        if self._writable:
             self.problems.append(
-                f"the cache {self.folder} cannot be written ({error.strerror or error}): cells "
-                "finished from here on are in this run's results only; free some space or name "
-                "another folder with --cache."
+                f"the cache {self.folder} cannot be written ({reason}): cells finished from here "
+                "on are in this run's results only; free some space or name another folder with "
+                "--cache."
             )
+        self._writable = False
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"

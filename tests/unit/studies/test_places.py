@@ -13,13 +13,14 @@ priors = [{ name = "rbf", length_scale = 1.0, times = 5 }]
 mechanisms = [{ name = "gaussian_uniform", mse = 0.5 }]
 """
 
+GOOD = '{name="basic", index=1}'
+
 
 @pytest.mark.parametrize(
     ("text", "place"),
     [
         (
-            'secrets=[{union=[{name="basic",index=1},{name="basic",index="k"}]}]\n'
-            'measures=["renyi"]',
+            f'measures=["renyi"]\nsecrets=[{{union=[{GOOD}, {{name="basic", index="k"}}]}}]',
             r"secrets\[0\]\.union\[1\]\.index must be",
         ),
         (
@@ -83,3 +84,58 @@ def test_a_study_of_a_plugin_runs_by_its_name(tmp_path, fresh_registry):
     )
     done = CliRunner().invoke(cli, ["compare", "--no-cache", "--plugin", str(plugin), "mine"])
     assert done.exit_code == 0, done.output
+
+
+def test_every_output_is_tried_and_dollars_are_not_formulas(tmp_path, fresh_registry, monkeypatch):
+    from click.testing import CliRunner
+
+    from sfumato.commands import cli
+
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'title = "costs $\\\\mse{$"\n'
+        'priors = [{ name = "rbf", length_scale = 1.0, times = 5, label = "$\\\\mse{$" },'
+        ' { name = "rbf", length_scale = 2.0, times = 5 }]\n'
+        'mechanisms = [{ name = "gaussian_uniform", mse = 0.5, label = "$_{" }]\n'
+        'secrets=["every_point"]\nmeasures=["renyi"]\n'
+    )
+    import pandas as pd
+
+    def full(*_arguments, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    csv, plot, page = tmp_path / "x.csv", tmp_path / "x.PNG", tmp_path / "x.html"
+    done = CliRunner().invoke(
+        cli,
+        ["compare", "--no-cache", study, "--csv", csv, "--plot", plot, "--html", page],
+    )
+    assert done.exit_code == 2, done.output
+    assert "x.csv cannot be written: No space left on device" in done.output
+    assert plot.exists()
+    assert page.exists()
+
+
+def test_a_cache_that_is_a_file_is_reported_once(tmp_path):
+    from sfumato.finding import Finding
+    from sfumato.studies.cache import Cache
+
+    file = tmp_path / "cache"
+    file.write_text("")
+    cache = Cache(file)
+    for key in ("00aa", "01bb"):
+        assert cache.get(key) is None
+        cache.put(key, Finding(outcome="refused", reason="no"))
+    assert len(cache.problems) == 1
+    assert "cannot be written" in cache.problems[0]
+
+
+def test_a_failed_parameter_is_one_sentence():
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=1.0, times=5)],
+        [sf.secrets.basic(9)],
+        [sf.mechanisms.gaussian_uniform(mse=0.5)],
+        [sf.measures.renyi()],
+    )
+    assert comparison.cells[0].outcome == "failed"
+    assert comparison.cells[0].reason == "basic.index must be below the trace length 5; got 9."
