@@ -73,7 +73,7 @@ def _pictures(drawing: Drawing, folder: Path, name: str, title: str) -> list[Pat
                 _draw_matrix(axes, panel)
             else:
                 _draw_curves(axes, panel, colours)
-        _name_curves(picture, grid.flat, 2 * columns)
+        _name_curves(picture, grid.flat)
         paths = [folder / f"{name}.svg", folder / f"{name}.png"]
         for path in paths:
             save_figure(picture, path)
@@ -81,17 +81,23 @@ def _pictures(drawing: Drawing, folder: Path, name: str, title: str) -> list[Pat
     return paths
 
 
-def _name_curves(picture: Picture, grid: Iterable[Axes], columns: int) -> None:
+def _name_curves(picture: Picture, grid: Iterable[Axes]) -> None:
     """Write one legend for all panels below them; the same name has the same colour in each."""
     named: dict[str, Any] = {}
     for axes in grid:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             named.setdefault(label, handle)
     if len(named) > 1:
+        # A line, some space and the letters of the longest name, in inches.
+        wide = 0.55 + 0.06 * max(map(len, named))
         picture.legend(
-            named.values(), named.keys(), loc="outside lower center", ncols=min(4, columns), frameon=False,
+            named.values(),
+            named.keys(),
+            loc="outside lower center",
+            ncols=max(1, int(picture.get_figwidth() / wide)),
+            frameon=False,
             fontsize=7.5,
-        )  # fmt: skip
+        )
 
 
 def _draw_matrix(axes: Axes, panel: MatrixPanel) -> None:
