@@ -106,10 +106,8 @@ def test_every_output_is_tried_and_dollars_are_not_formulas(tmp_path, fresh_regi
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", full)
     csv, plot, page = tmp_path / "x.csv", tmp_path / "x.PNG", tmp_path / "x.html"
-    done = CliRunner().invoke(
-        cli,
-        ["compare", "--no-cache", study, "--csv", csv, "--plot", plot, "--html", page],
-    )
+    words = ["compare", "--no-cache", study, "--csv", csv, "--plot", plot, "--html", page]
+    done = CliRunner().invoke(cli, list(map(str, words)))
     assert done.exit_code == 2, done.output
     assert "x.csv cannot be written: No space left on device" in done.output
     assert plot.exists()
