@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         PluginError,
         SolverFailed,
         Undecidable,
+        UnknownName,
+        UnknownParameter,
     )
     from sfumato.hookspecs import hookimpl
     from sfumato.labelled import Labelled
@@ -70,6 +72,8 @@ _HOMES = {
         "PluginError",
         "SolverFailed",
         "Undecidable",
+        "UnknownName",
+        "UnknownParameter",
     ),
     "hookspecs": ("hookimpl",),
     "labelled": ("Labelled",),

@@ -57,6 +57,26 @@ class ParameterError(ValueError):
     """
 
 
+class UnknownParameter(TypeError):
+    """A plugin is called with a parameter it does not have, or without one it needs.
+
+    >>> import sfumato as sf
+    >>> sf.priors.rbf(lenght_scale=1.0)
+    Traceback (most recent call last):
+    sfumato.errors.UnknownParameter: rbf has no parameter 'lenght_scale'; did you mean ...
+    """
+
+
+class UnknownName(LookupError):
+    """Nothing is registered under that name; the message says what was meant.
+
+    >>> import sfumato as sf
+    >>> sf.registry.get("prior", "rfb")
+    Traceback (most recent call last):
+    sfumato.errors.UnknownName: there is no prior named 'rfb'; did you mean 'rbf'?
+    """
+
+
 class ImpossibleObservation(ValueError):
     """The observed output has probability zero under the belief and the channel.
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import attrs
 
+from sfumato.plain_json import from_json, to_json
 from sfumato.protocols.loss import Loss, Reading
 from sfumato.protocols.quantity import Quantity
 
@@ -52,7 +53,8 @@ class Finding:
             outcome="measured",
             reading=Reading(**{**fields, "witness": witness}),
             quantity=loss.quantity,
-            worst=specification() if specification else None,
+            # In the order of kept findings, so that no table tells where a cell came from.
+            worst=from_json(to_json(specification())) if specification else None,
             **others,
         )
 

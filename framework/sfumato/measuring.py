@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import REFUSALS
+from sfumato.errors import REFUSALS, ParameterError
 from sfumato.finding import Finding, Outcome
 from sfumato.protocols.loss import Loss
 from sfumato.protocols.release import Release
@@ -63,6 +63,8 @@ def attempt(wanted: type, work: Callable[[], Any]) -> tuple[Any, Outcome, str]:
         result = work()
     except REFUSALS as error:
         return None, "refused", str(error)
+    except ParameterError as error:
+        return None, "failed", str(error)
     except Exception as error:  # noqa: BLE001 - a failed cell must not end the comparison
         where = traceback.extract_tb(error.__traceback__)[-1]
         return None, "failed", f"{type(error).__name__}: {error} ({where.name})"

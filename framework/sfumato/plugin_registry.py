@@ -19,7 +19,14 @@ import attrs
 import pluggy
 
 from sfumato import hookspecs
-from sfumato.errors import BrokenPluginWarning, DuplicateName, ParameterError, PluginError
+from sfumato.errors import (
+    BrokenPluginWarning,
+    DuplicateName,
+    ParameterError,
+    PluginError,
+    UnknownName,
+    UnknownParameter,
+)
 from sfumato.parameters import Declared
 from sfumato.prior_classes import AnyOf, Family, Interval
 from sfumato.protocols.adversary import DeclaredAdversary
@@ -137,7 +144,7 @@ class Registry:
         for entry in self.entries:
             if entry.kind == kind and entry.name == name:
                 return entry
-        raise LookupError(
+        raise UnknownName(
             f"there is no {kind} named '{name}'; {did_you_mean(name, self.names(kind))}"
         )
 
@@ -152,7 +159,7 @@ class Registry:
     def _require_kind(self, kind: str) -> None:
         known = (*NOUNS, *OTHERS)
         if kind not in known:
-            raise LookupError(f"there is no noun '{kind}'; {did_you_mean(kind, known)}")
+            raise UnknownName(f"there is no noun '{kind}'; {did_you_mean(kind, known)}")
 
     def make(self, kind: str, name: str, *args: Any, **parameters: Any) -> Any:
         """Construct a plugin's object; intervals and choices make a prior a family."""
@@ -186,17 +193,19 @@ def _named(cls: type[Declared], args: tuple[Any, ...], given: dict[str, Any]) ->
     declared = cls.parameters()
     names = [item.name for item in declared]
     if len(args) > len(names):
-        raise TypeError(f"{cls.name} takes at most {len(names)} arguments; got {len(args)}.")
+        raise UnknownParameter(f"{cls.name} takes at most {len(names)} arguments; got {len(args)}.")
     named = dict(zip(names, args, strict=False))
     for key, value in given.items():
         if key not in names:
-            raise TypeError(f"{cls.name} has no parameter '{key}'; {did_you_mean(key, names)}")
+            raise UnknownParameter(
+                f"{cls.name} has no parameter '{key}'; {did_you_mean(key, names)}"
+            )
         if key in named:
-            raise TypeError(f"{cls.name}.{key} must be given once; got it twice.")
+            raise UnknownParameter(f"{cls.name}.{key} must be given once; got it twice.")
         named[key] = value
     missing = [item.name for item in declared if item.required and item.name not in named]
     if missing:
-        raise TypeError(f"{cls.name} must have the parameter '{missing[0]}'; got none.")
+        raise UnknownParameter(f"{cls.name} must have the parameter '{missing[0]}'; got none.")
     return named
 
 

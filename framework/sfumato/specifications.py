@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sfumato.combined_classes import combine
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, UnknownName, UnknownParameter
 from sfumato.joint_traces import joint_traces
 from sfumato.prior_classes import AnyOf, Interval
 from sfumato.secret_unions import SecretUnion
@@ -29,12 +30,22 @@ def build(registry: Registry, kind: str, specification: Mapping[str, Any]) -> An
     if not isinstance(name, str):
         raise ParameterError(f"a {kind} must have a name; got {dict(specification)!r}.")
     domains = {item.name: item.domain for item in registry.get(kind, name).parameters()}
-    values = {
-        key: domains[key].build(value, registry.build) if key in domains else value
-        for key, value in plain.items()
-    }
-    classes = {key: class_of_values(value) for key, value in values.items()}
-    return registry.make(kind, name, **classes)
+    values = {}
+    for key, value in plain.items():
+        with placed(key):
+            inner = domains[key].build(value, registry.build) if key in domains else value
+            values[key] = class_of_values(inner)
+    return registry.make(kind, name, **values)
+
+
+@contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Note on an error where in the specification it happened, innermost place first."""
+    try:
+        yield
+    except (ParameterError, UnknownName, UnknownParameter) as error:
+        error.add_note(place)
+        raise
 
 
 def class_of_values(plain: Any) -> Any:
@@ -62,7 +73,11 @@ def listed(table: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def _parts(registry: Registry, kind: str, table: Mapping[str, Any], key: str) -> list[Any]:
-    return [build(registry, kind, part) for part in listed(table, key)]
+    parts = []
+    for number, part in enumerate(listed(table, key)):
+        with placed(f"{key}[{number}]"):
+            parts.append(build(registry, kind, part))
+    return parts
 
 
 FORMS: Mapping[tuple[str, frozenset[str]], Builder] = {

@@ -29,6 +29,7 @@ class MaximumPosterior(Guesser):
     """
 
     name = "map"
+    promises = ("most probable trace",)
 
     def guesses(
         self, belief: Markov, channel: Emission, observed: Sequence[Any], mistakes: int | None

@@ -37,8 +37,9 @@ def one_ball(block: Block, budget: float) -> Solution:
     from scipy.linalg import cho_factor, cho_solve
 
     n, k = block.shifts.shape
-    ridge = block.spread + budget / k * np.eye(n)
-    readings = cho_solve(cho_factor(ridge, lower=True), block.shifts)
+    unit = max(budget / k, float(np.diagonal(block.spread).max()))
+    ridge = block.spread / unit + budget / k / unit * np.eye(n)
+    readings = budget / unit * cho_solve(cho_factor(ridge, lower=True), block.shifts)
     lengths = np.linalg.norm(readings, axis=0)
     factor = math.sqrt(budget / k) * readings / lengths
     return Solution(factor, _witnesses(block, readings))
@@ -63,9 +64,9 @@ def one_value_apart(block: Block, entry: int, budget: float) -> Solution:
     variance = (1 - share) * budget
     reading, factor, extra = np.zeros(n), np.zeros((n, 1)), np.zeros(n)
     extra[entry] = variance
-    reading[entry] = shift[entry] / variance
+    reading[entry] = shift[entry] / (1 - share)
     if share > 0:
-        rest = vectors @ (weights / (values + share * budget))
+        rest = vectors @ (weights * (budget / (values + share * budget)))
         reading[others] = rest
         factor[others, 0] = math.sqrt(share * budget) * rest / np.linalg.norm(rest)
     return Solution(factor, _witnesses(block, reading[:, None]), extra)
@@ -76,8 +77,8 @@ def _share_of_the_rest(own: float, weights: Array, values: Array, budget: float)
     from scipy.optimize import brentq
 
     def slope(share: float) -> float:
-        apart, rest = (1 - share) * budget, values + share * budget
-        return abs(own) / apart - math.sqrt(float(np.sum((weights / rest) ** 2)))
+        rest = budget / (values + share * budget)
+        return abs(own) / (1 - share) - float(np.linalg.norm(weights * rest))
 
     tiny = 1e-12
     if slope(tiny) >= 0:

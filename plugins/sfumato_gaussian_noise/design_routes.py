@@ -46,7 +46,9 @@ def _even(task: Task) -> Certified | None:
     noise = Diagonal.constant(variance, belief.entries)
     losses = class_losses(task.prior, task.secret, noise)
     witnesses = [_read(task, violation, variance) for violation in losses.above(0.0)[:1]]
-    bound = dual_bound(witnesses, task.independent) if witnesses else DualBound(0.0, 0.0)
+    bound = DualBound(0.0, 0.0, task.budget)
+    if witnesses:
+        bound = dual_bound(witnesses, task.budget, task.independent)
     return Certified(noise, losses, bound, "the only noise of its class")
 
 
@@ -62,7 +64,7 @@ def _read(task: Task, worst: Violation, variance: float) -> Witness:
     along = block.along(worst.displacement)
     total = along.spread + variance * np.eye(belief.entries)
     reading = np.asarray(np.linalg.solve(total, along.shifts[:, 0]), dtype=np.float64)
-    return Witness(1.0, along, reading)
+    return Witness(1.0, along, task.budget * reading)
 
 
 def _one_ball(task: Task) -> Certified | None:
@@ -78,7 +80,7 @@ def _one_ball(task: Task) -> Certified | None:
         block = block_of(member.belief(), question.groups[0], question.radii[0])
         solution = None if block is None else _formula(block, question, task)
         if solution is not None:
-            bound = dual_bound(solution.witnesses, task.independent)
+            bound = dual_bound(solution.witnesses, task.budget, task.independent)
             options.append((bound.loss(task.budget), solution))
     if not options:
         return None
@@ -114,8 +116,8 @@ def _prior_shaped(task: Task) -> Certified | None:
     else:
         losses = class_losses(task.prior, task.secret, noise)
     # r² n / B as a line in the budget: its tangent at this one.
-    best = question.radii[0] ** 2 * belief.entries / task.budget * (1 - 1e-13)
-    bound = DualBound(gain=2 * best, price=best / task.budget)
+    best = question.radii[0] ** 2 * belief.entries * (1 - 1e-13)
+    bound = DualBound(gain=2 * best, price=best, unit=task.budget)
     return Certified(noise, losses, bound, "closed form, noise shaped like the prior")
 
 

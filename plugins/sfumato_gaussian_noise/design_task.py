@@ -7,12 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
+from sfumato.errors import SolverFailed
 from sfumato.matrices import Matrix
 from sfumato.protocols import PriorClass, Secret
 from sfumato_gaussian_noise.class_losses import ClassLosses, class_losses
 from sfumato_gaussian_noise.closed_forms import Solution
 from sfumato_gaussian_noise.dual_bound import DualBound, dual_bound
 from sfumato_gaussian_noise.sampled_noise import sampled_noise
+
+CONTRADICTION = 1e-9
+"""A loss below its own lower bound by more than this share is no rounding of the loss."""
 
 
 @attrs.frozen(eq=False)
@@ -56,15 +60,21 @@ class Task:
         """Return the noise that a solution stands for, measured over the whole class."""
         noise = sampled_noise(solution, self.budget, self.floor)
         losses = class_losses(self.prior, self.secret, noise)
-        return Certified(noise, losses, dual_bound(solution.witnesses, self.independent), route)
+        bound = dual_bound(solution.witnesses, self.budget, self.independent)
+        return Certified(noise, losses, bound, route)
 
     def lower(self, found: Certified) -> float:
         """Return the certified lower bound on the loss of any noise of the budget."""
         return found.bound.loss(self.budget)
 
     def gap(self, found: Certified) -> float:
-        """Return loss / lower bound − 1."""
+        """Return loss / lower bound − 1, or refuse two figures that contradict each other."""
         lower = self.lower(found)
+        if found.losses.worst < lower * (1 - CONTRADICTION):
+            raise SolverFailed(
+                f"{found.route} must prove a lower bound below the loss it attains; got "
+                f"{lower:.6g} above {found.losses.worst:.6g}: use a moderate budget or other units."
+            )
         if found.losses.worst <= lower:
             return 0.0
         return found.losses.worst / lower - 1 if lower > 0 else np.inf

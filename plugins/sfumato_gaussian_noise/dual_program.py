@@ -41,7 +41,7 @@ class _Parts:
         """Return L and the extra variances with Γ = L Lᵀ + diag(extra), of total one."""
         rank = self.basis.shape[1]
         values, vectors = np.linalg.eigh(_symmetric(self.lmi.dual_value[:rank, :rank]))
-        kept = values > 1e-10 * max(float(values[-1]), 1e-300)
+        kept = values > 1e-10 * max(float(values.max(initial=0.0)), 1e-300)
         factor = self.basis @ (vectors[:, kept] * np.sqrt(values[kept]))
         extra = None
         total = float(np.sum(factor**2))
@@ -82,7 +82,7 @@ def best_noise(
     factor, extra = parts.factor(blocks[0].shifts.shape[0], independent)
     return Solution(
         factor * np.sqrt(budget),
-        _witnesses(blocks, parts, budget),
+        _witnesses(blocks, parts),
         None if extra is None else extra * budget,
     )
 
@@ -120,18 +120,22 @@ def _program(
     apart_columns = cp.Variable((own.shape[1], width)) if own.shape[1] else None
     weights, constraints, shares = _weights(blocks)
     roots: dict[int, Array] = {}
+    whole = np.hstack([basis, own])  # orthonormal: the basis is zero on the independent entries
     objective, start = -price, 0
     apart_terms = []
     for block, count, weight in zip(blocks, counts, weights, strict=True):
         mine = columns[:, start : start + count]
         objective += 2 * cp.sum(cp.multiply(basis.T @ block.shifts, mine))
-        root = roots.setdefault(id(block.spread), _root(basis.T @ block.spread @ basis / budget))
-        if root.size:
-            objective -= _fraction(root @ mine, weight)
+        every = mine
         if apart_columns is not None:
             other = apart_columns[:, start : start + count]
             objective += 2 * cp.sum(cp.multiply(own.T @ block.shifts, other))
             apart_terms.append(_fraction(other, weight))
+            every = cp.vstack([mine, other]) if rank else other
+        # Given one group, the independent entries of another still fluctuate: C spans both parts.
+        root = roots.setdefault(id(block.spread), _root(whole.T @ block.spread @ whole / budget))
+        if root.size:
+            objective -= _fraction(root @ every, weight)
         start += count
     corner = _block_diagonal(weights)
     lmi = cp.bmat([[price * np.eye(rank), columns], [columns.T, corner]]) >> 0
@@ -192,7 +196,7 @@ def _root(spread: Array) -> Array:
     return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
 
 
-def _witnesses(blocks: Sequence[Block], parts: _Parts, budget: float) -> tuple[Witness, ...]:
+def _witnesses(blocks: Sequence[Block], parts: _Parts) -> tuple[Witness, ...]:
     """Return the displacements that carry weight: each N_j as a mixture of their squares.
 
     Their readings are the columns of Y_j = T_j N_j⁻¹. Weights are in units of
@@ -210,8 +214,8 @@ def _witnesses(blocks: Sequence[Block], parts: _Parts, budget: float) -> tuple[W
         start += multiplier.shape[0]
         shares, directions = _mixture(block, multiplier)
         mass += _mass(block, shares, directions)
-        # The program was solved in units of the budget, where y is larger by B.
-        ways = mine @ np.linalg.pinv(multiplier, rcond=LIGHT, hermitian=True) / budget
+        # The program was solved in units of the budget, as a witness reads.
+        ways = mine @ np.linalg.pinv(multiplier, rcond=LIGHT, hermitian=True)
         found += [
             Witness(share, block.along(direction), ways @ direction, source)
             for share, direction in zip(shares.tolist(), directions, strict=True)

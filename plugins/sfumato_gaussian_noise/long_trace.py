@@ -78,13 +78,15 @@ def long_trace(task: Task) -> Certified | None:
         return None
     count, size = block.shifts.shape[1], block.shifts.shape[0]
     ridge = (1 - task.floor) * task.budget / count
+    # Y is kept in units of 1/ridge: its squares would vanish for a huge budget.
     readings = np.stack([_solved(block, ridge, column) for column in block.shifts.T], axis=1)
     lengths = np.linalg.norm(readings, axis=0)
     factor = math.sqrt(task.budget / count) * readings / lengths
     noise = sampled_noise(Solution(factor, ()), task.budget, task.floor)
-    fluctuating = block.spread(readings)
-    bound = _lower(block, readings, fluctuating)
-    worst = _upper(block, readings, fluctuating, noise, task.floor * task.budget / size)
+    fluctuating = block.spread(readings) / ridge
+    bound = _lower(block, readings, fluctuating, ridge)
+    floor = task.floor * task.budget / size
+    worst = _upper(block, readings, fluctuating, noise, ridge=ridge, floor=floor)
     losses = ClassLosses(worst, "single", ())
     return Certified(noise, losses, bound, "closed form, conjugate gradients on the grid")
 
@@ -113,12 +115,12 @@ def _one_ball(question: Displacements) -> bool:
 
 
 def _solved(block: _GridBlock, ridge: float, shift: Array) -> Array:
-    """Return (C + ridge I)⁻¹a by conjugate gradients."""
+    """Return (C/ridge + I)⁻¹a by conjugate gradients."""
     solution, residual = np.zeros_like(shift), np.array(shift)
     direction, square = np.array(shift), float(shift @ shift)
     goal = RESIDUAL**2 * square
     for _ in range(ITERATIONS):
-        product = block.spread(direction) + ridge * direction
+        product = block.spread(direction) / ridge + direction
         step = square / float(direction @ product)
         solution += step * direction
         residual -= step * product
@@ -132,7 +134,7 @@ def _solved(block: _GridBlock, ridge: float, shift: Array) -> Array:
     )
 
 
-def _lower(block: _GridBlock, readings: Array, fluctuating: Array) -> DualBound:
+def _lower(block: _GridBlock, readings: Array, fluctuating: Array, ridge: float) -> DualBound:
     """Return the bound of `dual_bound` for weights 1/k."""
     n, count = readings.shape
     lengths = np.linalg.norm(readings, axis=0)
@@ -140,23 +142,30 @@ def _lower(block: _GridBlock, readings: Array, fluctuating: Array) -> DualBound:
     products = lengths * np.linalg.norm(block.shifts, axis=0) * 2
     products += lengths * np.linalg.norm(fluctuating, axis=0)
     off = (math.sqrt(n) + 8) * ROUNDOFF * products  # pairwise sums err far less
-    off += lengths * (2 * block.shift_error() + block.spread_error(readings))
+    off += lengths * (2 * block.shift_error() + block.spread_error(readings) / ridge)
     price = float(np.linalg.eigvalsh(readings.T @ readings)[-1]) / count
-    return DualBound(float(np.mean(terms - off)), price * (1 + 4 * n * ROUNDOFF))
+    return DualBound(float(np.mean(terms - off)), price * (1 + 4 * n * ROUNDOFF), ridge)
 
 
 def _upper(
-    block: _GridBlock, readings: Array, fluctuating: Array, noise: Matrix, floor: float
+    block: _GridBlock,
+    readings: Array,
+    fluctuating: Array,
+    noise: Matrix,
+    *,
+    ridge: float,
+    floor: float,
 ) -> float:
     """Return the upper bound of λ_max(M) for the noise that is sampled."""
     n = readings.shape[0]
-    total = fluctuating + noise.apply(readings)
+    total = fluctuating + noise.apply(readings) / ridge
     residual = block.shifts - total
     value = readings.T @ block.shifts
     value = value + value.T - readings.T @ total
     lengths = np.linalg.norm(readings, axis=0)
-    off = block.spread_error(readings) + block.shift_error() + noise.error_bound() * lengths
+    off = (block.spread_error(readings) + noise.error_bound() * lengths) / ridge
+    off = off + block.shift_error()
     off = off + (math.sqrt(n) + 8) * ROUNDOFF * np.linalg.norm(total, axis=0)
     missed = np.linalg.norm(residual, axis=0) + off
-    slack = float(np.sum(2 * lengths * off) + np.sum(missed**2) / (0.99 * floor))
-    return float(np.linalg.eigvalsh((value + value.T) / 2)[-1]) + slack
+    slack = float(np.sum(2 * lengths * off) + np.sum(missed**2) * (ridge / (0.99 * floor)))
+    return (float(np.linalg.eigvalsh((value + value.T) / 2)[-1]) + slack) / ridge

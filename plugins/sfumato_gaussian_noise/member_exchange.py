@@ -105,7 +105,7 @@ def member_exchange(task: Task) -> Certified:
         entries = task.belief.entries
         even = Diagonal.constant(task.budget / entries, entries)
         losses = class_losses(task.prior, task.secret, even)
-        return Certified(even, losses, DualBound(0.0, 0.0), "nothing to learn")
+        return Certified(even, losses, DualBound(0.0, 0.0, task.budget), "nothing to learn")
     best, failures = None, []
     for attempt in ATTEMPTS:
         try:

@@ -27,7 +27,7 @@ def solve(problem: Any, solver: str, name: str, *, verified: bool = False, **opt
         warnings.simplefilter("ignore")  # the status is read below, whatever is printed
         try:
             problem.solve(solver=solver, **options)
-        except cp.error.SolverError as error:
+        except (cp.error.SolverError, ValueError, ArithmeticError) as error:
             raise SolverFailed(f"{solver} must solve {name}; it broke down.") from error
     accepted = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) if verified else (cp.OPTIMAL,)
     if problem.status not in accepted:

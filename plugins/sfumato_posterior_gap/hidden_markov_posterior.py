@@ -33,6 +33,7 @@ class HiddenMarkovPosterior(DeclaredAdversary):
 
     name = "hidden_markov_posterior"
     reads = ((Markov, Emission),)
+    promises = ("posterior",)
 
     def infer(
         self, belief: Markov, channel: Emission, observed: Sequence[Any]

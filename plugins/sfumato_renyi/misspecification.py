@@ -9,7 +9,7 @@ import attrs
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.compatibility import require_measure, require_one_trace
-from sfumato.errors import Incompatible
+from sfumato.errors import Incompatible, OutsideHypotheses
 from sfumato.inference.conditional_divergence import conditional_divergence
 from sfumato.inference.worst_pair import worst_pair
 from sfumato.parameters import ORDER, POSITIVE, declare, parameter
@@ -48,8 +48,9 @@ class Misspecification(DeclaredMeasure):
     `region` (at each time) from where the conditional means agree. Every member of Θ gives a valid
     bound; the smallest is reported.
 
-    Assumptions: Gaussian priors and additive Gaussian noise; Θ is the class that the release was
-    designed for, Q any member of the prior given to `loss`.
+    Assumptions: Gaussian priors and additive Gaussian noise; `region` is at least half the radius
+    of the secret, so that it holds a pair of every displacement, on which alone the loss depends;
+    Θ is the class that the release was designed for, Q any member of the prior given to `loss`.
 
     Guarantee: an upper bound, often infinite: conditional means drift apart without limit as the
     secret value grows, and two Gaussians of different covariances have a finite divergence only
@@ -119,6 +120,7 @@ class Misspecification(DeclaredMeasure):
         channel: AdditiveGaussian,
     ) -> Reading:
         """Return the smallest bound that a member of the design's class gives."""
+        self._holds_the_pairs(question)
         exact = worst_square(true, question, channel).value * self.order / 2
         value = min(
             max(
@@ -128,6 +130,19 @@ class Misspecification(DeclaredMeasure):
             for member in believed
         )
         return Reading(value=value, bound="upper", witness={"exact loss": exact}, how="Theorem 3.3")
+
+    def _holds_the_pairs(self, question: Displacements) -> None:
+        """Refuse a region that is too small for two secret values at the radius' distance.
+
+        The loss under Q depends on the displacement Δ alone, so ±Δ/2, both within r/2, stand for
+        all pairs; the theorem says nothing of pairs that do not lie in its region.
+        """
+        needed = max(question.radii) / 2
+        if self.region < needed:
+            raise OutsideHypotheses(
+                f"misspecification.region must be at least half the radius of the secret, "
+                f"{needed:.6g}, to hold the pairs that the loss is about; got {self.region:.6g}."
+            )
 
     def _group_bound(
         self,

@@ -29,7 +29,7 @@ def worst_square(belief: Gaussian, question: Displacements, channel: AdditiveGau
     >>> worst_square(belief, Displacements((((0,),),), radii=2.0), channel).value
     8.0
     """
-    for radius in question.radii:
+    for radius in set(question.radii):
         within_float64(radius, radius)
     if len(question.groups) > 1 and all(is_scalar(group) for group in question.groups):
         return _every_scalar(belief, question, channel)

@@ -8,7 +8,16 @@ import sys
 
 import click
 
-from sfumato.errors import PluginError
+from sfumato.errors import (
+    REFUSALS,
+    ImpossibleObservation,
+    ParameterError,
+    PluginError,
+    SolverFailed,
+    UnknownName,
+    UnknownParameter,
+)
+from sfumato.studies.study_error import StudyError
 from sfumato.version import __version__
 
 
@@ -36,10 +45,24 @@ def cli() -> None:
     """Inferential privacy of correlated data: state the question, see every definition's answer."""
 
 
+# Anything else is a mistake of the program, and keeps its traceback.
+USERS_PROBLEMS = (
+    *REFUSALS,
+    ImpossibleObservation,
+    OSError,
+    ParameterError,
+    PluginError,
+    SolverFailed,
+    StudyError,
+    UnknownName,
+    UnknownParameter,
+)
+
+
 def main() -> None:
     """Run the command line; a problem the user can mend is one sentence and exit status 2."""
     try:
         cli()
-    except (PluginError, LookupError, ValueError, TypeError, OSError) as error:
+    except USERS_PROBLEMS as error:
         click.echo(f"sfumato: {error}", err=True)
         sys.exit(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,9 @@ FIGURES = (".pdf", ".png", ".svg")
 INTERRUPTED = 130
 """The exit status of a command that was stopped by Ctrl-C."""
 
+_BESIDE = "beside the study"
+"""What an output option holds that was given without a file."""
+
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -29,10 +33,32 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @with_plugins
 @click.argument("study", required=False, type=click.Path(path_type=Path))
 @click.option("--html", type=_FILE, metavar="FILE", help="Write one self-contained page.")
-@click.option("--csv", type=_FILE, metavar="FILE", help="Write the tidy table, a row a cell.")
-@click.option("--parquet", type=_FILE, metavar="FILE", help="Write the tidy table as Parquet.")
+@click.option(
+    "--csv",
+    type=_FILE,
+    is_flag=False,
+    flag_value=_BESIDE,
+    metavar="[FILE]",
+    help="Write the tidy table, a row a cell; without FILE, beside the study.",
+)
+@click.option(
+    "--parquet",
+    type=_FILE,
+    is_flag=False,
+    flag_value=_BESIDE,
+    metavar="[FILE]",
+    help="Write the tidy table as Parquet; without FILE, beside the study.",
+)
 @click.option("--plot", type=_FILE, metavar="FILE", help="Draw the losses (.svg, .pdf or .png).")
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Worker processes to use.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    is_flag=False,
+    flag_value=os.cpu_count() or 1,
+    default=1,
+    metavar="[N]",
+    help="Worker processes to use; without N, one for each core.",
+)
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
 @click.option(
     "--cache",
@@ -54,31 +80,47 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
 ) -> None:
     """Compare definitions side by side; without STUDY, on a bundled example of three worlds.
 
+    STUDY is a TOML file, or the name of a study that a plugin brings.
+
     Finished cells are kept: the same command run again, also after Ctrl-C, goes on where it was.
     The exit status is 1 when a cell failed; a refused cell is an answer.
     """
     from sfumato.report.figure_style import save_figure
-    from sfumato.studies import default_study, read_study
+    from sfumato.studies import bundled_study, default_study, read_study
     from sfumato.studies.cache import default_cache_folder
 
+    csv, parquet = _beside(study, csv, ".csv"), _beside(study, parquet, ".parquet")
     _check_outputs(html, csv, parquet, plot)
     if cache and no_cache:
         raise click.UsageError("give --cache DIR or --no-cache, not both.")
     registry = default_registry()
-    question = default_study(registry) if study is None else read_study(study, registry)
+    if study is None:
+        question = default_study(registry)
+    elif str(study) in registry.names("study") and not study.exists():
+        question = bundled_study(str(study), registry)
+    else:
+        question = read_study(study, registry)
     folder = None if no_cache else cache or default_cache_folder()
     result = _run(question, jobs=jobs, dask=dask, cache=folder)
     _print(result)
-    if csv:
-        _write(csv, lambda file: result.to_pandas().to_csv(file, index=False))
-    if parquet:
-        _write(parquet, lambda file: result.to_pandas().to_parquet(file, index=False))
-    if plot:
-        _write(plot, lambda file: save_figure(result.plot(), file))
-    if html:
-        _write(html, result.to_html)
+    outputs: list[tuple[Path | None, Callable[[Path], object]]] = [
+        (csv, lambda file: result.to_pandas().to_csv(file, index=False)),
+        (parquet, lambda file: result.to_pandas().to_parquet(file, index=False)),
+        (plot, lambda file: save_figure(result.plot(), file)),
+        (html, result.to_html),
+    ]
+    written = [_written(file, write) for file, write in outputs if file]
+    if not all(written):
+        sys.exit(2)
     if any(comparison.failed for comparison in result.comparisons):
         sys.exit(1)
+
+
+def _beside(study: Path | None, file: Path | None, suffix: str) -> Path | None:
+    """Return the file to write: as named, or named like the study where no name was given."""
+    if file is None or str(file) != _BESIDE:
+        return file
+    return (study or Path("sfumato-compare.toml")).with_suffix(suffix)
 
 
 def _check_outputs(
@@ -88,7 +130,7 @@ def _check_outputs(
     for file in (html, csv, parquet, plot):
         if file and not file.parent.is_dir():
             raise click.UsageError(f"{file} must be in a folder that exists; {file.parent} is not.")
-    if plot and plot.suffix not in FIGURES:
+    if plot and plot.suffix.lower() not in FIGURES:
         raise click.UsageError(f"--plot must end in {', '.join(FIGURES)}; got {plot}.")
     if parquet:
         try:
@@ -99,15 +141,20 @@ def _check_outputs(
             ) from None
 
 
-def _write(file: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place, then move it there; say which file could not be written."""
+def _written(file: Path, write: Callable[[Path], object]) -> bool:
+    """Write a file beside its place, then move it there; say if it could not be written.
+
+    Another output may still be written where this one could not.
+    """
     beside = file.with_name(f".{file.stem}.part{file.suffix}")
     try:
         write(beside)
         beside.replace(file)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise OSError(f"{file} cannot be written: {error.strerror or error}.") from None
+        click.echo(f"sfumato: {file} cannot be written: {error.strerror or error}.", err=True)
+        return False
+    return True
 
 
 def _run(question: Study, *, cache: Path | None, **where: Any) -> StudyResult:

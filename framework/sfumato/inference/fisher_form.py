@@ -93,9 +93,7 @@ def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
     return Regression(weights, conditional, slack, 1.01 * rounding * float(np.sum(reach**2)))
 
 
-def _solve(
-    regression: Regression, total: Array, error: float, floor: float
-) -> tuple[Array, float]:
+def _solve(regression: Regression, total: Array, error: float, floor: float) -> tuple[Array, float]:
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     weights, size = regression.weights, total.shape[0]

@@ -74,18 +74,22 @@ def _look(problem: _Problem, chunk: np.ndarray[tuple[int], np.dtype[np.intp]]) -
     """
     sigma, gamma, rows = problem.sigma[chunk], problem.gamma[chunk], np.arange(chunk.size)
     loud = gamma > sigma
-    solved = np.where(loud[:, None], 0.0, problem.mixed[chunk])
+    block = slice(int(chunk[0]), int(chunk[-1]) + 1)
+    solved = problem.mixed[block]
     if np.any(loud):
+        solved = np.where(loud[:, None], 0.0, solved)
         solved[loud] = problem.prior[chunk[loud]] @ problem.inverse
     other = -solved
     other[rows, chunk] += 1.0
-    left = np.where(loud[:, None], other, solved)
-    weights = np.where(loud[:, None], solved, other)
+    left, weights = solved, other
+    if np.any(loud):
+        left = np.where(loud[:, None], other, solved)
+        weights = np.where(loud[:, None], solved, other)
     spread = left @ problem.prior
     jitter = problem.noise.apply(weights.T).T
     residual = spread - jitter
     variance = _dot(left, spread) + _dot(weights, jitter)
-    gained = _dot(weights, problem.prior[chunk]) + _dot(weights, residual)
+    gained = _dot(weights, problem.prior[block]) + _dot(weights, residual)
     lengths = np.abs(solved)
     a, b = lengths @ problem.sigma, lengths @ problem.gamma
     c = np.where(loud, a, a + sigma)

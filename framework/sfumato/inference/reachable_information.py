@@ -34,7 +34,7 @@ def enumerated_information(belief: Markov, channel: Emission, limit: int = DEFAU
     for part in outputs.parts():
         inner = _expected(outputs.marginals(part), outputs.log_evidence(part))
         total += float(outputs.probabilities[part] @ (inner - outputs.log_probabilities[part]))
-    return max(total, 0.0)
+    return max(0.0, total)
 
 
 def _expected(marginals: FloatArray, log_evidence: FloatArray) -> FloatArray:

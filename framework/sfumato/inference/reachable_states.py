@@ -19,6 +19,6 @@ def reachable_states(belief: Markov) -> NDArray[np.bool_]:
     """
     possible = np.empty((belief.steps, belief.state_count), dtype=bool)
     possible[0] = belief.initial > 0.0
-    for time, matrix in enumerate(belief.transitions):
-        possible[time + 1] = (matrix[possible[time]] > 0.0).any(axis=0)
+    for time, moves in enumerate(belief.transitions > 0.0):
+        possible[time + 1] = possible[time] @ moves
     return possible

@@ -31,8 +31,7 @@ from sfumato.inference.enumeration import checked_pair
 from sfumato.inference.forward_backward import forward_backward
 from sfumato.inference.gap import Gap
 from sfumato.inference.output_completion import completed, possible_states
-from sfumato.inference.reachable_states import reachable_states
-from sfumato.inference.segment_kernels import SegmentKernels
+from sfumato.inference.segment_kernels import kernels_keep
 from sfumato.inference.segment_sweep import Segment, SegmentSweep
 from sfumato.inference.timed_events import TimedEvents
 from sfumato.probabilities import FloatArray
@@ -62,9 +61,9 @@ def is_private(belief: Markov, channel: Suppression, masks: ArrayLike, delta: fl
     events = TimedEvents.from_masks(belief, masks)
     allowed = (events.priors(belief) + delta) * (1.0 + RELATIVE_TOLERANCE)
     if channel.after is None:
-        kernels = SegmentKernels.of(belief, channel.start)
-        if kernels.are_ordinary():  # otherwise logarithms have to do it
-            return kernels.keep(events, allowed, reachable_states(belief))
+        kept = kernels_keep(belief, channel.start, events, allowed)
+        if kept is not None:  # otherwise logarithms have to do it
+            return kept
     return bool((_swept(belief, channel, events).posteriors <= allowed).all())
 
 

@@ -13,11 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs.markov import Markov
+from sfumato.inference.reachable_states import reachable_states
 from sfumato.inference.timed_events import TimedEvents
 from sfumato.probabilities import FloatArray
 
 SMALLEST = 1e-150
 """Kernels and factors above this multiply in pairs without underflow."""
+
+TINY = 1e-140
+"""In place of a limit of zero: no ordinary product is that small beside its segment."""
 
 
 @attrs.frozen(eq=False)
@@ -28,9 +32,11 @@ class SegmentKernels:
     ----------
     chances
         The table, (T, M).
+    places
+        The releases (u, i) that have a row, as u·M + i, in order.
     matrix
-        K, (1 + T·M, T·M + 1): row 0 is the beginning, row 1 + u·M + i the release of i at u;
-        column v·M + j the release of j at v, the last column the end. Zero where v ≤ u.
+        K, (1 + places, T·M + 1): row 0 is the beginning, then one for each place; column
+        v·M + j is the release of j at v, the last column the end. Zero where v ≤ u.
 
     Examples
     --------
@@ -40,24 +46,29 @@ class SegmentKernels:
     """
 
     chances: FloatArray
+    places: NDArray[np.intp]
     matrix: FloatArray
 
     @classmethod
-    def of(cls, belief: Markov, chances: FloatArray) -> SegmentKernels:
-        """Compute all kernels, step by step for all starts together."""
+    def of(
+        cls, belief: Markov, chances: FloatArray, places: NDArray[np.intp] | None = None
+    ) -> SegmentKernels:
+        """Compute the kernels from some places, or from all, step by step side by side."""
         steps, count = chances.shape
-        matrix = np.zeros((1 + steps * count, steps * count + 1))
+        rows = np.arange(steps * count) if places is None else places
+        matrix = np.zeros((1 + len(rows), steps * count + 1))
         matrix[0, :count] = belief.initial
-        waiting = np.empty((1 + steps * count, count))
-        for time in range(steps):
-            rows, column = 1 + time * count, time * count
-            np.multiply(matrix[:rows, column : column + count], chances[time], out=waiting[:rows])
-            waiting[rows : rows + count] = np.eye(count)
-            if time + 1 < steps:
-                reached = waiting[: rows + count] @ belief.matrix(time)
-                matrix[: rows + count, column + count : column + 2 * count] = reached
-        matrix[:, -1] = waiting.sum(axis=1)
-        return cls(chances, matrix)
+        begun = 1 + np.searchsorted(rows, np.arange(steps) * count)  # rows before each time
+        for time in range(steps - 1):
+            here, after, later = time * count, (time + 1) * count, (time + 2) * count
+            now, then = begun[time], begun[time + 1]
+            step = belief.matrix(time)
+            matrix[:now, after:later] = (matrix[:now, here:after] * chances[time]) @ step
+            matrix[now:then, after:later] = step[rows[now - 1 : then - 1] - here]
+        last = begun[-1]
+        matrix[:last, -1] = matrix[:last, -1 - count : -1] @ chances[-1]
+        matrix[last:, -1] = 1.0
+        return cls(chances, rows, matrix)
 
     def are_ordinary(self) -> bool:
         """Whether no product can have vanished by underflow."""
@@ -65,38 +76,52 @@ class SegmentKernels:
         factors = self.chances.min(initial=1.0, where=self.chances > 0.0)
         return bool(min(smallest, factors) > SMALLEST)
 
-    def keep(self, events: TimedEvents, limits: FloatArray, possible: NDArray[np.bool_]) -> bool:
-        """Whether Pr[event | o] ≤ its limit for every output; what is impossible is not asked.
 
-        Parameters
-        ----------
-        events, limits
-            E events and their limits.
-        possible
-            Which states the chain can reach, (T, M).
-        """
-        bound = limits < 1.0
-        times, members, limits = events.times[bound], events.members[bound], limits[bound]
-        shown = (self.chances < 1.0) & possible
-        if (members & shown[times]).any():
+def kernels_keep(
+    belief: Markov, chances: FloatArray, events: TimedEvents, limits: FloatArray
+) -> bool | None:
+    """Whether Pr[event | o] ≤ its limit for every output of a memoryless suppression.
+
+    Returns None where a product might have vanished by underflow: then nothing is decided.
+
+    Examples
+    --------
+    >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)))
+    >>> event = TimedEvents.from_masks(chain, [[[True, False]]])
+    >>> kernels_keep(chain, np.array([[1.0, 0.5]]), event, np.array([0.7]))
+    True
+    """
+    bound = np.flatnonzero(limits < 1.0)
+    bound = bound[np.argsort(events.times[bound], kind="stable")]
+    times, members, limits = events.times[bound], events.members[bound], limits[bound]
+    shown = (chances < 1.0) & reachable_states(belief)
+    if (members & shown[times]).any():
+        return False
+    numbers, states = np.nonzero(members)
+    inside = times[numbers] * chances.shape[1] + states
+    released = np.flatnonzero(shown.ravel())
+    shown[times[numbers], states] = True
+    kernels = SegmentKernels.of(belief, chances, np.flatnonzero(shown.ravel()))
+    if not kernels.are_ordinary():
+        return None
+    starts = np.concatenate([[0], 1 + np.searchsorted(kernels.places, released)])
+    ends = np.append(released, kernels.matrix.shape[1] - 1)
+    segments = kernels.matrix[starts[:, None], ends]
+    # Dividing by the limits here spares a product for every segment below.
+    scale = chances.flat[inside] / np.maximum(limits, TINY)[numbers]
+    into = (kernels.matrix[starts[:, None], inside] * scale).T
+    out_of = kernels.matrix[1 + np.searchsorted(kernels.places, inside)[:, None], ends]
+    single = len(inside) == len(times)
+    firsts = np.searchsorted(numbers, np.arange(len(times)))
+    clock = np.arange(len(chances) + 1)
+    before = 1 + np.searchsorted(released, clock * chances.shape[1])
+    cuts = np.searchsorted(times[numbers], clock).tolist()
+    for time in np.flatnonzero(np.diff(cuts)).tolist():
+        part, onward = slice(cuts[time], cuts[time + 1]), before[time + 1] - 1
+        joint = into[part, : before[time], None] * out_of[part, None, onward:]
+        if not single:  # sum over the states of each event
+            inner = firsts[(firsts >= part.start) & (firsts < part.stop)] - part.start
+            joint = np.add.reduceat(joint, inner)
+        if (joint > segments[: before[time], onward:]).any():
             return False
-        released = np.flatnonzero(shown.ravel())
-        starts = np.concatenate([[0], 1 + released])
-        ends = np.append(released, self.matrix.shape[1] - 1)
-        segments = self.matrix[starts[:, None], ends]
-        count = self.chances.shape[1]
-        # Starts before each event, ends after it.
-        rows = 1 + np.searchsorted(released, times * count)
-        columns = np.searchsorted(released, (times + 1) * count)
-        numbers, states = np.nonzero(members)
-        places = times[numbers] * count + states
-        into = self.matrix[starts[:, None], places] * self.chances.flat[places]
-        out_of = self.matrix[1 + places[:, None], ends]
-        firsts = np.searchsorted(numbers, np.arange(len(times) + 1))
-        for event, limit in enumerate(limits):
-            part = slice(firsts[event], firsts[event + 1])
-            before, after = into[: rows[event], part], out_of[part, columns[event] :]
-            joint = before * after if len(after) == 1 else before @ after  # twice as fast
-            if (joint > limit * segments[: rows[event], columns[event] :]).any():
-                return False
-        return True
+    return True

@@ -95,7 +95,7 @@ def segments(sightings: Sightings) -> Segments:
         visits[node] = visits[:node] @ weights[:node, node]
     logs = np.log(weights, where=weights > 0.0, out=np.zeros_like(weights))
     told = -float(visits @ (weights * logs).sum(axis=1))
-    return Segments(weights, visits, max(told - float(visits @ choices), 0.0))
+    return Segments(weights, visits, max(0.0, told - float(visits @ choices)))
 
 
 def _choice_entropy(unseen: FloatArray) -> FloatArray:

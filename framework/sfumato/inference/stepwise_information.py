@@ -39,7 +39,7 @@ def stepwise_information(belief: Markov, channel: Symbols | NoisyVectors) -> flo
         joint = before.T @ (matrix @ channel.probabilities[time + 1])
         total += float(entropies(joint.ravel()) - entropies(laws[time]))
     noise = float((marginals * entropies(channel.probabilities)).sum())
-    return max(total - noise, 0.0)
+    return max(0.0, total - noise)
 
 
 def _noisy(belief: Markov, channel: NoisyVectors) -> float:
@@ -53,4 +53,4 @@ def _noisy(belief: Markov, channel: NoisyVectors) -> float:
         overlaps = np.exp(-gaps / 2.0) @ law
         used = law > 0.0
         total -= float(law[used] @ np.log(overlaps[used]))
-    return max(total, 0.0)
+    return max(0.0, total)

@@ -9,6 +9,7 @@ from sfumato.domains.domain import Domain
 from sfumato.domains.scalars import Real
 from sfumato.errors import REFUSALS, ParameterError
 from sfumato.laws.declared_values import Draw, Surroundings, drawn_parameters
+from sfumato.laws.random_state import random_left_alone
 from sfumato.laws.strategies import instances
 from sfumato.plugin_registry import Registry
 from sfumato.prior_classes import AnyOf, Interval
@@ -77,8 +78,10 @@ def _varied(
             if item.name != name and values[item.name] is not None
         }
         try:
-            return registry.make("prior", cls.name, **plain, **{name: varying})  # type: ignore[no-any-return]  # a class of priors
+            with random_left_alone():
+                made: PriorClass = registry.make("prior", cls.name, **plain, **{name: varying})
         except (ParameterError, *REFUSALS):
             reject()
+        return made
 
     return drawn()

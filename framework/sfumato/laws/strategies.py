@@ -12,6 +12,7 @@ from sfumato.domains.domain import Domain
 from sfumato.errors import REFUSALS, ParameterError, PluginError
 from sfumato.laws.declared_values import Draw, Surroundings, drawn_parameters
 from sfumato.laws.fitting import fitting, reads_pair
+from sfumato.laws.random_state import random_left_alone
 from sfumato.parameters import Declared
 from sfumato.plugin_registry import Registry, default_registry
 
@@ -72,7 +73,8 @@ def instances(
         values, _ = drawn_parameters(draw, cls, surroundings)
         tally.tried += 1
         try:
-            made = cls(**values)
+            with random_left_alone():
+                made = cls(**values)
         except (ParameterError, *REFUSALS) as reason:
             tally.refuse_if_hopeless(cls, reason)
             reject()
@@ -180,7 +182,8 @@ def scenarios(
 def _beside(around: Surroundings, prior: Any) -> Surroundings:
     """Return the surroundings that a prior creates for secrets and mechanisms."""
     try:
-        belief = prior.belief()
+        with random_left_alone():
+            belief = prior.belief()
     except Exception:  # noqa: BLE001 - a law that asks for the belief will report it with a script
         belief = None
     labels: Sequence[Hashable] | None = getattr(belief, "states", None)

@@ -17,6 +17,8 @@ class Adversary(Protocol):
     ----------
     reads
         The (belief, channel) types it can reason about.
+    promises
+        Optional: what it infers, for the laws to check: "posterior" or "most probable trace".
 
     >>> import sfumato as sf
     >>> isinstance(sf.adversaries.map(), Adversary)

@@ -96,5 +96,25 @@ def draw_reading(axes: Axes, x: float, y: float, reading: Reading, colour: str) 
 
 def save_figure(figure: Figure, target: Any, **options: Any) -> None:
     """Save with the options of this style, so that the same figure is the same file."""
+    _take_words_literally(figure)
     with styled():
         figure.savefig(target, **options)
+
+
+def _take_words_literally(figure: Figure) -> None:
+    """Draw a dollar sign in a title or a label as it is, not as the beginning of a formula.
+
+    Labels of logarithmic ticks are formulas of the plotting library itself.
+    """
+    from matplotlib.text import Text
+
+    formulas = {
+        id(label)
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        if axis.get_scale() == "log"
+        for label in (*axis.get_ticklabels(), *axis.get_ticklabels(minor=True))
+    }
+    for text in figure.findobj(Text):
+        if id(text) not in formulas and isinstance(text, Text):
+            text.set_parse_math(False)

@@ -24,6 +24,10 @@ def default_cache_folder() -> Path:
     return Path(home) / "sfumato"
 
 
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading a truncated or overwritten entry may raise."""
+
+
 @attrs.define
 class Cache:
     """A folder of JSON files, one for each finished cell, named by what the cell asks.
@@ -51,12 +55,22 @@ class Cache:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
+        except NotADirectoryError:
+            self._stop(f"{self.folder} is not a folder")
+            return None
         except (OSError, UnicodeDecodeError) as error:
             self._note_damage(path, error)
             return None
         try:
             return _read(key, from_json(text))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             self._note_damage(path, error)
             return None
 
@@ -70,13 +84,20 @@ class Cache:
             path.parent.mkdir(parents=True, exist_ok=True)
             entry = to_json({"checksum": _checksum(key, text), "finding": text})
             write_whole(path, entry, durable=False)
+        except IsADirectoryError as error:
+            self._note_damage(path, error)
         except OSError as error:
-            self._writable = False
+            self._stop(error.strerror or str(error))
+
+    def _stop(self, reason: str) -> None:
+        """Go on without the cache, and say so once."""
+        if self._writable:
             self.problems.append(
-                f"the cache {self.folder} cannot be written ({error.strerror or error}): cells "
-                "finished from here on are in this run's results only; free some space or name "
-                "another folder with --cache."
+                f"the cache {self.folder} cannot be written ({reason}): cells finished from here "
+                "on are in this run's results only; free some space or name another folder with "
+                "--cache."
             )
+        self._writable = False
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"

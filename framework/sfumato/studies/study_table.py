@@ -127,13 +127,15 @@ def _built(registry: Registry, kind: str, item: Any, where: str) -> Iterator[Lab
         try:
             yield Labelled(registry.build(kind, table), label)
         except (ParameterError, TypeError, LookupError) as error:
-            raise StudyError(_placed(str(error), plain.get("name"), where)) from None
+            inner = reversed(getattr(error, "__notes__", []))
+            raise StudyError(_placed(str(error), ".".join([where, *inner]))) from None
 
 
-def _placed(message: str, name: Any, where: str) -> str:
+def _placed(message: str, where: str) -> str:
     """Name the place: "mechanisms[2].mse must be ..." for "gaussian_uniform.mse must be ..."."""
-    own = f"{name}."
-    return f"{where}.{message[len(own) :]}" if message.startswith(own) else f"{where}: {message}"
+    plugin, dot, rest = message.partition(".")
+    own = dot and plugin.isidentifier() and rest.split(" ")[0].isidentifier()
+    return f"{where}.{rest}" if own else f"{where}: {message}"
 
 
 def _with_adversaries(

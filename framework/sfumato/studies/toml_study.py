@@ -26,10 +26,12 @@ def bundled_study(name: str, registry: Registry) -> Study:
 def read_study(path: Path, registry: Registry) -> Study:
     """Read a study file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise StudyError(f"{path.name} must be UTF-8 text; line {line} is not.") from None
+    except IsADirectoryError:
+        raise StudyError(f"{path} must be a study file; it is a folder.") from None
     except FileNotFoundError:
         raise StudyError(f"there is no study file {path}.") from None
     return parse_study(text, registry, path.name)

@@ -158,3 +158,14 @@ def test_a_small_budget_allows_few_matches():
     assert sizes == sorted(sizes)
     assert sizes[0] == 1
     assert sizes[-1] == 12
+
+
+def test_nothing_to_tell_is_zero_and_not_minus_zero():
+    chain = sf.priors.markov_chain([1.0], [[1.0]], steps=1)
+    secret = sf.secrets.trajectory(mistakes=0)
+    for noise in (None, 1.0):
+        release = sf.mechanisms.sensor_counts([0], noise=noise).protect(chain, secret)
+        for method in ("best", "paper"):
+            loss = sf.measures.mutual_information(method=method).loss(chain, secret, release)
+            assert math.copysign(1.0, loss.value) == 1.0
+            assert loss.value == 0.0

@@ -13,6 +13,9 @@ from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Incompatible, OutsideHypotheses, SolverFailed
 from sfumato.matrices import Dense, Kronecker
 from sfumato.parameters import COUNT, COVARIANCE, declare, parameter
+from sfumato_gaussian_noise.class_losses import class_losses
+from sfumato_gaussian_noise.design_task import Certified, Task
+from sfumato_gaussian_noise.dual_bound import DualBound
 
 
 @declare
@@ -119,6 +122,27 @@ def test_the_papers_class_against_the_direct_program(indices):
     assert own == pytest.approx(own[0, 0] * np.eye(len(indices)), rel=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_papers_class_for_a_union_against_the_direct_program(seed):
+    covariance = random_covariance(seed, 5)
+    groups = [([(1,)], 1.0), ([(0,), (3,)], 1.5)]
+    secret = sf.secrets.basic(1) | sf.secrets.compound([0, 3], radius=1.5)
+    found = claims(Given(covariance), secret, mse=0.4, independent_secret_noise=True)
+    problems = [(covariance, balls, radius) for balls, radius in groups]
+    truth = direct_optimum(problems, 2.0, apart=[0, 1, 3])
+    assert found["worst_loss"] == pytest.approx(truth, rel=2e-5)
+    assert found["lower_bound"] <= truth * (1 + 1e-6)
+
+
+def test_the_papers_class_for_two_times_of_a_smooth_trace():
+    prior = sf.priors.rbf(length_scale=2.0, times=5)
+    secret = sf.secrets.basic(1) | sf.secrets.basic(3)
+    found = claims(prior, secret, mse=1.0, independent_secret_noise=True)
+    covariance = prior.belief().covariance.dense()
+    truth = direct_optimum([(covariance, [(i,)], 1.0) for i in (1, 3)], 5.0, apart=[1, 3])
+    assert found["worst_loss"] == pytest.approx(truth, rel=2e-5)
+
+
 def test_the_papers_class_is_even_noise_where_all_is_secret():
     covariance = random_covariance(6, 4)
     mechanism = sf.mechanisms.gaussian_optimal(mse=0.5, independent_secret_noise=True)
@@ -213,6 +237,80 @@ def test_units_do_not_matter():
     for unit in (1e-8, 1e8):
         there = claims(Given(covariance * unit), secret, mse=0.1 * unit)["worst_loss"]
         assert there * unit == pytest.approx(here, rel=1e-6)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize(
+    "secret",
+    [
+        sf.secrets.basic(2),
+        sf.secrets.compound([1, 2]),
+        sf.secrets.basic(1) | sf.secrets.basic(3),
+        sf.secrets.every_point(),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("mse", [1e160, 1e300])
+def test_certificates_hold_at_huge_budgets(secret, mse, apart):
+    """B · loss tends to a limit: the prior no longer matters beside a budget of 1e9 already."""
+    prior = sf.priors.rbf(length_scale=2.0, times=5)
+    options = {"independent_secret_noise": apart}
+    found = claims(prior, secret, mse=mse, **options)
+    limit = 1e9 * claims(prior, secret, mse=1e9, **options)["worst_loss"]
+    assert found["lower_bound"] <= found["worst_loss"] <= found["lower_bound"] * (1 + 1e-4)
+    assert found["lower_bound"] * mse == pytest.approx(limit, rel=1e-5)
+
+
+def test_a_huge_budget_on_a_long_trace(monkeypatch):
+    from sfumato_gaussian_noise import design_routes
+
+    monkeypatch.setattr(design_routes, "LONG", 10)
+    prior = sf.priors.rbf(length_scale=2.0, times=20)
+    found = claims(prior, sf.secrets.basic(7), mse=1e300)
+    monkeypatch.undo()
+    short = claims(prior, sf.secrets.basic(7), mse=1e300)
+    assert "conjugate" in found["route"]
+    assert found["worst_loss"] == pytest.approx(short["worst_loss"], rel=1e-5)
+    assert 0 < found["lower_bound"] <= short["worst_loss"]
+
+
+def test_a_huge_target_budget_has_a_certified_smallest():
+    prior, secret = sf.priors.rbf(length_scale=2.0, times=5), sf.secrets.basic(2)
+    found = claims(prior, secret, epsilon=1e-200, order=2.0)
+    limit = 1e9 * claims(prior, secret, mse=1e9)["worst_loss"]
+    assert found["smallest_mse_of_any"] == pytest.approx(limit / 1e-200, rel=1e-5)
+
+
+def test_a_loss_below_its_lower_bound_is_an_error():
+    prior, secret = sf.priors.rbf(length_scale=2.0, times=5), sf.secrets.basic(2)
+    task = Task(prior, secret, budget=5.0, floor=1e-6, tolerance=1e-4)
+    noise = Dense(np.eye(5))
+    losses = class_losses(prior, secret, noise)
+    false = DualBound(gain=5.0 * 2 * losses.worst, price=0.0, unit=5.0)
+    with pytest.raises(SolverFailed, match="a guess must prove a lower bound below the loss"):
+        task.gap(Certified(noise, losses, false, "a guess"))
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("secret", [sf.secrets.basic(2), sf.secrets.compound([1, 2])], ids=str)
+def test_a_vanishing_budget_is_refused_in_a_sentence(secret, apart):
+    prior = sf.priors.rbf(length_scale=2.0, times=5)
+    with pytest.raises(SolverFailed, match="SCS must"):
+        claims(prior, secret, mse=1e-300, independent_secret_noise=apart)
+
+
+def test_a_vanishing_budget_on_every_point_apart():
+    prior = sf.priors.rbf(length_scale=2.0, times=5)
+    with pytest.raises(SolverFailed, match="SCS must"):
+        claims(prior, sf.secrets.every_point(), mse=1e-12, independent_secret_noise=True)
+
+
+@pytest.mark.parametrize("mse", [5e-324, 1e308])
+def test_budgets_beyond_float64_are_refused(mse):
+    prior = sf.priors.rbf(length_scale=2.0, times=5)
+    for secret in (sf.secrets.basic(2), sf.secrets.compound([1, 2]), sf.secrets.every_point()):
+        with pytest.raises(sf.ParameterError, match=r"gaussian_optimal\.mse must be such that"):
+            claims(prior, secret, mse=mse)
 
 
 def test_a_gap_is_an_error_that_names_the_solvers():

@@ -101,6 +101,29 @@ def test_bad_regions():
             sf.measures.misspecification(region=bad)
 
 
+def test_a_region_without_the_pairs_of_the_loss_is_refused():
+    """Two values at the radius' distance need a region of half of it."""
+    believed, true = (sf.priors.rbf(length_scale=length, times=2) for length in (0.1, 0.5))
+    secret = sf.secrets.basic(0)
+    mechanism = sf.mechanisms.gaussian_given(covariance=np.diag([1e6, 1e-4]))
+    release = mechanism.protect(believed, secret)
+    for region in (1e-6, 0.1, 0.4999):
+        with pytest.raises(sf.OutsideHypotheses, match=r"region must be at least half the radius"):
+            sf.measures.misspecification(order=2.0, region=region).loss(true, secret, release)
+    least = sf.measures.misspecification(order=2.0, region=0.5).loss(true, secret, release)
+    exact = sf.measures.renyi(order=2.0).loss(true, secret, release)
+    assert exact.value <= least.value < math.inf
+    assert not sf.contradictions([least, exact])
+
+
+def test_the_largest_radius_of_a_union_decides_on_the_region():
+    secret = sf.secrets.basic(1) | sf.secrets.basic(3, radius=4.0)
+    release = designed(rbf(1.0), secret=secret)
+    with pytest.raises(sf.OutsideHypotheses, match=r"radius of the secret, 2, .* got 1\.5"):
+        sf.measures.misspecification(region=1.5).loss(rbf(1.01), secret, release)
+    assert sf.measures.misspecification(region=2.0).loss(rbf(1.01), secret, release).value > 0
+
+
 def test_every_entry_secret_leaves_nothing_to_misjudge():
     secret = sf.secrets.compound([0, 1])
     release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(rbf(1.0, 2), secret)

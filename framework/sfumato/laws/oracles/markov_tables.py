@@ -91,8 +91,8 @@ def mutual_information(belief: Markov, channel: Emission) -> float:
     # Three logarithms: the product of two tiny marginals could vanish.
     gain = (
         np.log(joint)
-        - np.log(table.joint.sum(axis=1))[traces]
-        - np.log(table.joint.sum(axis=0))[outputs]
+        - np.log(table.joint.sum(axis=1)[traces])
+        - np.log(table.joint.sum(axis=0)[outputs])
     )
     return float((joint * gain).sum())
 

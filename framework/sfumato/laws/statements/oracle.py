@@ -48,6 +48,7 @@ def _require_truth(measure: Any, belief: Any, question: Any, channel: Any) -> No
 @law(
     "oracle.adversary",
     over=("adversary",),
+    cost=0.25,
     applies=both(believes(Markov), promises("adversary", "posterior", "most probable trace")),
     seed=SEED,
 )
