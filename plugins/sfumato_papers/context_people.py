@@ -54,10 +54,9 @@ class Person:
         return self.states[int(np.argmax(self.chain.belief().marginals().sum(axis=0)))]
 
     def some_contexts(self, count: int) -> list[Hashable]:
-        """Return contexts drawn at random, always the same for one person."""
+        """Return contexts drawn at random without repetition, always the same for one person."""
         rng = np.random.default_rng([len(self.states), *self.name.encode()])
-        chosen = rng.choice(len(self.states), size=min(count, len(self.states)), replace=False)
-        return [self.states[place] for place in sorted(chosen)]
+        return [self.states[place] for place in rng.permutation(len(self.states))[:count]]
 
 
 def people(data: Path | None, count: int = 12) -> tuple[list[Person], str]:
