@@ -85,6 +85,10 @@ class AnyOf(ByContent, PriorOperators, PriorClass):
     def __init__(self, *options: Any) -> None:
         if not options:
             raise ParameterError("AnyOf must have at least one option; got none.")
+        if len(options) == 1 and isinstance(options[0], (list, tuple)):
+            raise ParameterError(
+                f"AnyOf must have its options one by one, as in AnyOf(1, 2); got {options[0]!r}."
+            )
         priors = [isinstance(option, PriorClass) for option in options]
         if any(priors) and not all(priors):
             raise ParameterError("AnyOf must have priors only or values only; got both.")
