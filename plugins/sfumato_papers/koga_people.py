@@ -21,7 +21,7 @@ HORIZON = 5
 """The last steps are the trajectory that is attacked; the steps before train the chain."""
 
 MISTAKES = 1
-SMOOTHING = 0.01
+SMOOTHING = 0.001
 """Added to the count of every move: without it, rows of places never visited are undefined."""
 
 DEVIATIONS = (0.3, 0.5, 1.0, 2.0, 4.0)
