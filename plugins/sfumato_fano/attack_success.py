@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +19,7 @@ from sfumato.protocols import DeclaredAdversary, DeclaredMeasure, Quantity, Read
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
 from sfumato_fano.guesser import Guesser, distinct
+from sfumato_fano.population import OfPopulation
 
 RISK = 1e-6
 """How likely the interval misses the attacker's success: few enough for many comparisons."""
@@ -27,7 +29,7 @@ _BATCH = 4_000_000
 
 
 @declare
-class AttackSuccess(DeclaredMeasure):
+class AttackSuccess(OfPopulation, DeclaredMeasure):
     """The share of trials in which an attacker's guess is right up to the allowed mistakes.
 
     Traces are drawn from the prior and released through the channel; the attacker guesses.
@@ -60,6 +62,11 @@ class AttackSuccess(DeclaredMeasure):
     def quantity(self) -> Quantity:
         """The reconstruction success."""
         return RECONSTRUCTION
+
+    def for_person(self, number: int) -> Self:
+        """Return the same attack with that person's own seed, so that errors are independent."""
+        own = np.random.SeedSequence((self.seed, number)).generate_state(1, np.uint64)
+        return attrs.evolve(self, seed=int(own[0]))
 
     def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
         """Attack, count, and estimate."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import attrs
 import numpy as np
@@ -53,6 +53,11 @@ class PopulationLosses:
 
 class OfPopulation:
     """Gives a measure the method `of_population`."""
+
+    def for_person(self, number: int) -> Self:
+        """Return the measure to be used for one person, counted from 0: by default this one."""
+        del number
+        return self
 
     def of_population(
         self,
@@ -147,7 +152,9 @@ class _Task:
         for person, given in zip(numbers, people, strict=True):
             prior = registry.build("prior", given) if isinstance(given, Mapping) else given
             try:
-                loss = measure.loss(prior, secret, mechanism.protect(prior, secret))
+                loss = measure.for_person(person).loss(
+                    prior, secret, mechanism.protect(prior, secret)
+                )
             except Exception as error:
                 error.add_note(f"This happened for person {person} (counted from 0).")
                 raise
