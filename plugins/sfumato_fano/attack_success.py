@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import attrs
 import numpy as np
@@ -63,7 +63,7 @@ class AttackSuccess(OfPopulation, DeclaredMeasure):
         """The reconstruction success."""
         return RECONSTRUCTION
 
-    def for_person(self, number: int) -> Self:
+    def for_person(self, number: int) -> AttackSuccess:
         """Return the same attack with that person's own seed, so that errors are independent."""
         own = np.random.SeedSequence((self.seed, number)).generate_state(1, np.uint64)
         return attrs.evolve(self, seed=int(own[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import numpy as np
@@ -54,7 +54,7 @@ class PopulationLosses:
 class OfPopulation:
     """Gives a measure the method `of_population`."""
 
-    def for_person(self, number: int) -> Self:
+    def for_person(self, number: int) -> OfPopulation:
         """Return the measure to be used for one person, counted from 0: by default this one."""
         del number
         return self
