@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -66,7 +65,7 @@ class AttackSuccess(OfPopulation, DeclaredMeasure):
     def for_person(self, number: int) -> AttackSuccess:
         """Return the same attack with that person's own seed, so that errors are independent."""
         own = np.random.SeedSequence((self.seed, number)).generate_state(1, np.uint64)
-        return attrs.evolve(self, seed=int(own[0]))
+        return AttackSuccess(adversary=self.adversary, trials=self.trials, seed=int(own[0]))
 
     def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
         """Attack, count, and estimate."""
