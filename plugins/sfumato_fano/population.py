@@ -95,6 +95,10 @@ class OfPopulation:
         """
         if not len(people):
             raise ParameterError("people must hold at least one prior; got none.")
+        if processes is not None and (
+            isinstance(processes, bool) or not isinstance(processes, int) or processes < 1
+        ):
+            raise ParameterError(f"processes must be a whole number >= 1; got {processes!r}.")
         first, number = _different(people)
         registry = default_registry()
         # Specifications travel to the workers, not classes: one-file plugins are rebuilt there.

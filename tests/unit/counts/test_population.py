@@ -78,3 +78,9 @@ def test_everyone_is_attacked_with_a_seed_of_their_own(people):
     assert len({measure.for_person(person).seed for person in range(1000)}) == 1000
     together = measure.of_population(people, SECRET, SENSORS, processes=2)
     np.testing.assert_array_equal(found.values, together.values)
+
+
+@pytest.mark.parametrize("processes", [0, -1, 1.5, "a", True])
+def test_wrong_numbers_of_processes_are_refused(people, processes):
+    with pytest.raises(sf.ParameterError, match="processes"):
+        sf.measures.fano_loose().of_population(people, SECRET, SENSORS, processes=processes)
