@@ -14,7 +14,6 @@ from sfumato.inference.gaussian_tradeoff import gaussian_epsilon
 from sfumato.parameters import CHOICE, OPEN_UNIT, declare, parameter
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 
-
 ROUNDING = 1.0 + 1e-14
 """Lengths are taken larger by this factor, above the rounding of a sum, a root and a ratio."""
 
@@ -31,7 +30,8 @@ class DifferentialPrivacy(DeclaredMeasure):
 
     Assumptions: none on the prior, which is why everyone has the same loss. The paper's formula
     is proved for ε ≤ 1 and refused beyond.
-    Guarantee: exact, and rounded up; the paper's formula is an upper bound. Without noise ε is infinite.
+    Guarantee: exact, and rounded up; the paper's formula is an upper bound. Without noise ε is
+    infinite.
     Reference: Koga, Meehan and Chaudhuri (2024), section 2.2.1; Dwork and Roth (2014),
     theorem A.1; Balle and Wang (2018), theorem 8.
 

@@ -100,8 +100,8 @@ def _enumerated(belief: Markov, channel: Emission, mistakes: int) -> dict[str, f
     """
     finite = without_noise(channel) if isinstance(channel, NoisyVectors) else channel
     try:
-        outputs = math.prod(len(alphabet) for alphabet in finite.outputs())
-        if outputs * belief.state_count**belief.steps > FEW:
+        choices = sum(math.log(len(alphabet)) for alphabet in finite.outputs())
+        if choices + belief.steps * math.log(belief.state_count) > math.log(FEW):
             return {}
         found = bayes_success(belief, finite, mistakes, FEW)
     except (OutsideHypotheses, Undecidable):

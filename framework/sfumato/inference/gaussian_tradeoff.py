@@ -34,7 +34,7 @@ def gaussian_epsilon(delta: float, shift: float) -> float:
     Examples
     --------
     >>> round(gaussian_epsilon(0.01, 1.0), 9)
-    1.994335652
+    2.31778904
     """
     if shift == 0.0:
         return 0.0
