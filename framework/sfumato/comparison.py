@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sfumato.errors import ParameterError
 from sfumato.finding import Finding, Outcome
 from sfumato.labelled import Labelled
 from sfumato.measuring import measure_scenario
@@ -191,6 +193,10 @@ class Comparison:
         return capture.get()
 
 
+MAX_CELLS = 100_000
+"""More combinations than this are refused before anything is computed."""
+
+
 def compare(
     priors: Iterable[PriorClass | Labelled],
     secrets: Iterable[Secret | Labelled],
@@ -219,6 +225,12 @@ def compare(
         if not isinstance(given, Iterable):
             raise TypeError(f"compare.{words} must be a list; got {given!r}.")
         lists.append([Labelled.of(noun) for noun in given])
+    size = math.prod(len(nouns) for nouns in lists)
+    if size > MAX_CELLS:
+        raise ParameterError(
+            f"compare must have at most {MAX_CELLS:,} cells; got {size:,}: compare fewer, or write "
+            "a study, which keeps what is finished."
+        )
     every_measure = [labelled.noun for labelled in lists[3]]
     cells = []
     for scenario in itertools.product(*lists[:3]):

@@ -83,6 +83,20 @@ class AnyOf(ByContent, PriorOperators, PriorClass):
     options: tuple[Any, ...]
 
     def __init__(self, *options: Any) -> None:
+        if len(options) == 1 and isinstance(options[0], (list, tuple)):
+            raise ParameterError(
+                f"AnyOf must have its options one by one, as in AnyOf(1, 2); got {options[0]!r}."
+            )
+        self._keep(options)
+
+    @classmethod
+    def listed(cls, options: Iterable[Any]) -> AnyOf:
+        """Return the choice from a list of options, each of which may be a list itself."""
+        made = cls.__new__(cls)
+        made._keep(tuple(options))  # noqa: SLF001 - of this very class
+        return made
+
+    def _keep(self, options: tuple[Any, ...]) -> None:
         if not options:
             raise ParameterError("AnyOf must have at least one option; got none.")
         priors = [isinstance(option, PriorClass) for option in options]
@@ -177,7 +191,8 @@ def _as_held(kind: Interval | AnyOf, name: str, members: list[Prior]) -> Interva
     """Return a choice of the values that the members hold; an interval as it is."""
     if isinstance(kind, Interval):
         return kind
-    return AnyOf(*{content_key(v): v for v in (getattr(m, name) for m in members)}.values())
+    values = (getattr(member, name) for member in members)
+    return AnyOf.listed({content_key(value): value for value in values}.values())
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -60,7 +60,7 @@ def class_of_values(plain: Any) -> Any:
             raise ParameterError(f"interval must be [low, high]; got {ends!r}.")
         return Interval(*ends)
     if isinstance(plain, Mapping) and set(plain) == {"any_of"}:
-        return AnyOf(*listed(plain, "any_of"))
+        return AnyOf.listed(listed(plain, "any_of"))
     return plain
 
 

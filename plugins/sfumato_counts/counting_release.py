@@ -54,11 +54,17 @@ class CountingRelease(Release):
         """Subtract the others' part of the counts: the target's own output, one symbol a step."""
         known = self._shaped(self._exact(others))
         given = np.asarray(counts)
+        if given.dtype.kind not in "iuf" or not np.isfinite(given).all():
+            raise ParameterError(f"counts must be finite numbers; got {given.tolist()}.")
         if given.shape != known.shape:
             raise ParameterError(f"counts must have shape {known.shape}; got {given.shape}.")
         own = given - known
         if isinstance(self.channel, Symbols):
-            own = np.rint(own).astype(np.intp)
+            if not np.isin(own, (0, 1)).all():
+                raise ParameterError(
+                    f"counts must exceed those of the others by 0 or 1; got {own.tolist()} more."
+                )
+            own = own.astype(np.intp)
         return [x if own.ndim == 1 else tuple(x) for x in own.tolist()]
 
     def _exact(self, traces: Sequence[Sequence[Hashable]]) -> NDArray[np.float64]:

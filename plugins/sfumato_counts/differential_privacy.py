@@ -14,6 +14,9 @@ from sfumato.inference.gaussian_tradeoff import gaussian_epsilon
 from sfumato.parameters import CHOICE, OPEN_UNIT, declare, parameter
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 
+ROUNDING = 1.0 + 1e-14
+"""Lengths are taken larger by this factor, above the rounding of a sum, a root and a ratio."""
+
 
 @declare
 class DifferentialPrivacy(DeclaredMeasure):
@@ -27,7 +30,8 @@ class DifferentialPrivacy(DeclaredMeasure):
 
     Assumptions: none on the prior, which is why everyone has the same loss. The paper's formula
     is proved for ε ≤ 1 and refused beyond.
-    Guarantee: exact; the paper's formula is an upper bound. Without noise ε is infinite.
+    Guarantee: exact, and rounded up; the paper's formula is an upper bound. Without noise ε is
+    infinite.
     Reference: Koga, Meehan and Chaudhuri (2024), section 2.2.1; Dwork and Roth (2014),
     theorem A.1; Balle and Wang (2018), theorem 8.
 
@@ -62,7 +66,7 @@ class DifferentialPrivacy(DeclaredMeasure):
             return self._without_noise(channel)
         gaps = channel.means[:, :, None] - channel.means[:, None]  # type: ignore[attr-defined]  # NoisyVectors
         farthest = np.square(gaps).sum(axis=3).max(axis=(1, 2))
-        shift = math.sqrt(farthest.sum()) / channel.scale  # type: ignore[attr-defined]  # NoisyVectors
+        shift = ROUNDING * math.sqrt(farthest.sum()) / channel.scale  # type: ignore[attr-defined]  # NoisyVectors
         if self.formula == "exact":
             return Reading(value=gaussian_epsilon(self.delta, shift), how="Gaussian trade-off")
         value = math.sqrt(2.0 * math.log(1.25 / self.delta)) * shift

@@ -18,6 +18,7 @@ from sfumato.protocols import DeclaredAdversary, DeclaredMeasure, Quantity, Read
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
 from sfumato_fano.guesser import Guesser, distinct
+from sfumato_fano.population import OfPopulation
 
 RISK = 1e-6
 """How likely the interval misses the attacker's success: few enough for many comparisons."""
@@ -27,7 +28,7 @@ _BATCH = 4_000_000
 
 
 @declare
-class AttackSuccess(DeclaredMeasure):
+class AttackSuccess(OfPopulation, DeclaredMeasure):
     """The share of trials in which an attacker's guess is right up to the allowed mistakes.
 
     Traces are drawn from the prior and released through the channel; the attacker guesses.
@@ -60,6 +61,11 @@ class AttackSuccess(DeclaredMeasure):
     def quantity(self) -> Quantity:
         """The reconstruction success."""
         return RECONSTRUCTION
+
+    def for_person(self, number: int) -> AttackSuccess:
+        """Return the same attack with that person's own seed, so that errors are independent."""
+        own = np.random.SeedSequence((self.seed, number)).generate_state(1, np.uint64)
+        return AttackSuccess(adversary=self.adversary, trials=self.trials, seed=int(own[0]))
 
     def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
         """Attack, count, and estimate."""

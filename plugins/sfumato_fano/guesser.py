@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
+from sfumato.errors import ParameterError
 from sfumato.protocols import DeclaredAdversary
 
 IntArray = NDArray[np.intp]
@@ -33,6 +34,8 @@ class Guesser(DeclaredAdversary):
     def infer(self, belief: Markov, channel: Emission, observed: Any) -> tuple[Hashable, ...]:
         """Return the guessed labels."""
         self.require(belief, channel)
+        _checked_lengths(channel, [observed])
+        channel.evidence(observed)  # even those who do not look refuse what is never released
         return belief.decode(self.guesses(belief, channel, [observed], None)[0])
 
     def infer_many(
@@ -44,8 +47,18 @@ class Guesser(DeclaredAdversary):
     ) -> IntArray:
         """Return guesses as positions, (B, T); equal outputs are solved once."""
         self.require(belief, channel)
+        _checked_lengths(channel, observed)
         first, number = distinct(observed)
         return self.guesses(belief, channel, [observed[place] for place in first], mistakes)[number]
+
+
+def _checked_lengths(channel: Emission, observed: Sequence[Any]) -> None:
+    """Raise unless every output has one symbol for each step."""
+    for output in observed:
+        length = len(output) if isinstance(output, (Sequence, np.ndarray)) else None
+        if length != channel.steps:
+            shown = repr(output) if length is None else length
+            raise ParameterError(f"observed must have {channel.steps} symbols; got {shown}.")
 
 
 def distinct(observed: Sequence[Any]) -> tuple[IntArray, IntArray]:

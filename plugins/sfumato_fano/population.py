@@ -54,6 +54,11 @@ class PopulationLosses:
 class OfPopulation:
     """Gives a measure the method `of_population`."""
 
+    def for_person(self, number: int) -> OfPopulation:
+        """Return the measure to be used for one person, counted from 0: by default this one."""
+        del number
+        return self
+
     def of_population(
         self,
         people: Sequence[Prior],
@@ -90,6 +95,10 @@ class OfPopulation:
         """
         if not len(people):
             raise ParameterError("people must hold at least one prior; got none.")
+        if processes is not None and (
+            isinstance(processes, bool) or not isinstance(processes, int) or processes < 1
+        ):
+            raise ParameterError(f"processes must be a whole number >= 1; got {processes!r}.")
         first, number = _different(people)
         registry = default_registry()
         # Specifications travel to the workers, not classes: one-file plugins are rebuilt there.
@@ -147,7 +156,9 @@ class _Task:
         for person, given in zip(numbers, people, strict=True):
             prior = registry.build("prior", given) if isinstance(given, Mapping) else given
             try:
-                loss = measure.loss(prior, secret, mechanism.protect(prior, secret))
+                loss = measure.for_person(person).loss(
+                    prior, secret, mechanism.protect(prior, secret)
+                )
             except Exception as error:
                 error.add_note(f"This happened for person {person} (counted from 0).")
                 raise

@@ -16,8 +16,8 @@ from sfumato.questions import Guess
 from sfumato_fano.population import OfPopulation
 from sfumato_fano.success_limits import success_limits
 
-FEW = 4_000
-"""How many outputs, and beginnings of guesses, are listed to sharpen the bounds."""
+FEW = 200_000
+"""How many pairs of an output and a guess are listed, at most, to sharpen the bounds."""
 
 GRID = 1e13
 """Enumerated bounds are rounded up to a multiple of 1 / GRID, well above float64's rounding."""
@@ -94,11 +94,16 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
 def _enumerated(belief: Markov, channel: Emission, mistakes: int) -> dict[str, float]:
     """Return the best guess's success where that is as quick as the bounds, else nothing.
 
-    Noise is left out (data processing), and rounding is taken upwards.
+    Noise is left out (data processing), and rounding is taken upwards. Whether to enumerate does
+    not depend on the mistakes, lest the answer fall where more of them are allowed; beginnings
+    of guesses never outnumber the pairs, so the search itself refuses nothing.
     """
     finite = without_noise(channel) if isinstance(channel, NoisyVectors) else channel
     try:
+        choices = sum(math.log(len(alphabet)) for alphabet in finite.outputs())
+        if choices + belief.steps * math.log(belief.state_count) > math.log(FEW):
+            return {}
         found = bayes_success(belief, finite, mistakes, FEW)
-        return {"enumeration": min(1.0, math.ceil(found * GRID + 0.5) / GRID)}
     except (OutsideHypotheses, Undecidable):
         return {}
+    return {"enumeration": min(1.0, math.ceil(found * GRID + 0.5) / GRID)}

@@ -35,8 +35,9 @@ class DualBound:
     """Every noise of total variance b has worst loss ≥ (gain − price · b/B)/B, whatever its shape.
 
     B, the `unit`, is the budget of a design. For any y, aᵀ(C + Γ)⁻¹a ≥ 2 yᵀa − yᵀ(C + Γ)y, so for
-    weights w of total at most 1 the worst loss is at least Σ w (2 yᵀa − yᵀC y) − ⟨Γ, P⟩ with P = Σ w y yᵀ, and ⟨Γ, P⟩ ≤ tr Γ · λ_max(P).
-    The gain is B times the first sum, the price B² λ_max(P): neither vanishes for a huge budget.
+    weights w of total at most 1 the worst loss is at least Σ w (2 yᵀa − yᵀC y) − ⟨Γ, P⟩ with
+    P = Σ w y yᵀ, and ⟨Γ, P⟩ ≤ tr Γ · λ_max(P). The gain is B times the first sum, the
+    price B² λ_max(P): neither vanishes for a huge budget.
 
     >>> round(DualBound(gain=4.0, price=1.0, unit=2.0).loss(budget=2.0), 9)
     1.5

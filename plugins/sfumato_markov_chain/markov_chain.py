@@ -27,6 +27,9 @@ from sfumato.protocols import Prior
 from sfumato_markov_chain.day_streams import inhomogeneous_chain
 from sfumato_markov_chain.fitting import FittedChains, Moves, smoothed
 
+MOST_SMOOTHING = 1e100
+"""More makes rows no more uniform, and their sums overflow."""
+
 
 @declare
 class MarkovChain(Prior):
@@ -149,8 +152,9 @@ class MarkovChain(Prior):
         >>> chain.states, chain.transitions.round(3).tolist()
         (('home', 'work'), [[0.5, 0.5], [0.75, 0.25]])
         """
-        traces = list(sequences)
+        traces = _checked_traces(sequences)
         _checked_smoothing(smoothing)
+        _checked_steps(steps)
         if not homogeneous:
             found = inhomogeneous_chain(traces, states, smoothing)
             return cls(found.initial, found.transitions, len(traces[0]), found.states)
@@ -158,7 +162,7 @@ class MarkovChain(Prior):
         return cls(
             initial="stationary",
             transitions=smoothed(moves.counts(0, 1)[0], smoothing),
-            steps=steps or max(len(trace) for trace in traces),
+            steps=max(len(trace) for trace in traces) if steps is None else steps,
             states=moves.states,
         )
 
@@ -192,18 +196,36 @@ class MarkovChain(Prior):
         (2, [[0.5, 0.5], [0.25, 0.75]])
         """
         _checked_smoothing(smoothing)
-        traces = list(people)
+        _checked_steps(steps)
+        traces = _checked_traces(people)
         moves = Moves.of([[trace] for trace in traces], states)
         longest = max(len(trace) for trace in traces)
-        return FittedChains(moves, smoothing, steps or longest, cls)
+        return FittedChains(moves, smoothing, longest if steps is None else steps, cls)
 
 
 def _checked_smoothing(smoothing: object) -> None:
     if (
         isinstance(smoothing, bool)
         or not isinstance(smoothing, (int, float))
-        or not 0.0 <= smoothing < math.inf  # written so that NaN fails
+        or not 0.0 <= smoothing <= MOST_SMOOTHING  # written so that NaN fails
     ):
         raise ParameterError(
-            f"markov_chain.fit must have smoothing >= 0 and finite; got {smoothing!r}."
+            f"markov_chain.fit must have smoothing from 0 to {MOST_SMOOTHING:g}; got {smoothing!r}."
         )
+
+
+def _checked_steps(steps: object) -> None:
+    if steps is None:
+        return
+    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
+        raise ParameterError(f"markov_chain.fit must have steps >= 1; got {steps!r}.")
+
+
+def _checked_traces(traces: Iterable[Any]) -> list[Any]:
+    kept = list(traces)
+    for trace in kept:
+        if isinstance(trace, (str, bytes)) or not hasattr(trace, "__len__"):
+            raise ParameterError(
+                f"sequences must be a list of traces, each a list of states; got {trace!r} for one."
+            )
+    return kept

@@ -134,3 +134,10 @@ def test_mechanisms_of_the_wrong_size_are_refused(make):
     secret = sf.secrets.basic(0) if gaussian else sf.secrets.trajectory(1)
     with pytest.raises(sf.ParameterError, match=mechanism.name):
         mechanism.protect(prior, secret)
+
+
+def test_a_comparison_of_a_billion_cells_is_refused_before_it_runs():
+    many = [sf.secrets.basic(index) for index in range(1000)]
+    priors = [sf.priors.rbf(length_scale=1.0, times=n) for n in range(1, 1001)]
+    with pytest.raises(sf.ParameterError, match="at most 100,000 cells; got 1,000,000"):
+        sf.compare(priors, many, [sf.mechanisms.gaussian_uniform(mse=1.0)], [sf.measures.renyi()])

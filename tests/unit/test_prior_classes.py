@@ -62,6 +62,7 @@ def test_whole_priors_make_a_class_too():
         lambda: sf.Interval(0, float("inf")),
         lambda: sf.Interval("a", 3),
         sf.AnyOf,
+        lambda: sf.AnyOf([1, 2]),
         lambda: sf.AnyOf(3, sf.priors.rbf(length_scale=1.0, times=5)),
         lambda: sf.priors.rbf(length_scale=sf.AnyOf(3, -1), times=5),
         lambda: sf.priors.rbf(length_scale=sf.Interval(-1, 3), times=5),

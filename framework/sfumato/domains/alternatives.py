@@ -131,9 +131,11 @@ class Collection(Domain):
         return own | self.element.size_names()
 
     def convert(self, value: Any, sizes: Sizes) -> tuple[Any, ...]:
-        """Return a tuple of converted elements; sets are put in a fixed order."""
+        """Return a tuple of converted elements; sets, where order is nothing, are sorted."""
         if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
             raise Rejected(self.sentence)
+        if isinstance(value, (set, frozenset)) and (self.size is not None or not self.distinct):
+            raise Rejected(f"{self.sentence}, in order, which a set has not")
         items = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else list(value)
         if len(items) < self.least:
             raise Rejected(f"{self.sentence}, at least {self.least} of them")

@@ -93,11 +93,11 @@ class Plan:
         self,
         prior: Identified,
         secret: Identified,
-        given_mechanism: Identified,
+        mechanism: Identified,
         measures: Sequence[Identified],
     ) -> Iterator[tuple[tuple[Labelled, ...], Slot]]:
+        # A mechanism keeps its own seed: its row must name the very mechanism that was measured.
         seed = self.study.seed
-        mechanism, _ = given_mechanism.seeded(seed, prior.said, secret.said)
         left: list[tuple[Any, Slot]] = []
         scenario = (prior, secret, mechanism)
         for given_measure in measures:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sfumato.comparison import MAX_CELLS
 from sfumato.labelled import Labelled
 from sfumato.studies.study_error import StudyError
 
 if TYPE_CHECKING:
     from sfumato.plugin_registry import Registry
     from sfumato.studies.study_result import StudyResult
-
-MAX_CELLS = 100_000
 
 
 def _labelled(given: Iterable[Any]) -> tuple[Labelled, ...]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sfumato.comparison import MAX_CELLS
 from sfumato.domains.alternatives import Either, Plugin
 from sfumato.domains.domain import Domain
 from sfumato.errors import ParameterError
 from sfumato.labelled import Labelled
 from sfumato.plugin_registry import Registry, did_you_mean
-from sfumato.studies.study import MAX_CELLS, Part, Study
+from sfumato.studies.study import Part, Study
 from sfumato.studies.study_error import StudyError
 from sfumato.studies.sweeps import count, expand
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.comparison import MAX_CELLS
 from sfumato.plain_json import from_json, to_json
-from sfumato.studies.study import MAX_CELLS, Part, Study
+from sfumato.studies.study import Part, Study
 
 if TYPE_CHECKING:
     from sfumato.comparison import Comparison

@@ -139,3 +139,17 @@ def test_more_mistakes_never_lower_the_loss(game, seed):
                 measure.loss(*played.scenario(s, noise)).value for s in range(played.steps + 1)
             ]
             assert np.all(np.diff(values) >= -1e-12)
+
+
+@pytest.mark.parametrize("noise", [None, 0.5])
+@pytest.mark.parametrize(("states", "steps"), [(4, 7), (5, 6), (2, 8), (3, 6)])
+def test_more_mistakes_never_lower_the_loss_where_some_searches_would_be_long(
+    game, states, steps, noise
+):
+    for seed in range(3):
+        played = game(seed, states=states, steps=steps, sensors=1)
+        values = [
+            sf.measures.reconstruction().loss(*played.scenario(s, noise)).value
+            for s in range(steps + 1)
+        ]
+        assert np.all(np.diff(values) >= -1e-12)

@@ -84,7 +84,7 @@ def test_the_simulated_chain():
     assert slow.spectral_gap() < chain.spectral_gap()
 
 
-@pytest.mark.parametrize("smoothing", [-1.0, float("nan"), float("inf"), "1", True, None])
+@pytest.mark.parametrize("smoothing", [-1.0, float("nan"), float("inf"), 1e308, "1", True, None])
 def test_wrong_smoothing_is_refused(smoothing):
     with pytest.raises(sf.ParameterError, match="smoothing"):
         fit([[0, 1]], smoothing=smoothing)
@@ -128,3 +128,21 @@ def test_split_and_periodic_chains_have_no_spectral_gap():
     stepwise = sf.priors.markov_chain([0.5, 0.5], stack[:2], 3)
     with pytest.raises(sf.OutsideHypotheses, match="one matrix"):
         stepwise.spectral_gap()
+
+
+@pytest.mark.parametrize("steps", [0, -1, 2.5, True, "3", float("nan")])
+def test_wrong_steps_are_refused(steps):
+    with pytest.raises(sf.ParameterError, match="steps >= 1"):
+        fit([[0, 1, 0]], steps=steps)
+    with pytest.raises(sf.ParameterError, match="steps >= 1"):
+        fit_each([[0, 1, 0]], steps=steps)
+
+
+@pytest.mark.parametrize("traces", [[0, 1, 0, 1], np.array([0, 1, 0, 1]), ["home", "work"]])
+def test_one_bare_trace_is_refused(traces):
+    with pytest.raises(sf.ParameterError, match="a list of traces"):
+        fit(traces)
+    with pytest.raises(sf.ParameterError, match="a list of traces"):
+        fit_each(traces)
+    with pytest.raises(sf.ParameterError, match="a list of traces"):
+        fit(traces, homogeneous=False)

@@ -6,6 +6,7 @@ import mpmath
 import pytest
 
 import sfumato as sf
+from sfumato.inference.gaussian_tradeoff import gaussian_epsilon
 
 SECRET = sf.secrets.trajectory(mistakes=1)
 
@@ -17,7 +18,7 @@ def loss(sensors, noise, states=6, **options):
 
 
 def exact_delta(epsilon, shift):
-    with mpmath.workdps(50):
+    with mpmath.workdps(400):  # where the shift is tiny, or δ, nearly all digits cancel
         epsilon, shift = mpmath.mpf(epsilon), mpmath.mpf(shift)
         first = mpmath.ncdf(shift / 2 - epsilon / shift)
         return first - mpmath.exp(epsilon) * mpmath.ncdf(-shift / 2 - epsilon / shift)
@@ -33,7 +34,7 @@ def test_the_exact_trade_off(noise, delta):
         assert found.value == 0.0
     else:
         assert float(exact_delta(found.value, shift)) == pytest.approx(delta, rel=1e-7)
-        assert exact_delta(found.value, shift) <= delta * (1 + 1e-9)
+        assert exact_delta(found.value, shift) <= delta
 
 
 def test_the_paper_s_formula_and_where_it_holds():
@@ -64,3 +65,21 @@ def test_everyone_has_the_same_loss():
         chain = sf.priors.markov_chain([0.5, 0.5], [[stay, 1 - stay], [1 - stay, stay]], 2)
         values.add(measure.loss(chain, SECRET, release.protect(chain, SECRET)).value)
     assert len(values) == 1
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-300, 1e-12, 1e-5, 0.01, 0.5, 0.51, 1 - 1e-9])
+@pytest.mark.parametrize("shift", [1e-8, 1e-4, 0.01, 0.4999, 0.5, 1.0, 30.0, 1e3, 1e8])
+def test_epsilon_is_never_too_small_and_hardly_too_large(delta, shift):
+    found = gaussian_epsilon(delta, shift)
+    with mpmath.workdps(80):
+        if found == 0.0:
+            assert exact_delta(0, shift) <= delta
+            return
+        assert exact_delta(found, shift) <= delta
+        assert exact_delta(mpmath.mpf(found) * (1 - mpmath.mpf(10) ** -10), shift) > delta
+
+
+def test_epsilon_at_the_ends():
+    assert gaussian_epsilon(0.1, 0.0) == 0.0
+    assert gaussian_epsilon(0.1, math.inf) == math.inf
+    assert gaussian_epsilon(0.1, 1e200) == math.inf

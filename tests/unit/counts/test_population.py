@@ -61,3 +61,26 @@ def test_a_refusal_says_for_whom(people):
 def test_nobody_is_refused():
     with pytest.raises(sf.ParameterError, match="at least one"):
         sf.measures.fano_loose().of_population([], SECRET, SENSORS)
+
+
+def test_everyone_is_attacked_with_a_seed_of_their_own(people):
+    measure = sf.measures.attack_success(adversary=sf.adversaries.map(), trials=200, seed=3)
+    found = measure.of_population(people, SECRET, SENSORS, processes=1)
+    assert found.solved == 60
+    assert set(found.bounds) == {"estimate"}
+    best = sf.measures.reconstruction(method="enumeration")
+    for person in (0, 7, 69):
+        prior = people[person]
+        release = SENSORS.protect(prior, SECRET)
+        own = measure.for_person(person).loss(prior, SECRET, release)
+        assert found.values[person] == own.value
+        assert own.interval[0] <= best.loss(prior, SECRET, release).value
+    assert len({measure.for_person(person).seed for person in range(1000)}) == 1000
+    together = measure.of_population(people, SECRET, SENSORS, processes=2)
+    np.testing.assert_array_equal(found.values, together.values)
+
+
+@pytest.mark.parametrize("processes", [0, -1, 1.5, "a", True])
+def test_wrong_numbers_of_processes_are_refused(people, processes):
+    with pytest.raises(sf.ParameterError, match="processes"):
+        sf.measures.fano_loose().of_population(people, SECRET, SENSORS, processes=processes)

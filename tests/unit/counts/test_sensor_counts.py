@@ -86,6 +86,7 @@ def test_specification_rebuilds_an_equal_mechanism():
         ([["home", "home"], "work", "gym"], "listed twice"),
         (0.5, "a label"),
         ([], "at least 1"),
+        ({"home", "work", "gym"}, "order"),
     ],
 )
 def test_wrong_sensors_are_refused(chain, sensors, words):
@@ -107,3 +108,36 @@ def test_wrong_traces_and_counts_are_refused(chain):
         release.count([("home", "work", "pub")])
     with pytest.raises(sf.ParameterError, match="shape"):
         release.without([1, 2], [])
+
+
+@pytest.mark.parametrize("count", [0.4, 7, -1, float("nan"), float("inf"), "1", None])
+def test_counts_that_no_target_explains_are_refused(chain, count):
+    release = protect(chain, ["home", "work", "gym"])
+    assert release.without([1.0, 0, 1], [("bar", "bar", "bar")]) == [1, 0, 1]
+    with pytest.raises(sf.ParameterError, match="counts must"):
+        release.without([1, 0, count], [("bar", "bar", "bar")])
+
+
+def test_counts_with_noise_must_be_finite(chain):
+    release = protect(chain, ["home", "work", "gym"], noise=1.0)
+    with pytest.raises(sf.ParameterError, match="finite"):
+        release.without([1.5, 0.25, float("nan")], [])
+
+
+@pytest.mark.parametrize("name", ["map", "marginal_mode", "prior_mode", "constant"])
+@pytest.mark.parametrize("observed", [[0, 0], [0] * 4, [], 5, None])
+def test_attackers_refuse_outputs_of_another_length(chain, name, observed):
+    attacker = getattr(sf.adversaries, name)()
+    channel = protect(chain, ["home", "work", "gym"]).channel
+    assert len(attacker.infer(chain.belief(), channel, [0, 0, 1])) == 3
+    with pytest.raises(sf.ParameterError, match="observed must have 3 symbols"):
+        attacker.infer(chain.belief(), channel, observed)
+    with pytest.raises(sf.ParameterError, match="observed must have 3 symbols"):
+        attacker.infer_many(chain.belief(), channel, [observed, [0, 0, 1]])
+
+
+@pytest.mark.parametrize("name", ["map", "marginal_mode", "prior_mode", "constant"])
+def test_attackers_refuse_symbols_that_are_never_released(chain, name):
+    channel = protect(chain, ["home", "work", "gym"]).channel
+    with pytest.raises(sf.ParameterError, match="has no 'rubbish'"):
+        getattr(sf.adversaries, name)().infer(chain.belief(), channel, [0, "rubbish", 0])
