@@ -38,9 +38,9 @@ class CombinedPrior(Prior):
                 )
         signatures = dict.fromkeys(part.trace_signature() for part in self.parts)
         if len(signatures) > 1:
-            shown = " and ".join(str(signature) for signature in list(signatures)[:2])
+            shown = " and ".join(str(signature)[:60] for signature in list(signatures)[:2])
             raise ParameterError(
-                f"a {self.operation} of priors must be of one trace length; got {shown}."
+                f"a {self.operation} of priors must be of one trace length and stamps; got {shown}."
             )
 
     @property

@@ -183,8 +183,10 @@ def largest(suprema: Iterable[Supremum]) -> Supremum:
 def _require_one_trace(members: Iterable[Prior], who: str) -> None:
     signatures = dict.fromkeys(member.trace_signature() for member in members)
     if len(signatures) > 1:
-        shown = " and ".join(str(signature) for signature in list(signatures)[:2])
-        raise ParameterError(f"{who} must have members of one trace length; got {shown}.")
+        shown = " and ".join(str(signature)[:60] for signature in list(signatures)[:2])
+        raise ParameterError(
+            f"{who} must have members of one trace length and stamps; got {shown}."
+        )
 
 
 def _as_held(kind: Interval | AnyOf, name: str, members: list[Prior]) -> Interval | AnyOf:

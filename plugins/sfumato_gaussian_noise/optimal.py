@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
+from sfumato.errors import OutsideHypotheses
 from sfumato.parameters import OPEN_UNIT, OPTIONAL, PLUGIN, POSITIVE, SWITCH, declare, parameter
 from sfumato.protocols import PriorClass, Secret
 from sfumato_gaussian_noise.calibrated import Calibrated, Design
@@ -18,6 +20,9 @@ from sfumato_gaussian_noise.designed_for import designed_for
 
 SMALLEST = 1e-304
 """Smallest budget, in units of the prior's variance: relative to less, the prior overflows."""
+
+LARGEST_RADIUS = 1e140
+"""Radii beyond it, or below its inverse, have no squares that float64 could compare."""
 
 
 @declare
@@ -69,6 +74,7 @@ class Optimal(Calibrated):
         """Design by the cheapest route that can be certified."""
         chosen = designed_for(prior, self.design_prior)
         belief = next(chosen.members()).belief()
+        _check_radii(secret.question(belief).radii)
         independent: NDArray[np.intp] | None = None
         if self.independent_secret_noise:
             independent = np.array(secret.question(belief).entries)
@@ -110,3 +116,11 @@ class Optimal(Calibrated):
             smallest = found.bound.budget(2 * self.epsilon / self.order)
             claims["smallest_mse_of_any"] = smallest / task.belief.entries
         return claims
+
+
+def _check_radii(radii: Sequence[float]) -> None:
+    if not 1 / LARGEST_RADIUS <= min(radii) <= max(radii) <= LARGEST_RADIUS:
+        raise OutsideHypotheses(
+            f"gaussian_optimal designs for radii between {1 / LARGEST_RADIUS:.0e} and "
+            f"{LARGEST_RADIUS:.0e}; got {min(radii):.3g} to {max(radii):.3g}: use other units."
+        )

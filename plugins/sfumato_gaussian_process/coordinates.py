@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import attrs
@@ -37,6 +38,24 @@ def coordinates_of(dimensions: int | None, across: NDArray[np.float64] | None) -
     if across is not None:
         return len(across)
     return 1 if dimensions is None else dimensions
+
+
+def trace_of(
+    times: int | NDArray[np.float64], dimensions: int | None, across: NDArray[np.float64] | None
+) -> Hashable:
+    """Return what two priors about one kind of trace agree in: times and coordinates.
+
+    >>> trace_of(2, None, None) == trace_of(np.array([0.0, 1.0]), 1, None)
+    True
+    >>> trace_of(np.array([0.0, 2.0]), None, None)
+    (2, 1, (0.0, 2.0))
+    """
+    width = coordinates_of(dimensions, across)
+    if isinstance(times, int):
+        return times, width
+    if np.array_equal(times, np.arange(len(times))):
+        return len(times), width
+    return len(times), width, tuple(times.tolist())
 
 
 def across_coordinates(

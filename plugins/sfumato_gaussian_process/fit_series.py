@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import attrs
@@ -12,6 +14,9 @@ from numpy.typing import NDArray
 from sfumato.errors import ParameterError
 
 Array = NDArray[np.float64]
+
+LARGEST = 1e140
+"""Values beyond it, or below its inverse throughout, have no usable squares in float64."""
 
 
 @attrs.frozen(eq=False)
@@ -56,9 +61,33 @@ def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[
         period = float(np.median(np.diff(stamps)))
         relative = (stamps - stamps[0]) / period
         for coordinate, column in enumerate(table.T):
-            values = _normalised(column, where) if normalise else np.array(column)
+            values = _normalised(column, where) if normalise else _as_given(column, where)
             found.append(Series(position, coordinate, values, relative, period))
     return found
+
+
+def check_noise(name: str, noise: Any) -> None:
+    """Refuse a measurement error that is not a positive number.
+
+    >>> check_noise("rbf", 0.01)
+    """
+    number = isinstance(noise, Real) and not isinstance(noise, bool)
+    if not (number and math.isfinite(noise) and noise > 0):
+        raise ParameterError(f"{name}.fit noise must be finite and positive; got {noise!r}.")
+
+
+def check_quantiles(quantiles: Any) -> None:
+    """Refuse what is no pair of ordered quantiles.
+
+    >>> check_quantiles((0.25, 0.75))
+    """
+    try:
+        low, high = quantiles
+        valid = bool(0 <= low <= high <= 1)
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ParameterError(f"quantiles must be 0 <= low <= high <= 1; got {quantiles!r}.")
 
 
 def common_length(lengths: NDArray[np.intp]) -> int:
@@ -86,7 +115,7 @@ def _table(given: Any, where: str) -> Array:
             f"{where} must be an array (times,) or (times, d) of real numbers; got "
             f"{array.dtype} of shape {array.shape}."
         )
-    table = array.astype(np.float64).reshape(len(array), -1)
+    table = array.astype(np.float64)[:, None] if array.ndim == 1 else array.astype(np.float64)
     if len(table) < 2 or table.shape[1] == 0 or not np.all(np.isfinite(table)):
         raise ParameterError(
             f"{where} must have two or more finite values; got shape {array.shape}."
@@ -105,7 +134,10 @@ def _stamps(times: Any, position: int, count: int, length: int, where: str) -> A
                 f"{where} must have its own times; got {len(times)} lists of them."
             )
         own = times[position] if nested else times
-    stamps = np.asarray(own, dtype=np.float64)
+    try:
+        stamps = np.asarray(own, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{where} must have {length} numbers as times; got others.") from None
     if stamps.shape != (length,) or not np.all(np.isfinite(stamps)):
         raise ParameterError(f"{where} must have {length} finite times; got shape {stamps.shape}.")
     if not np.all(np.diff(stamps) > 0):
@@ -114,9 +146,22 @@ def _stamps(times: Any, position: int, count: int, length: int, where: str) -> A
 
 
 def _normalised(column: Array, where: str) -> Array:
-    """Return the values with mean zero and variance one."""
-    centred = column - column.mean()
+    """Return the values with mean zero and variance one, whatever their unit."""
+    largest = float(np.max(np.abs(column)))
+    scaled = column / largest if largest > 0 else column
+    centred = scaled - scaled.mean()
     deviation = float(centred.std())
-    if not deviation > 1e-12 * float(np.max(np.abs(column))):
+    if not deviation > 1e-12:
         raise ParameterError(f"{where} must not be constant; got one value throughout.")
     return np.asarray(centred / deviation)
+
+
+def _as_given(column: Array, where: str) -> Array:
+    """Return the values, if their squares fit float64 and a variance can be fitted to them."""
+    largest = float(np.max(np.abs(column)))
+    if not 1 / LARGEST <= largest <= LARGEST:
+        raise ParameterError(
+            f"{where} must have a largest value between {1 / LARGEST:.0e} and {LARGEST:.0e} where "
+            f"it is not normalised; got {largest:.3g}: use other units, or normalise=True."
+        )
+    return np.array(column)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,13 @@ from sfumato.errors import ParameterError
 from sfumato.prior_classes import AnyOf
 from sfumato.progress import watched
 from sfumato.protocols import PriorClass
-from sfumato_gaussian_process.fit_series import Series, common_length, read_series
+from sfumato_gaussian_process.fit_series import (
+    Series,
+    check_noise,
+    check_quantiles,
+    common_length,
+    read_series,
+)
 from sfumato_gaussian_process.kernel_expression import KernelExpression
 
 if TYPE_CHECKING:
@@ -76,11 +81,9 @@ class FittedKernels:
 
         Without `times`, a trace has as many points as all the fitted ones.
         """
-        low, high = quantiles
-        if not 0 <= low <= high <= 1:
-            raise ParameterError(f"quantiles must be 0 <= low <= high <= 1; got {quantiles}.")
+        check_quantiles(quantiles)
         points = common_length(self.lengths) if times is None else times
-        ends = np.quantile(self.values, [low, high], axis=0)
+        ends = np.quantile(self.values, quantiles, axis=0)
         corners = {tuple(corner) for corner in itertools.product(*ends.T.tolist())}
         chosen = [tuple(np.median(self.values, axis=0).tolist()), *sorted(corners)]
         width = int(self.coordinate.max()) + 1
@@ -114,8 +117,7 @@ def fit_kernels(
     cls: type[Kernel], traces: Any, kernel: Any, times: Any, *, noise: float, normalise: bool
 ) -> FittedKernels:
     """Return the kernel fitted to every series by scikit-learn's own search."""
-    if isinstance(noise, bool) or not (math.isfinite(noise) and noise > 0):
-        raise ParameterError(f"{cls.name}.fit noise must be finite and positive; got {noise!r}.")
+    check_noise(cls.name, noise)
     try:
         expression = KernelExpression.read(kernel)
     except ValueError as reason:

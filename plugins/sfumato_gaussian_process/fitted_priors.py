@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.errors import ParameterError
 from sfumato.prior_classes import Family, Interval
 from sfumato.protocols import PriorClass
-from sfumato_gaussian_process.fit_series import common_length
+from sfumato_gaussian_process.fit_series import check_quantiles, common_length
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,9 +83,7 @@ class FittedPriors:
         times
             Number of points of a trace; missing means the one that all traces have.
         """
-        low, high = quantiles
-        if not 0 <= low <= high <= 1:
-            raise ParameterError(f"quantiles must be 0 <= low <= high <= 1; got {quantiles}.")
+        check_quantiles(quantiles)
         points = common_length(self.lengths) if times is None else times
         settled: dict[str, Any] = {**self._fixed_in_samples(), "times": points}
         width = int(self.coordinate.max()) + 1

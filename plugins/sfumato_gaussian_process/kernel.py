@@ -15,8 +15,8 @@ from sfumato.protocols import Prior
 from sfumato_gaussian_process.coordinates import (
     across_coordinates,
     across_parameter,
-    coordinates_of,
     dimensions_parameter,
+    trace_of,
 )
 from sfumato_gaussian_process.kernel_domain import KernelDomain
 from sfumato_gaussian_process.kernel_expression import KernelExpression
@@ -97,8 +97,8 @@ class Kernel(Prior):
         return across_coordinates(over_time, self.dimensions, self.across)
 
     def trace_signature(self) -> Hashable:
-        """Return the numbers of times and of coordinates."""
-        return self.sizes["n"], coordinates_of(self.dimensions, self.across)
+        """Return the numbers of times and of coordinates, and stamps other than 0, 1, …."""
+        return trace_of(self.times, self.dimensions, self.across)
 
     def _points(self) -> NDArray[np.float64]:
         """Return the times, counted from the first where the kernel sees lags only."""

@@ -13,8 +13,9 @@ import numpy as np
 
 from sfumato.errors import ParameterError
 from sfumato.progress import watched
-from sfumato_gaussian_process.fit_series import Series, read_series
+from sfumato_gaussian_process.fit_series import Series, check_noise, read_series
 from sfumato_gaussian_process.fitted_priors import FittedPriors
+from sfumato_gaussian_process.quadratic_step import quadratic_step
 from sfumato_gaussian_process.trace_likelihood import Array, Points, TraceLikelihood
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ GRID = {"length_scale": 25, "period": 97}
 
 STEP = 1e-5
 """Relative change of a parameter at which the search stops."""
+
+GAIN = 1e-9
+"""Smallest gain of log likelihood, for each point of a trace, that the search takes a step for."""
 
 CHUNK = 500_000
 """Largest number of matrix entries handled at once."""
@@ -44,8 +48,7 @@ def fit_traces(
 
     Traces whose stamps are equal up to origin and unit share the factorisations of the grid.
     """
-    if isinstance(noise, bool) or not (math.isfinite(noise) and noise > 0):
-        raise ParameterError(f"{cls.name}.fit noise must be finite and positive; got {noise!r}.")
+    check_noise(cls.name, noise)
     variance = _known_variance(cls, fixed, normalise=normalise)
     settled = normalise or "variance" in fixed
     shape = {name: value for name, value in fixed.items() if name != "variance"}
@@ -134,11 +137,7 @@ def _limits(
     ends = []
     for name in model.free:
         if name in bounds:
-            low, high = bounds[name]
-            if not 0 < low < high < math.inf:
-                raise ParameterError(
-                    f"{model.cls.name}.fit bounds must be 0 < low < high; got {low} and {high}."
-                )
+            low, high = _ends(model.cls.name, bounds[name])
             unit = periods if name in model.cls.in_time_units else np.ones_like(periods)
             ends.append((low / unit, high / unit))
         else:
@@ -148,6 +147,20 @@ def _limits(
         np.log(np.stack([low for low, _ in ends], axis=1)),
         np.log(np.stack([high for _, high in ends], axis=1)),
     )
+
+
+def _ends(name: str, given: Any) -> tuple[float, float]:
+    """Return the ends of a search that was asked for."""
+    try:
+        low, high = given
+        valid = bool(0 < low < high < math.inf)
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ParameterError(
+            f"{name}.fit bounds must be pairs of numbers 0 < low < high; got {given!r}."
+        )
+    return float(low), float(high)
 
 
 def _alike(series: Sequence[Series]) -> Iterator[list[int]]:
@@ -198,7 +211,12 @@ def _on_grid(model: TraceLikelihood, series: Sequence[Series], low: Points, high
 def _refined(
     model: TraceLikelihood, series: Sequence[Series], start: Points, low: Points, high: Points
 ) -> tuple[Points, Array]:
-    """Climb from each start: to the best neighbour on a stencil, or halve the stencil."""
+    """Climb from each start: to the best neighbour on a stencil, or halve the stencil.
+
+    Neighbours along the axes creep on a ridge, such as a long period and a length scale that only
+    matter together, so the top of the stencil's parabola is tried too. What rounding gains is no
+    success.
+    """
     width = len(model.free)
     offsets = [
         np.array(o, dtype=float) for o in itertools.product((-1, 0, 1), repeat=width) if any(o)
@@ -206,6 +224,7 @@ def _refined(
     best = np.clip(start, low, high)
     values = _at(model.log_likelihoods, series, best)
     step = (high - low) / (np.array([GRID[name] for name in model.free]) - 1)
+    least = GAIN * np.array([one.values.size for one in series])
     active = np.arange(len(series))
     while active.size:
         some = [series[i] for i in active.tolist()]
@@ -213,9 +232,12 @@ def _refined(
             np.clip(best[active] + o * step[active], low[active], high[active]) for o in offsets
         ]
         found = np.stack([_at(model.log_likelihoods, some, points) for points in tried])
+        top = quadratic_step(np.array(offsets), found - values[active]) * step[active]
+        tried.append(np.clip(best[active] + top, low[active], high[active]))
+        found = np.vstack([found, _at(model.log_likelihoods, some, tried[-1])])
         which = np.argmax(found, axis=0)
         rows = np.arange(active.size)
-        better = found[which, rows] > values[active]
+        better = found[which, rows] > values[active] + least[active]
         winners = np.stack(tried)[which, rows]
         best[active[better]] = winners[better]
         values[active[better]] = found[which, rows][better]

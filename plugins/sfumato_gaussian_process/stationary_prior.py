@@ -15,7 +15,7 @@ from sfumato.matrices import Dense, Matrix, Toeplitz
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import stamps
 from sfumato.protocols import Prior
-from sfumato_gaussian_process.coordinates import across_coordinates, coordinates_of
+from sfumato_gaussian_process.coordinates import across_coordinates, trace_of
 
 if TYPE_CHECKING:
     from sfumato_gaussian_process.fitted_priors import FittedPriors
@@ -127,8 +127,8 @@ class StationaryPrior(Prior):
         return across_coordinates(over_time, self.dimensions, self.across)
 
     def trace_signature(self) -> Hashable:
-        """Return the numbers of times and of coordinates."""
-        return self.sizes["n"], coordinates_of(self.dimensions, self.across)
+        """Return the numbers of times and of coordinates, and stamps other than 0, 1, …."""
+        return trace_of(self.times, self.dimensions, self.across)
 
     def _over_time(self) -> Matrix:
         if isinstance(self.times, int):

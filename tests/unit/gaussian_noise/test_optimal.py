@@ -313,6 +313,14 @@ def test_budgets_beyond_float64_are_refused(mse):
             claims(prior, secret, mse=mse)
 
 
+@pytest.mark.parametrize("radius", [1e-200, 1e200])
+def test_radii_whose_squares_leave_float64_are_refused(radius):
+    prior = sf.priors.rbf(length_scale=2.0, times=5)
+    for secret in (sf.secrets.basic(2, radius=radius), sf.secrets.every_point(radius=radius)):
+        with pytest.raises(OutsideHypotheses, match="designs for radii between 1e-140 and 1e"):
+            claims(prior, secret, mse=1.0)
+
+
 def test_a_gap_is_an_error_that_names_the_solvers():
     covariance = random_covariance(2, 4)
     with pytest.raises(SolverFailed, match=r"CLARABEL.*relative gap.*SCS.*relative gap"):

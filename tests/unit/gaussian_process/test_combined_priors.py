@@ -135,3 +135,15 @@ def test_a_belief_without_an_exact_form_leaves_none():
     assert gaussian_sum([moved, moved]).mean.tolist() == [2.0, 4.0]
     with pytest.raises(sf.ParameterError, match="zero means"):
         gaussian_product([moved, known])
+
+
+def test_priors_on_other_stamps_are_not_combined():
+    far = sf.priors.rbf(length_scale=1.0, times=[0.0, 1.0, 5.0])
+    near = sf.priors.rbf(length_scale=1.0, times=3)
+    same = sf.priors.matern(length_scale=1.0, times=[0.0, 1.0, 2.0])
+    for combine in (lambda: far + near, lambda: far * near, lambda: sf.AnyOf(far, near)):
+        with pytest.raises(sf.ParameterError, match=r"one trace length.*\(0\.0, 1\.0, 5\.0\)"):
+            combine()
+    total = (near + same).belief().covariance.dense()
+    parts = near.belief().covariance.dense() + same.belief().covariance.dense()
+    assert total == pytest.approx(parts, rel=1e-15)

@@ -234,3 +234,52 @@ def test_locations_have_length_scales_of_several_samples():
     low, middle, high = np.quantile(fitted.effective["length_scale"], [0.25, 0.5, 0.75])
     assert len(fitted) > 20
     assert 1.0 < low < middle < high < 20.0
+
+
+def test_a_ridge_of_period_and_length_scale_is_climbed_to_its_end(monkeypatch):
+    """A smooth trace wants ever longer periods: only the product of the two matters."""
+    from sfumato_gaussian_process import maximum_likelihood
+
+    calls, inner = [], maximum_likelihood._at
+
+    def counted(*arguments):
+        calls.append(1)
+        return inner(*arguments)
+
+    monkeypatch.setattr(maximum_likelihood, "_at", counted)
+    trace = sf.priors.rbf(length_scale=3.0, times=30).belief().sample(np.random.default_rng(0), 12)
+    found = sf.priors.periodic.fit(trace[9:10])
+    assert found.parameters["period"] == pytest.approx([100.0])
+    assert found.at_bound.all()
+    assert len(calls) < 2_000
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
+def test_units_do_not_matter_to_a_normalised_fit(unit):
+    trace = sf.priors.rbf(length_scale=3.0, times=20).belief().sample(np.random.default_rng(1), 1)
+    expected = sf.priors.rbf.fit(trace).parameters["length_scale"]
+    found = sf.priors.rbf.fit(trace * unit).parameters["length_scale"]
+    assert found == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-200, 1e200])
+def test_values_without_usable_squares_must_be_normalised(size):
+    with pytest.raises(sf.ParameterError, match="trace 0 must have a largest value between"):
+        sf.priors.rbf.fit([[size, -size, size, size]], normalise=False)
+
+
+def test_what_is_no_fit_is_refused_in_a_sentence():
+    trace = [[0.0, 1.0, 0.5, -1.0]]
+    bad = [
+        (([[]],), {}, "two or more finite values"),
+        ((trace,), {"noise": "a"}, "noise must be finite and positive"),
+        ((trace,), {"bounds": {"length_scale": (3,)}}, "bounds must be pairs"),
+        ((trace,), {"bounds": {"length_scale": ("a", "b")}}, "bounds must be pairs"),
+        ((trace,), {"times": ["a"] * 4}, "4 numbers as times"),
+    ]
+    for given, options, message in bad:
+        with pytest.raises(sf.ParameterError, match=message):
+            sf.priors.rbf.fit(*given, **options)
+    for quantiles in ("ab", (0.5,), 0.5, (0.9, 0.1)):
+        with pytest.raises(sf.ParameterError, match="quantiles must be 0 <= low <= high <= 1"):
+            sf.priors.rbf.fit(trace).prior_class(quantiles=quantiles)
