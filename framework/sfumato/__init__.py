@@ -21,41 +21,56 @@ from typing import TYPE_CHECKING, Any
 from sfumato.version import __version__
 
 if TYPE_CHECKING:
-    from sfumato.comparison import Comparison, compare
-    from sfumato.composition import compose
-    from sfumato.errors import (
-        BrokenPluginWarning,
-        DuplicateName,
-        ImpossibleObservation,
-        Incompatible,
-        OutsideHypotheses,
-        ParameterError,
-        PluginError,
-        SolverFailed,
-        Undecidable,
-        UnknownName,
-        UnknownParameter,
-    )
-    from sfumato.hookspecs import hookimpl
-    from sfumato.labelled import Labelled
-    from sfumato.namespaces import adversaries, measures, mechanisms, priors, secrets
-    from sfumato.plugin_registry import Registry
-    from sfumato.prior_classes import AnyOf, Family, Interval
-    from sfumato.protocols.adversary import Adversary, DeclaredAdversary
-    from sfumato.protocols.loss import Loss, Reading
-    from sfumato.protocols.loss_measure import DeclaredMeasure, LossMeasure
-    from sfumato.protocols.mechanism import DeclaredMechanism, Mechanism
-    from sfumato.protocols.prior import Prior
-    from sfumato.protocols.prior_class import PriorClass, Supremum
-    from sfumato.protocols.quantity import Quantity
-    from sfumato.protocols.release import Release
-    from sfumato.protocols.scenario import Scenario
-    from sfumato.protocols.secret import DeclaredSecret, Secret
-    from sfumato.quantities import EXPECTED_RELEASES, MEAN_SQUARED_ERROR, NOISE_VARIANCE
-    from sfumato.secret_unions import SecretUnion
-    from sfumato.soundness import Contradiction, contradictions
-    from sfumato.studies import Part, Study
-    from sfumato.suppressed import SUPPRESSED
+    from sfumato.comparison import Comparison as Comparison
+    from sfumato.comparison import compare as compare
+    from sfumato.composition import compose as compose
+    from sfumato.errors import BrokenPluginWarning as BrokenPluginWarning
+    from sfumato.errors import DuplicateName as DuplicateName
+    from sfumato.errors import ImpossibleObservation as ImpossibleObservation
+    from sfumato.errors import Incompatible as Incompatible
+    from sfumato.errors import OutsideHypotheses as OutsideHypotheses
+    from sfumato.errors import ParameterError as ParameterError
+    from sfumato.errors import PluginError as PluginError
+    from sfumato.errors import SolverFailed as SolverFailed
+    from sfumato.errors import Undecidable as Undecidable
+    from sfumato.errors import UnknownName as UnknownName
+    from sfumato.errors import UnknownParameter as UnknownParameter
+    from sfumato.hookspecs import hookimpl as hookimpl
+    from sfumato.labelled import Labelled as Labelled
+    from sfumato.namespaces import adversaries as adversaries
+    from sfumato.namespaces import measures as measures
+    from sfumato.namespaces import mechanisms as mechanisms
+    from sfumato.namespaces import priors as priors
+    from sfumato.namespaces import secrets as secrets
+    from sfumato.plugin_registry import Registry as Registry
+    from sfumato.prior_classes import AnyOf as AnyOf
+    from sfumato.prior_classes import Family as Family
+    from sfumato.prior_classes import Interval as Interval
+    from sfumato.protocols.adversary import Adversary as Adversary
+    from sfumato.protocols.adversary import DeclaredAdversary as DeclaredAdversary
+    from sfumato.protocols.loss import Loss as Loss
+    from sfumato.protocols.loss import Reading as Reading
+    from sfumato.protocols.loss_measure import DeclaredMeasure as DeclaredMeasure
+    from sfumato.protocols.loss_measure import LossMeasure as LossMeasure
+    from sfumato.protocols.mechanism import DeclaredMechanism as DeclaredMechanism
+    from sfumato.protocols.mechanism import Mechanism as Mechanism
+    from sfumato.protocols.prior import Prior as Prior
+    from sfumato.protocols.prior_class import PriorClass as PriorClass
+    from sfumato.protocols.prior_class import Supremum as Supremum
+    from sfumato.protocols.quantity import Quantity as Quantity
+    from sfumato.protocols.release import Release as Release
+    from sfumato.protocols.scenario import Scenario as Scenario
+    from sfumato.protocols.secret import DeclaredSecret as DeclaredSecret
+    from sfumato.protocols.secret import Secret as Secret
+    from sfumato.quantities import EXPECTED_RELEASES as EXPECTED_RELEASES
+    from sfumato.quantities import MEAN_SQUARED_ERROR as MEAN_SQUARED_ERROR
+    from sfumato.quantities import NOISE_VARIANCE as NOISE_VARIANCE
+    from sfumato.secret_unions import SecretUnion as SecretUnion
+    from sfumato.soundness import Contradiction as Contradiction
+    from sfumato.soundness import contradictions as contradictions
+    from sfumato.studies import Part as Part
+    from sfumato.studies import Study as Study
+    from sfumato.suppressed import SUPPRESSED as SUPPRESSED
 
     registry: Registry
 
