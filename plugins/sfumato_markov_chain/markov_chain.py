@@ -157,6 +157,11 @@ class MarkovChain(Prior):
         _checked_steps(steps)
         if not homogeneous:
             found = inhomogeneous_chain(traces, states, smoothing)
+            if steps not in (None, len(traces[0])):
+                raise ParameterError(
+                    f"markov_chain.fit must have steps={len(traces[0])}, as the traces have, where "
+                    f"homogeneous is False; got {steps!r}."
+                )
             return cls(found.initial, found.transitions, len(traces[0]), found.states)
         moves = Moves.of([traces], states)
         return cls(

@@ -65,9 +65,18 @@ class Emission(Channel):
         return self.sample_many(self._path(trace)[None], generator_or_secure(rng))[0]
 
     def log_likelihood(self, observed: Sequence[Any], trace: Sequence[Hashable]) -> float:
-        """Return log Pr[observed | trace]; −∞ where it is impossible."""
+        """Return log Pr[observed | trace]; −∞ where it is impossible.
+
+        Both may be beginnings: what is emitted depends on no later state.
+        """
         rows = self.evidence(observed)
-        return float(rows[np.arange(len(rows)), self._path(trace)[: len(rows)]].sum())
+        path = encoded(self.states, trace, "states")
+        if not len(rows) <= len(path) <= self.steps:
+            raise ParameterError(
+                f"trace must have between {len(rows)} states, as many as were observed, and "
+                f"{self.steps}; got {len(path)}."
+            )
+        return float(rows[np.arange(len(rows)), path[: len(rows)]].sum())
 
     def evidence_batch(self, observed: Sequence[Sequence[Any]]) -> FloatArray:
         """Return the evidence of B outputs of one length, (B, k, M)."""

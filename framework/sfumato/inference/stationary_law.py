@@ -9,6 +9,10 @@ from sfumato.errors import OutsideHypotheses, ParameterError
 from sfumato.probabilities import FloatArray, checked_laws
 
 
+_SMALLEST = 1e-290
+"""Below this, products of probabilities may vanish."""
+
+
 def stationary_law(transitions: ArrayLike) -> FloatArray:
     """Return the only law π with π P = π.
 
@@ -63,6 +67,11 @@ def _irreducible_law(P: FloatArray) -> FloatArray:
     reduced = P.copy()
     for state in range(len(P) - 1, 0, -1):
         leaving = reduced[state, :state].sum()
+        if leaving < _SMALLEST:
+            raise OutsideHypotheses(
+                "the stationary law cannot be told in float64: some states are left with a "
+                f"probability below {_SMALLEST:g}; give the initial law instead."
+            )
         reduced[:state, state] /= leaving
         reduced[:state, :state] += np.outer(reduced[:state, state], reduced[state, :state])
     law = np.ones(len(P))

@@ -256,8 +256,8 @@ def test_bad_observations_are_refused():
             channel.evidence(["nowhere"])
         with pytest.raises(ParameterError, match="one common length"):
             channel.evidence_batch([channel.outputs()[0][:1], channel.outputs()[0][:2]])
-        with pytest.raises(ParameterError, match="3 states"):
-            channel.log_likelihood([], ("a",))
+        with pytest.raises(ParameterError, match="trace must have between 0 states"):
+            channel.log_likelihood([], ("a",) * 4)
     with pytest.raises(ParameterError, match="did you mean"):
         suppression.log_likelihood([SUPPRESSED], ("a", "b", "aa"))
     for observed in ([np.nan], [np.inf], [[0.0, 1.0]], [0.0] * 3, ["x"], [None, []]):
@@ -267,3 +267,13 @@ def test_bad_observations_are_refused():
         noisy.evidence([1e200])
     with pytest.raises(OutsideHypotheses, match="finite"):
         noisy.outputs()
+
+
+def test_the_beginning_of_an_output_given_the_beginning_of_a_trace():
+    """What is emitted depends on no later state."""
+    channel = Suppression.memoryless(("s", "x"), [[1.0, 0.25], [1.0, 0.5], [1.0, 0.5]])
+    whole = channel.log_likelihood(["x", SUPPRESSED], ["x", "s", "x"])
+    assert channel.log_likelihood(["x", SUPPRESSED], ["x", "s"]) == whole
+    for trace in (["x"], ["x", "s", "x", "x"]):
+        with pytest.raises(ParameterError, match="trace must have between 2 states"):
+            channel.log_likelihood(["x", SUPPRESSED], trace)

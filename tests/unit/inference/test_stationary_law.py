@@ -70,3 +70,8 @@ def test_two_closed_classes_are_refused():
 def test_bad_matrices(bad):
     with pytest.raises(ParameterError, match="transitions"):
         stationary_law(bad)
+
+
+def test_a_chain_left_too_seldom_for_float64_is_refused_without_a_warning():
+    with pytest.raises(OutsideHypotheses, match="cannot be told in float64"):
+        stationary_law([[1.0, 5e-324], [5e-324, 1.0]])

@@ -154,7 +154,7 @@ def slow_study(misbehaving, tmp_path):
         'priors = [{ name = "rbf", length_scale = 2.0, times = 5 }]\n'
         'secrets = [{ name = "basic", index = 2 }]\n'
         'mechanisms = [{ name = "gaussian_uniform", mse = { linspace = [1, 6, 6] } }]\n'
-        'measures = [{ name = "sleepy", seconds = 0.15 }, "dicey"]\n'
+        'measures = [{ name = "sleepy", seconds = 0.6 }, "dicey"]\n'
     )
     code = "from sfumato.commands import main; main()"
     return [
