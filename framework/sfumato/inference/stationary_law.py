@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from sfumato.errors import OutsideHypotheses, ParameterError
 from sfumato.probabilities import FloatArray, checked_laws
 
-
 _SMALLEST = 1e-290
 """Below this, products of probabilities may vanish."""
 
