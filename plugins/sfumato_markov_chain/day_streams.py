@@ -56,7 +56,7 @@ def inhomogeneous_chain(
 
     if not 0.0 <= smoothing < np.inf:  # written so that NaN fails
         raise ParameterError(f"smoothing must be 0 or more and finite; got {smoothing}.")
-    kept = [list(day) for day in days]
+    kept = [day.tolist() if isinstance(day, np.ndarray) else list(day) for day in days]
     lengths = sorted({len(day) for day in kept})
     if len(lengths) != 1 or lengths == [0]:
         raise ParameterError(f"days must be lists of states of one length; got lengths {lengths}.")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, RelabelledSuppression, Suppression, suppression_of
-from sfumato.errors import OutsideHypotheses
+from sfumato.errors import ImpossibleObservation, OutsideHypotheses
 from sfumato.inference.forward_backward import forward_backward
 from sfumato.inference.timed_events import TimedEvents
 from sfumato.parameters import CHOICE, LIST_OF, SEED, UNIT, Label, declare, parameter
@@ -102,7 +102,14 @@ class BreachRate(DeclaredMeasure):
         """Return which events each output makes more likely by more than δ, (N, E)."""
         outputs = channel.sample_many(paths, np.random.default_rng(self.seed))
         evidence = channel.evidence_batch([tuple(output) for output in outputs])
-        posteriors = events.probabilities(forward_backward(belief, evidence).marginals)
+        try:
+            smoothed = forward_backward(belief, evidence)
+        except ImpossibleObservation as error:
+            raise ImpossibleObservation(
+                "breach_rate.traces must be possible under the belief; one is not "
+                f"({error}): fit the chain with some smoothing."
+            ) from None
+        posteriors = events.probabilities(smoothed.marginals)
         # A rise of δ itself is allowed; a hair more by rounding is that same rise.
         return np.asarray(posteriors > (events.priors(belief) + self.delta) * (1.0 + 1e-12))
 

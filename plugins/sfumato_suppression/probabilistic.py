@@ -63,7 +63,11 @@ def memoryless_channels(chains: Chains) -> Iterator[Suppression]:
 
 
 def _best_channel(chains: Chains) -> Iterator[Suppression]:
-    """Yield the best channel on the grid, polished."""
+    """Yield the best channel on the grid, polished, and those of the greedy search.
+
+    Polishing leaves the grid, so the best table on it need not stay the best.
+    """
     table = MemorylessTable(chains, best_grid_table(chains))
     lower_all(table, by_worth(expected_worth(chains)), grid=0)
     yield Suppression.memoryless(chains[0].belief.states, table.chances)
+    yield from memoryless_channels(chains)

@@ -67,17 +67,17 @@ class SuppressionStream:
         """Go on from a saved `state`, given as the table itself or as JSON text."""
         try:
             saved = json.loads(state) if isinstance(state, str) else dict(state)
-            key, time, last = bytes.fromhex(saved["key"]), saved["time"], saved["last"]
-            release = None if last is None else (int(last[0]), int(last[1]))
-            fits = isinstance(time, int) and 0 <= time <= channel.steps and len(key) == KEY_BYTES
+            key, time, last = bytes.fromhex(saved["key"]), _whole(saved["time"]), saved["last"]
+            release = None if last is None else (_whole(last[0]), _whole(last[1]))
+            fits = 0 <= time <= channel.steps and len(key) == KEY_BYTES
             if release is not None:
                 fits &= 0 <= release[0] < time and 0 <= release[1] < len(channel.states)
         except (KeyError, TypeError, ValueError, IndexError):
             fits = False
         if not fits:
             raise ParameterError(
-                f"state must be what the state of a stream of {channel.steps} steps was; "
-                f"got {state!r}."
+                f"state must be what the state of a stream of {channel.steps} steps was; got "
+                "something else (not shown, as a state holds the stream's key)."
             )
         return cls(channel, key, time, release)
 
@@ -111,3 +111,10 @@ def _coins(key: bytes, count: int) -> list[float]:
 
     source = np.random.Generator(ChaCha(key=int.from_bytes(key), rounds=20))
     return [float(coin) for coin in source.random(count)]
+
+
+def _whole(value: object) -> int:
+    """Return a whole number as it was saved; anything else was not saved by a stream."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"a saved state must hold whole numbers; got {value!r}.")
+    return value

@@ -224,3 +224,10 @@ def test_the_posterior_of_an_ordinary_release_is_never_impossible(mse):
         released = release.apply(trace, rng=np.random.default_rng(100 + seed))
         believed = sf.adversaries.gaussian_posterior().infer(belief, release.channel, released)
         assert np.abs(believed.mean - trace).max() < 20 * np.sqrt(mse)
+
+
+def test_a_chain_of_one_step_has_no_moves():
+    chain = sf.priors.markov_chain(initial=[0.5, 0.5], transitions=np.empty((0, 2, 2)), steps=1)
+    assert chain.belief().steps == 1
+    with pytest.raises(sf.ParameterError, match="not an empty one"):
+        sf.priors.markov_chain(initial=[], transitions=np.empty((0, 2, 2)), steps=1)

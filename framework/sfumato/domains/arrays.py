@@ -35,8 +35,6 @@ def _numbers(value: Any, words: str) -> NDArray[np.float64]:
         raise Rejected(f"{words} of real numbers")
     with np.errstate(over="ignore"):  # a wider number that overflows is not finite, as said below
         array = raw.astype(np.float64)
-    if array.size == 0:
-        raise Rejected(f"{words} that is not empty")
     if not np.isfinite(array).all():
         raise Rejected(f"{words} of finite numbers")
     return array
@@ -61,6 +59,8 @@ class Array(Domain):
     def convert(self, value: Any, sizes: Sizes) -> NDArray[np.float64]:
         """Return a read-only float copy of the right shape and contents."""
         array = _numbers(value, self.words)
+        if array.size == 0 and not self._may_be_empty(array):
+            raise Rejected(f"{self.words}, not an empty one")
         wanted = ", ".join(sizes.wanted(dim) for dim in self.dims)
         if array.ndim != len(self.dims) or not all(
             sizes.agree(dim, length) for dim, length in zip(self.dims, array.shape, strict=True)
@@ -69,6 +69,13 @@ class Array(Domain):
         self.check(array)
         array.setflags(write=False)
         return array
+
+    def _may_be_empty(self, array: NDArray[np.float64]) -> bool:
+        """Whether only an axis of size such as T-1 is empty: a trace of one step has no moves."""
+        return array.ndim == len(self.dims) and all(
+            length > 0 or split_size(dim)[1] < 0
+            for dim, length in zip(self.dims, array.shape, strict=True)
+        )
 
     def check(self, array: NDArray[np.float64]) -> None:
         """Reject contents outside the domain; any real numbers will do here."""
@@ -119,6 +126,8 @@ class Stochastic(Array):
         if (array < 0).any():
             raise Rejected(f"{self.words} without negative entries")
         sums = array.sum(axis=-1)
+        if sums.size == 0:
+            return
         worst = sums.flat[int(np.argmax(np.abs(sums - 1)))]
         if abs(worst - 1) > ROW_SUM_TOLERANCE:
             raise Rejected(f"{self.words} (each row sums to one; one sums to {worst:.10g})")
@@ -205,7 +214,7 @@ class Times(Domain):
                 raise Rejected(f"between 1 and {MOST_POINTS:,} points")
         else:
             array = _numbers(value, self.sentence)
-            if array.ndim != 1 or (np.diff(array) <= 0).any():
+            if array.ndim != 1 or array.size == 0 or (np.diff(array) <= 0).any():
                 raise Rejected(self.sentence)
             count, stamps = len(array), read_only(array)
         if not sizes.agree(self.size, count):

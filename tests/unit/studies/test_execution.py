@@ -154,7 +154,7 @@ def slow_study(misbehaving, tmp_path):
         'priors = [{ name = "rbf", length_scale = 2.0, times = 5 }]\n'
         'secrets = [{ name = "basic", index = 2 }]\n'
         'mechanisms = [{ name = "gaussian_uniform", mse = { linspace = [1, 6, 6] } }]\n'
-        'measures = [{ name = "sleepy", seconds = 0.6 }, "dicey"]\n'
+        'measures = [{ name = "sleepy", seconds = 0.3 }, "dicey"]\n'
     )
     code = "from sfumato.commands import main; main()"
     return [
@@ -170,7 +170,13 @@ def finished_cells(folder):
 def stop_midway(command, folder, sign):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        # A run in the background ignores Ctrl-C, and its children would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     while finished_cells(folder) < 3 and process.poll() is None:
         time.sleep(0.02)

@@ -210,3 +210,18 @@ def test_underflow_does_not_let_a_breach_through():
         release = getattr(sf.mechanisms, mechanism)(delta=0.1).protect(chain, secret)
         loss = sf.measures.posterior_gap().loss(chain, secret, release)
         assert loss.value <= 0.1 + 1e-12
+
+
+def test_an_exhaustive_search_is_never_below_the_greedy_one():
+    chain = sf.priors.markov_chain(
+        initial=[5 / 12, 7 / 12],
+        transitions=[[5 / 12, 7 / 12], [0.2, 0.8]],
+        steps=2,
+        states=["s", "x"],
+    )
+    secret = sf.secrets.contexts({"s"})
+    greedy, exhaustive = (
+        sf.mechanisms.suppress_probabilistic(delta=0.25, search=search).protect(chain, secret)
+        for search in ("greedy", "exhaustive")
+    )
+    assert exhaustive.utility() >= greedy.utility()
