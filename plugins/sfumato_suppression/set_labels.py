@@ -33,7 +33,8 @@ class SetLabels(DeclaredMechanism):
     as the output depends on the states only, and so tells nothing about q. That is why the
     labels, and not the contexts, must be released: a context would tell what its state stands
     for. A state whose set no other state has is shown as that set, otherwise as a pair of its
-    number and the set.
+    number and the set. Sensitive contexts must be states of the chain; a label may name others,
+    but those cannot be declared sensitive.
 
     Reference: Götz, Nath and Gehrke (2012), section 6 and theorem 7.
 
