@@ -189,6 +189,12 @@ class Dense(Matrix):
         return rounded_up(min(self.trace(), rows), self.size)
 
     def permuted(self, order: Indices) -> Dense:
-        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
+        """Return the matrix whose entry (i, j) is A[order[i], order[j]].
+
+        What is sampled is permuted with it, bit for bit: a factorisation of its own would round
+        differently, which a nearly singular matrix does not forgive.
+        """
         order = as_permutation(order, self.size)
-        return Dense(self.block(order, order))
+        made = Dense(self.block(order, order))
+        made.__dict__["sampling_factor"] = self.sampling_factor[order]
+        return made

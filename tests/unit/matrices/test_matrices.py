@@ -284,3 +284,12 @@ def test_entries_of_very_different_size_all_get_noise():
 def test_a_large_dense_matrix_is_refused():
     with pytest.raises(OutsideHypotheses, match="at most 20000 rows"):
         Diagonal.constant(1.0, 20_001).dense()
+
+
+def test_a_permuted_dense_matrix_samples_the_permuted_law():
+    """Rounding included: a nearly singular matrix does not forgive another factorisation."""
+    root = np.random.default_rng(0).normal(size=(4, 2))
+    matrix = Dense(root @ root.T + 1e-15 * np.eye(4))
+    order = [2, 0, 3, 1]
+    expected = matrix.sampling_factor[order]
+    np.testing.assert_array_equal(matrix.permuted(order).sampling_factor, expected)
