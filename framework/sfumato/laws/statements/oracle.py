@@ -23,7 +23,7 @@ PRECISION = 1e-8
 """Relative room for float64 on tiny instances, beyond what a reading declares."""
 
 
-@law("oracle.value", over=("measure",), cost=0.5, seed=SEED)
+@law("oracle.value", over=("measure",), cost=0.25, seed=SEED)
 def values_are_true(prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int) -> None:
     """A value reported as exact equals brute force, and a bound lies on its side of it."""
     release = designed(mechanism, prior, secret)
