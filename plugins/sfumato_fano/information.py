@@ -10,12 +10,12 @@ from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.chain_entropy import chain_entropy
 from sfumato.inference.noiseless import without_noise
 from sfumato.inference.reachable_information import enumerated_information
-from sfumato.inference.segments import Segments, segments
+from sfumato.inference.sighted_information import sighted_information
 from sfumato.inference.sightings import Sightings, sightings_of
 from sfumato.inference.stepwise_information import stepwise_information
 
-MOST_NODES = 4_000
-"""How many possible sightings are followed before falling back on other ways."""
+MOST_OPERATIONS = 1e11
+"""How many multiplications following all segments between sightings may take: a few minutes."""
 
 
 @attrs.frozen
@@ -32,12 +32,12 @@ def raw(channel: Emission) -> Emission:
     return without_noise(channel) if isinstance(channel, NoisyVectors) else channel
 
 
-def seen_segments(belief: Markov, channel: Emission) -> tuple[Sightings, Segments] | None:
-    """Return the release as segments between sightings, where it is of that kind."""
+def followed(belief: Markov, channel: Emission) -> Sightings | None:
+    """Return the release as sightings, where it is of that kind and they can be followed."""
     sightings = sightings_of(belief, channel)
-    if sightings is None or len(sightings) > MOST_NODES:
+    if sightings is None or sightings.operations > MOST_OPERATIONS:
         return None
-    return sightings, segments(sightings)
+    return sightings
 
 
 def paper_information(belief: Markov, channel: Emission) -> Known:
@@ -51,21 +51,20 @@ def paper_information(belief: Markov, channel: Emission) -> Known:
     return best_information(belief, channel)
 
 
-def best_information(belief: Markov, channel: Emission, found: Segments | None = None) -> Known:
+def best_information(
+    belief: Markov, channel: Emission, sightings: Sightings | None = None
+) -> Known:
     """Return the mutual information, exactly where it can be had, else the smallest bound.
 
     Parameters
     ----------
     belief, channel
         The scenario.
-    found
-        The segments of the channel without noise, where they are at hand.
+    sightings
+        The channel without noise as sightings, where they are at hand.
     """
     quiet = raw(channel)
-    if found is None:
-        pair = seen_segments(belief, quiet)
-        found = None if pair is None else pair[1]
-    known = _finite(belief, quiet, found)
+    known = _finite(belief, quiet, followed(belief, quiet) if sightings is None else sightings)
     if not isinstance(channel, NoisyVectors):
         return known
     options = (
@@ -75,10 +74,11 @@ def best_information(belief: Markov, channel: Emission, found: Segments | None =
     return min(options, key=lambda option: option.value)
 
 
-def _finite(belief: Markov, channel: Emission, found: Segments | None) -> Known:
+def _finite(belief: Markov, channel: Emission, sightings: Sightings | None) -> Known:
     """Return what is known of a channel without noise."""
-    if found is not None:
-        return Known(found.information, exact=True, how="segments between sightings")
+    if sightings is not None:
+        value = sighted_information(sightings)
+        return Known(value, exact=True, how="segments between sightings")
     try:
         value = enumerated_information(belief, channel)
     except (OutsideHypotheses, Undecidable):

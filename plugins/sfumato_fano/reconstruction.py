@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import sys
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors
 from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.bayes_success import bayes_success
 from sfumato.inference.noiseless import without_noise
+from sfumato.inference.success_bounds import SMALLEST
 from sfumato.parameters import CHOICE, POSITIVE, declare, parameter
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
 from sfumato_fano.population import OfPopulation
-from sfumato_fano.success_limits import success_limits
+from sfumato_fano.success_limits import success_limits, whole_trace_success
 
 FEW = 200_000
 """How many pairs of an output and a guess are listed, at most, to sharpen the bounds."""
@@ -44,8 +46,10 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
 
     Assumptions: the adversary knows the chain and the channel; d counts differing positions.
     Guarantee: exact without mistakes and without noise, in polynomial time for sensors and for
-    suppression; otherwise an upper bound. With ``method="enumeration"`` exact for any mistakes,
-    by listing all outputs and searching all guesses, refused where there are too many.
+    suppression, as long as it takes at most 1e11 multiplications (one sensor a step: T² M² / 2,
+    n of them: T² n (M − n) M / 2); otherwise an upper bound. With ``method="enumeration"`` exact
+    for any mistakes, by listing all outputs and searching all guesses, refused where there are
+    too many. The bound by single matches may take 2e10 multiplications where `budget` is less.
     Reference: Koga, Meehan and Chaudhuri (2024), sections 3.1 and 3.3.
 
     >>> import sfumato as sf
@@ -78,10 +82,14 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
         if self.method == "enumeration":
             value = bayes_success(belief, channel, question.mistakes)
             return Reading(value=value, how="all outputs, all guesses")
-        limits = success_limits(belief, channel, question.mistakes, self.budget)
-        if limits.winner == limits.exact:
-            return Reading(value=limits.bounds[limits.winner], how="sum over all outputs")
-        bounds = {**limits.bounds, **_enumerated(belief, channel, question.mistakes)}
+        if question.mistakes == 0 and not isinstance(channel, NoisyVectors):
+            found = whole_trace_success(belief, channel)
+            if found is not None:
+                return _whole_trace(found)
+        bounds = {
+            **success_limits(belief, channel, question.mistakes, self.budget),
+            **_enumerated(belief, channel, question.mistakes),
+        }
         best = min(bounds, key=lambda name: bounds[name])
         return Reading(
             value=bounds[best],
@@ -89,6 +97,14 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
             witness=bounds,
             how=f"{best}, the smallest of {len(bounds)} bounds",
         )
+
+
+def _whole_trace(value: float) -> Reading:
+    """Return the exact success; what is too small for all digits of float64 is rounded up."""
+    how = "sum over all outputs"
+    if value < sys.float_info.min:
+        return Reading(value=value * (1.0 + 1e-12) + SMALLEST, bound="upper", how=how)
+    return Reading(value=value, how=how)
 
 
 def _enumerated(belief: Markov, channel: Emission, mistakes: int) -> dict[str, float]:

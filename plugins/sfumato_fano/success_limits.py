@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import attrs
 import numpy as np
 
 from sfumato.beliefs import Markov
@@ -15,7 +14,6 @@ from sfumato.inference.chain_entropy import chain_entropy
 from sfumato.inference.enumeration import enumerate_outputs
 from sfumato.inference.match_sums import affordable_matches, match_sums
 from sfumato.inference.position_sets import consecutive_logs, position_sets
-from sfumato.inference.segments import Segments, segments
 from sfumato.inference.sighted_success import sighted_log_success
 from sfumato.inference.sightings import Sightings, sightings_of
 from sfumato.inference.success_bounds import (
@@ -26,33 +24,22 @@ from sfumato.inference.success_bounds import (
     log_choose,
 )
 from sfumato.probabilities import FloatArray
-from sfumato_fano.information import best_information, raw, seen_segments
+from sfumato_fano.information import best_information, followed, raw
 
 
-@attrs.frozen
-class Limits:
-    """Upper bounds by name, and the exact value where it is one of them."""
-
-    bounds: dict[str, float]
-    exact: str | None = None
-
-    @property
-    def winner(self) -> str:
-        """The name of the exact value, or else of the smallest bound."""
-        return self.exact or min(self.bounds, key=lambda name: self.bounds[name])
-
-
-def success_limits(belief: Markov, channel: Emission, mistakes: int, budget: float) -> Limits:
-    """Return all bounds on max over guessers of Pr[d(X, X̂) ≤ mistakes].
+def success_limits(
+    belief: Markov, channel: Emission, mistakes: int, budget: float
+) -> dict[str, float]:
+    """Return all bounds on max over guessers of Pr[d(X, X̂) ≤ mistakes], by name.
 
     What holds without noise holds with it. Every choice of what to compute depends on the
     budget and not on the mistakes, so that the smallest bound never falls as mistakes grow.
     """
     if mistakes >= belief.steps:
-        return Limits({"every guess succeeds": 1.0})
+        return {"every guess succeeds": 1.0}
     quiet = raw(channel)
-    pair = seen_segments(belief, quiet)
-    information = best_information(belief, channel, None if pair is None else pair[1]).value
+    sightings = followed(belief, quiet)
+    information = best_information(belief, channel, sightings).value
     bounds = {
         "Fano": fano_success(
             chain_entropy(belief),
@@ -61,7 +48,7 @@ def success_limits(belief: Markov, channel: Emission, mistakes: int, budget: flo
             log_ball_size(belief.state_count, belief.steps, mistakes),
         ),
     }
-    sums = _enumerated_sums(belief, quiet) if pair is None else _seen_sums(*pair, budget)
+    sums = _match_sums(belief, quiet, sightings, budget)
     for size in range(1, min(len(sums) - 1, belief.steps - mistakes) + 1):
         subsets = math.comb(belief.steps - mistakes, size)
         bounds[f"{size} matches"] = min(sums[size] / subsets, 1.0)
@@ -71,19 +58,31 @@ def success_limits(belief: Markov, channel: Emission, mistakes: int, budget: flo
     if divergence_success(information, least) < min(bounds.values()):
         log_blind = _log_blind(belief, mistakes, budget)
         bounds["divergence"] = divergence_success(information, log_blind)
-    if mistakes > 0:
-        return Limits(bounds)
-    value = _whole_trace(belief, quiet, pair)
-    if value is None:
-        return Limits(bounds)
-    bounds["whole trace"] = max(value, SMALLEST)
-    certain = quiet is channel and value > 0.0
-    return Limits(bounds, exact="whole trace" if certain else None)
+    if mistakes == 0:
+        value = whole_trace_success(belief, quiet)
+        if value is not None:
+            bounds["whole trace"] = max(value, SMALLEST)
+    return bounds
 
 
-def _seen_sums(sightings: Sightings, found: Segments, budget: float) -> FloatArray:
-    """Return m_0, ..., m_k for every k within the budget."""
-    return match_sums(sightings, found, affordable_matches(sightings, budget))
+def whole_trace_success(belief: Markov, channel: Emission) -> float | None:
+    """Return Σ_y max_x Pr[x, y] of a finite channel, or None where that takes too long."""
+    sightings = followed(belief, channel)
+    if sightings is not None:
+        return math.exp(sighted_log_success(sightings))
+    try:
+        return bayes_success(belief, channel, 0)
+    except (OutsideHypotheses, Undecidable):
+        return None
+
+
+def _match_sums(
+    belief: Markov, channel: Emission, sightings: Sightings | None, budget: float
+) -> FloatArray:
+    """Return m_0, ..., m_k for every k within the budget; at least m_0."""
+    if sightings is None:
+        return _enumerated_sums(belief, channel)
+    return match_sums(sightings, affordable_matches(sightings, budget))
 
 
 def _enumerated_sums(belief: Markov, channel: Emission) -> FloatArray:
@@ -110,7 +109,7 @@ def _log_blind(belief: Markov, mistakes: int, budget: float) -> float:
     blind = sightings_of(belief, nothing)
     if blind is None:
         raise TypeError("a release of nothing has no sightings to follow.")
-    sums = _seen_sums(blind, segments(blind), budget)
+    sums = match_sums(blind, affordable_matches(blind, budget))
     matched = steps - mistakes
     logs = [
         math.log(sums[size]) - log_choose(matched, size)
@@ -123,15 +122,3 @@ def _log_blind(belief: Markov, mistakes: int, budget: float) -> float:
             for size in range(1, matched + 1)
         ]
     return min(logs)
-
-
-def _whole_trace(
-    belief: Markov, channel: Emission, pair: tuple[Sightings, Segments] | None
-) -> float | None:
-    """Return the exact success without mistakes, or None where there are too many outputs."""
-    if pair is not None:
-        return math.exp(sighted_log_success(pair[0]))
-    try:
-        return bayes_success(belief, channel, 0)
-    except (OutsideHypotheses, Undecidable):
-        return None

@@ -67,7 +67,7 @@ def test_reference_bounds(states, mistakes, printed):
     from sfumato_fano.success_limits import success_limits
 
     limits = success_limits(belief, channel, mistakes, budget=1.0)
-    assert f"{limits.bounds['1 matches']:.4f}" == match
+    assert f"{limits['1 matches']:.4f}" == match
     # Matching more than one position at a time is never worse, and mostly far better.
     assert sf.measures.reconstruction().loss(*played).value <= float(match) + 5e-5
 

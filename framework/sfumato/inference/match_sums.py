@@ -7,42 +7,50 @@ import math
 import attrs
 import numpy as np
 
+from sfumato.inference.arrivals import arrivals
 from sfumato.inference.max_products import max_products
-from sfumato.inference.segments import Segments, arrivals
 from sfumato.inference.sightings import IntArray, Sightings, Watch
 from sfumato.probabilities import FloatArray
 
-_ENTRIES = 2_000_000
-"""How many products are held at once."""
+_ENTRIES = 250_000
+"""How many closed segments are held at once."""
 
 _MOST_ROWS = 4_000_000
 """How many entries of partial results may be kept."""
+
+SINGLE = 2e10
+"""Multiplications that the sum over single positions may take, however small the budget."""
 
 
 def affordable_matches(sightings: Sightings, budget: float) -> int:
     """Return the largest k for which `match_sums` needs at most `budget` multiplications.
 
-    A segment with L inner positions has C(L, j) choices of j of them; each choice but the first
-    costs M² multiplications to extend, and M to close at every node. At least 1.
+    A segment with L inner positions has C(L, j) choices of j of them. With u_t states that may
+    stay unseen at t, a choice that ends at t costs u_t + j multiplications to close at every
+    later node and, if j > 1, u_t M to extend. One position alone may
+    take up to `SINGLE`.
     """
-    belief = sightings.belief
-    inner = belief.steps - 1 - sightings.times[:-1]
-    states, nodes = belief.state_count, len(sightings)
+    states, free = sightings.belief.state_count, sightings.open_counts
+    later = np.array([len(sightings) - sightings.entering(t).stop for t in range(len(free))])
+    passing = np.where(free > 0, 1.0, 0.0)
+    chosen = sightings.begun_counts * passing  # how many choices of `size` positions end at t
     operations, rows = 0.0, 0.0
-    for size in range(1, belief.steps + 1):
-        chosen = float(sum(math.comb(int(length), size) for length in inner))
-        operations += chosen * (nodes + states if size > 1 else nodes) * states
+    for size in range(1, len(free) + 1):
+        operations += float(chosen @ ((free + size) * later))
+        operations += float(chosen @ free) * states if size > 1 else 0.0
         if size == 2:  # the matrices of two chosen positions, by a fast matrix product
-            operations += belief.steps**2 * states**3 / 16.0
-        rows += chosen * states
+            operations += len(free) ** 2 * states * float((free**2).max()) / 16.0
+        rows += float(chosen @ free)
+        chosen = np.concatenate([[0.0], np.cumsum(chosen)[:-1]]) * passing
         # A sum that could underflow is left out: m_k is at least M^(-k).
         too_small = size * math.log(max(states, 2)) > 600.0
-        if operations > budget or rows > _MOST_ROWS or too_small:
-            return max(size - 1, 1)
-    return belief.steps
+        allowed = max(budget, SINGLE) if size == 1 else budget
+        if operations > allowed or too_small or (size > 1 and rows > _MOST_ROWS):
+            return size - 1
+    return len(free)
 
 
-def match_sums(sightings: Sightings, found: Segments, most: int) -> FloatArray:
+def match_sums(sightings: Sightings, most: int) -> FloatArray:
     """Return m_0, ..., m_k, with m_k = Σ_{|A| = k} Σ_y max_x Pr[X_A = x, y], and m_0 = 1.
 
     A guesser sees y and names one state for each position; the expected number of k-subsets of
@@ -50,12 +58,13 @@ def match_sums(sightings: Sightings, found: Segments, most: int) -> FloatArray:
     independent, so the maximum is a product over segments, and a seen position is right for
     certain. With w_j(a, b) the sum, over j positions inside the segment (a, b), of the largest
     joint probability, m_k is the coefficient of z^k in the sum over paths of sightings of
-    Π Σ_j w_j z^j, with a factor 1 + z for every sighting.
+    Π Σ_j w_j z^j, with a factor 1 + z for every sighting. What leads to a node comes before it in
+    time, so the w are added up as they are found, and not kept.
 
     Parameters
     ----------
-    sightings, found
-        The release, and its `segments`.
+    sightings
+        The release.
     most
         The largest k.
 
@@ -63,25 +72,16 @@ def match_sums(sightings: Sightings, found: Segments, most: int) -> FloatArray:
     --------
     >>> from sfumato.beliefs.markov import Markov
     >>> from sfumato.channels.symbols import Symbols
-    >>> from sfumato.inference.segments import segments
     >>> from sfumato.inference.sightings import sightings_of
     >>> chain = Markov([0.2, 0.3, 0.5], np.full((3, 3), 1 / 3), steps=2)
     >>> blind = sightings_of(chain, Symbols((0, 1, 2), (0,), np.ones((2, 3, 1))))
-    >>> match_sums(blind, segments(blind), 2).round(6).tolist()
+    >>> match_sums(blind, 2).round(6).tolist()
     [1.0, 0.833333, 0.166667]
     """
-    inside = np.zeros((most + 1, *found.weights.shape))
-    inside[0] = found.weights
-    for watch in sightings.watches():
-        _Sweep(sightings, watch, most, inside).run()
     paths = np.zeros((len(sightings), most + 1))
     paths[0, 0] = 1.0
-    for node in range(1, len(sightings)):
-        # Σ over the last node before this one, and over how many matches came before it.
-        for size in range(most + 1):
-            paths[node, size:] += paths[:node, : most + 1 - size].T @ inside[size, :node, node]
-        if node < len(sightings) - 1:
-            paths[node, 1:] += paths[node, :-1].copy()
+    for watch in sightings.watches():
+        _Sweep(sightings, watch, most, paths).run()
     return np.asarray(paths[-1])
 
 
@@ -101,40 +101,62 @@ class _Rows:
 
 @attrs.frozen(eq=False)
 class _Sweep:
-    """One pass in time over the segments of a watch, adding to `inside` the sums w_j."""
+    """One pass in time over the segments of a watch.
+
+    paths[b, k] is the coefficient of z^k in the sum over paths of sightings that end at b; it is
+    complete once all earlier times have been passed.
+    """
 
     sightings: Sightings
     watch: Watch
     most: int
-    inside: FloatArray
+    paths: FloatArray
 
     def run(self) -> None:
-        belief = self.sightings.belief
+        belief, unseen = self.sightings.belief, self.watch.unseen
         endings = self._endings()
         rows = [_Rows() for _ in range(belief.steps)]
         for time, law in arrivals(self.sightings, self.watch):
-            if len(law) > 0:
-                starts = self.watch.starts[: len(law)]
+            starts = self.watch.starts[: len(law)]
+            nodes = self.sightings.entering(time)
+            places = self.sightings.states[nodes]
+            seen = law[:, places] * (1.0 - unseen[time, places])
+            self.paths[nodes] += seen.T @ self._leading(starts)
+            on = self._on(time)
+            if min(self.most, len(law), len(on)) > 0:
                 ones = np.ones(len(law), dtype=np.intp)
-                rows[time].add(law * self.watch.unseen[time], starts, ones)
+                rows[time].add(law[:, on] * unseen[time, on], starts, ones)
                 self._close(rows[time], *endings[time])
                 self._extend(rows, time)
             rows[time] = _Rows()  # nothing comes back to this time
+        self.paths[-1] += (law @ unseen[-1]) @ self._leading(starts)
+        self.paths[-1] += self._leading(self.watch.starts[len(law) :]).sum(axis=0)
+
+    def _on(self, time: int) -> IntArray:
+        """Return the states that may stay unseen."""
+        return np.flatnonzero(self.watch.unseen[time])
+
+    def _leading(self, starts: IntArray) -> FloatArray:
+        """Return the paths up to some nodes, with the factor 1 + z of a node that is seen."""
+        leading = self.paths[starts]
+        leading[:, 1:] += np.where(starts > 0, 1.0, 0.0)[:, None] * self.paths[starts, :-1]
+        return leading
 
     def _endings(self) -> list[tuple[IntArray, FloatArray]]:
-        """Return, for each time, the later nodes and Pr[seen next there | X_t, unseen], (E, M)."""
+        """Return, for each time, the later nodes and Pr[seen next there | X_t], (E, u_t)."""
         belief, sightings = self.sightings.belief, self.sightings
         nodes = np.array([len(sightings) - 1])
-        chances = np.ones((1, belief.state_count))
+        on = self._on(belief.steps - 1)
+        chances = np.ones((1, len(on)))
         endings = [(nodes, chances)]
         for time in range(belief.steps - 1, 0, -1):
             unseen = self.watch.unseen[time]
             here = np.arange(*sightings.entering(time).indices(len(sightings)))
-            seen = np.zeros((len(here), belief.state_count))
-            places = sightings.states[here]
-            seen[np.arange(len(here)), places] = 1.0 - unseen[places]
-            nodes = np.concatenate([here, nodes])
-            chances = np.concatenate([seen, chances * unseen]) @ belief.matrix(time - 1).T
+            places, before = sightings.states[here], self._on(time - 1)
+            matrix = belief.matrix(time - 1)[before]
+            seen = matrix[:, places] * (1.0 - unseen[places])
+            passed = (chances * unseen[on]) @ matrix[:, on].T
+            nodes, chances, on = np.concatenate([here, nodes]), np.vstack([seen.T, passed]), before
             endings.append((nodes, chances))
         return endings[::-1]
 
@@ -142,11 +164,18 @@ class _Sweep:
         """End every segment of `rows` at every later node."""
         values = np.concatenate(rows.values)
         starts, sizes = np.concatenate(rows.starts), np.concatenate(rows.sizes)
-        stride = max(1, _ENTRIES // chances.size)
+        closing = np.ascontiguousarray(chances.T)
+        stride = max(1, _ENTRIES // len(nodes))
         for begin in range(0, len(values), stride):
             part = slice(begin, begin + stride)
-            best = (values[part, None, :] * chances).max(axis=2)
-            np.add.at(self.inside, (sizes[part, None], starts[part, None], nodes), best)
+            best = max_products(values[part], closing)
+            self.paths[nodes] += best.T @ self._shifted(starts[part], sizes[part])
+
+    def _shifted(self, starts: IntArray, sizes: IntArray) -> FloatArray:
+        """Return the paths up to the starts of segments, times z^j for j chosen positions."""
+        leading, powers = self._leading(starts), np.arange(self.most + 1) - sizes[:, None]
+        found = np.take_along_axis(leading, np.maximum(powers, 0), axis=1)
+        return np.where(powers >= 0, found, 0.0)
 
     def _extend(self, rows: list[_Rows], time: int) -> None:
         """Choose one more position after `time`, for those that may."""
@@ -157,8 +186,12 @@ class _Sweep:
             return
         values = np.concatenate(rows[time].values)[going]
         starts, sizes = np.concatenate(rows[time].starts)[going], sizes[going] + 1
-        moves = np.empty(0)
+        on, moves = self._on(time), np.empty(0)
         for later in range(time + 1, belief.steps):
-            step = belief.matrix(later - 1) * self.watch.unseen[later]
+            after = self._on(later)
+            if len(after) == 0:  # everyone is seen here: no segment goes on
+                return
+            step = belief.matrix(later - 1)[np.ix_(on, after)] * self.watch.unseen[later, after]
             moves = step if later == time + 1 else moves @ step
             rows[later].add(max_products(values, moves), starts, sizes)
+            on = after

@@ -17,15 +17,21 @@ def max_products(
 ) -> FloatArray:
     """Return max_k rows[b, k] · matrix[k, m] as (B, M); with logarithms, sums for products.
 
+    Linear entries are not negative; the maximum over no k at all is 0, or −∞ as a logarithm.
+
     Examples
     --------
     >>> max_products(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [1.0, 1.0]])).tolist()
     [[3.0, 2.0]]
     """
-    combine = np.multiply if scale == "linear" else np.add
+    combine, nothing = (np.multiply, 0.0) if scale == "linear" else (np.add, -np.inf)
     best = np.empty((len(rows), matrix.shape[1]))
-    stride = max(1, _ENTRIES // matrix.size)
-    for begin in range(0, len(rows), stride):
-        part = slice(begin, begin + stride)
-        best[part] = combine(rows[part, :, None], matrix).max(axis=1)
+    width = max(1, _ENTRIES // max(len(matrix), 1))
+    for left in range(0, matrix.shape[1], width):
+        columns = matrix[:, left : left + width]
+        stride = max(1, _ENTRIES // max(columns.size, 1))
+        for begin in range(0, len(rows), stride):
+            part = slice(begin, begin + stride)
+            products = combine(rows[part, :, None], columns)
+            best[part, left : left + width] = products.max(axis=1, initial=nothing)
     return best

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.inference.arrivals import entering_states
 from sfumato.inference.log_products import log_of, log_sum
 from sfumato.inference.max_products import max_products
 from sfumato.inference.sightings import Sightings, Watch
@@ -15,8 +16,9 @@ def sighted_log_success(sightings: Sightings) -> float:
 
     Given y the trace falls into independent segments between sightings, so the maximum is a
     product over segments of v(a, b), the largest probability of a path from a to b that stays
-    unseen, and the sum over all y is a sum over paths of sightings. Exact, in O(T² M²)
-    operations for one sensor a step, and as a logarithm, since it may be far below 1e-308.
+    unseen, and the sum over all y is a sum over paths of sightings: r(b) = Σ_a r(a) v(a, b) in
+    order of time. Exact, in `Sightings.operations` additions, and as a logarithm, since it may be
+    far below 1e-308. The v of one time are used as soon as they are known, and not kept.
 
     Examples
     --------
@@ -28,40 +30,43 @@ def sighted_log_success(sightings: Sightings) -> float:
     >>> float(round(np.exp(sighted_log_success(blind)), 12))
     0.125
     """
-    count = len(sightings)
-    best = np.full((count, count), -np.inf)
-    for watch in sightings.watches():
-        _fill(sightings, watch, best)
-    reached = np.full(count, -np.inf)
+    reached = np.full(len(sightings), -np.inf)
     reached[0] = 0.0
-    for node in range(1, count):
-        reached[node] = log_sum(reached[:node] + best[:node, node])
+    log_matrices = sightings.belief.log_transitions
+    for watch in sightings.watches():
+        _follow(sightings, watch, log_matrices, reached)
     return float(min(reached[-1], 0.0))
 
 
-def _fill(sightings: Sightings, watch: Watch, best: FloatArray) -> None:
-    """Write log v(a, b) for the segments of one watch."""
-    belief = sightings.belief
+def _follow(
+    sightings: Sightings, watch: Watch, log_matrices: FloatArray, reached: FloatArray
+) -> None:
+    """Add to log r of every later node what the segments of one watch bring.
+
+    scores[a, m] is the log of the likeliest way from a to X_t = m, unseen until then.
+    """
     log_unseen, log_seen = log_of(watch.unseen), log_of(1.0 - watch.unseen)
-    log_matrices = belief.log_transitions
-    score = np.empty((0, belief.state_count))
-    for time in range(belief.steps):
+    begun = watch.starts[sightings.times[watch.starts] < 0]
+    scores = np.repeat(log_of(sightings.belief.initial)[None], len(begun), axis=0)
+    for time in range(sightings.belief.steps):
         if time > 0:
-            score = score + log_unseen[time - 1]
-        score = np.concatenate([score, _entering(sightings, watch, time - 1)])
-        if time > 0:
-            score = max_products(score, log_matrices[time - 1], "log")
+            on = np.flatnonzero(watch.unseen[time - 1])
+            moves = log_matrices[time - 1]
+            passed = max_products(scores[:, on] + log_unseen[time - 1, on], moves[on], "log")
+            entering = entering_states(sightings, watch, time - 1)
+            scores = np.concatenate([passed, moves[entering]])
+        before = reached[watch.starts[: len(scores)], None]
         nodes = sightings.entering(time)
         places = sightings.states[nodes]
-        best[watch.starts[: len(score)], nodes] = score[:, places] + log_seen[time, places]
-    best[watch.starts[: len(score)], -1] = (score + log_unseen[-1]).max(axis=1, initial=-np.inf)
-    best[watch.starts[len(score) :], -1] = 0.0  # seen at the last step: the end follows
+        ways = before + scores[:, places] + log_seen[time, places]
+        reached[nodes] = np.logaddexp(reached[nodes], _log_sums(ways))
+    ends = before[:, 0] + (scores + log_unseen[-1]).max(axis=1, initial=-np.inf)
+    seen_last = reached[watch.starts[len(scores) :]]
+    reached[-1] = log_sum(np.concatenate([reached[-1:], ends, seen_last]))
 
 
-def _entering(sightings: Sightings, watch: Watch, time: int) -> FloatArray:
-    nodes = watch.starts[sightings.times[watch.starts] == time]
-    if time < 0:
-        return np.repeat(log_of(sightings.belief.initial)[None], len(nodes), axis=0)
-    scores = np.full((len(nodes), sightings.belief.state_count), -np.inf)
-    scores[np.arange(len(nodes)), sightings.states[nodes]] = 0.0
-    return scores
+def _log_sums(ways: FloatArray) -> FloatArray:
+    """Return log Σ exp of every column; of no rows at all, −∞."""
+    if len(ways) == 0:
+        return np.full(ways.shape[1], -np.inf)
+    return log_sum(ways.T)

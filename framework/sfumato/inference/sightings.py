@@ -83,6 +83,28 @@ class Sightings:
         last = None if node == 0 else (int(self.times[node]), int(self.states[node]))
         return channel.table(last)
 
+    @property
+    def open_counts(self) -> IntArray:
+        """How many states may stay unseen at each time, (T,); all, where that depends."""
+        if self._shared is None:
+            return np.full(self.belief.steps, self.belief.state_count)
+        return np.asarray(np.count_nonzero(self._shared, axis=1))
+
+    @property
+    def begun_counts(self) -> IntArray:
+        """How many nodes, the beginning among them, lie before each time, (T,)."""
+        return np.searchsorted(self.times, np.arange(self.belief.steps))
+
+    @property
+    def operations(self) -> float:
+        """How many multiplications it takes to follow every segment from start to end.
+
+        A segment that passes time t has M multiplications for each state that may stay unseen
+        there, and at most M more to end: Σ_t (nodes before t) · (open states at t + 1) · M.
+        """
+        passing = self.begun_counts.astype(np.float64) @ (self.open_counts + 1.0)
+        return float(passing) * self.belief.state_count
+
     def entering(self, time: int) -> slice:
         """Return the nodes whose time is `time`."""
         first, last = np.searchsorted(self.times, (time, time + 1))

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Suppression, Symbols
 from sfumato.inference.match_sums import affordable_matches, match_sums
 from sfumato.inference.reachable_information import enumerated_information
-from sfumato.inference.segments import segments
+from sfumato.inference.sighted_information import sighted_information
 from sfumato.inference.sighted_success import sighted_log_success
 from sfumato.inference.sightings import sightings_of
 
@@ -58,7 +59,6 @@ def test_information_success_and_matches(seed, kind):
     channel = channels(rng, states, steps)[kind]
     table = joint(belief, channel)
     sightings = sightings_of(belief, channel)
-    found = segments(sightings)
     outputs = {y: sum(weights.values()) for y, weights in table.items()}
     priors = {}
     for weights in table.values():
@@ -69,12 +69,12 @@ def test_information_success_and_matches(seed, kind):
         for y, weights in table.items()
         for path, p in weights.items()
     )
-    assert found.information == pytest.approx(information, rel=1e-9, abs=1e-12)
+    assert sighted_information(sightings) == pytest.approx(information, rel=1e-9, abs=1e-12)
     assert enumerated_information(belief, channel) == pytest.approx(information, abs=1e-12)
     whole = sum(max(weights.values()) for weights in table.values())
     assert math.exp(sighted_log_success(sightings)) == pytest.approx(whole, rel=1e-12)
     assert affordable_matches(sightings, 1e9) == steps
-    sums = match_sums(sightings, found, steps)
+    sums = match_sums(sightings, steps)
     for size in range(steps + 1):
         expected = 0.0
         for places in itertools.combinations(range(steps), size):
@@ -149,6 +149,16 @@ def test_too_many_outputs_leave_the_bounds_that_need_no_list():
     assert sf.measures.mutual_information().evaluate(belief, Guess(0), noisy).bound == "upper"
 
 
+def test_single_matches_are_left_out_where_they_take_too_long():
+    belief = Markov(np.full(200, 0.005), np.full((200, 200), 0.005), steps=60)
+    seen = np.zeros((60, 200, 101))
+    seen[:, np.arange(100, 200), np.arange(1, 101)] = 1.0
+    seen[:, :100, 0] = 1.0
+    sightings = sightings_of(belief, Symbols(range(200), range(101), seen))
+    assert affordable_matches(sightings, 1.0) == 0
+    assert affordable_matches(sightings, 1e11) == 1
+
+
 def test_a_small_budget_allows_few_matches():
     belief = Markov(np.full(20, 0.05), np.full((20, 20), 0.05), steps=12)
     seen = np.zeros((12, 20))
@@ -158,6 +168,101 @@ def test_a_small_budget_allows_few_matches():
     assert sizes == sorted(sizes)
     assert sizes[0] == 1
     assert sizes[-1] == 12
+
+
+def best_whole_trace(chain, watched):
+    """Return Σ_y max_x Pr[x, y] from tables of all pairs of sightings, one gap after another."""
+    belief = chain.belief()
+    initial, matrix, steps = belief.initial, belief.matrix(0), belief.steps
+
+    def times(a, b):
+        return (a[:, :, None] * b[None]).max(axis=1, initial=0.0)
+
+    hidden = [np.setdiff1d(np.arange(belief.state_count), places) for places in watched]
+    reached = [initial[places] for places in watched]
+    end = 0.0
+    begun = initial[None, hidden[0]]
+    for t in range(1, steps):
+        reached[t] = times(begun, matrix[np.ix_(hidden[t - 1], watched[t])])[0]
+        begun = times(begun, matrix[np.ix_(hidden[t - 1], hidden[t])])
+    end = begun.max(initial=0.0)
+    for a in range(steps - 1):
+        ways, last = np.eye(len(watched[a])), watched[a]
+        for b in range(a + 1, steps):
+            reached[b] = reached[b] + reached[a] @ times(ways, matrix[np.ix_(last, watched[b])])
+            ways, last = times(ways, matrix[np.ix_(last, hidden[b])]), hidden[b]
+        end += reached[a] @ ways.max(axis=1, initial=0.0)
+    return end + reached[-1].sum()
+
+
+@pytest.mark.parametrize(
+    ("states", "steps", "sensors"), [(110, 40, 101), (60, 8, 30), (20, 6, 20), (5, 4, 4)]
+)
+def test_however_many_sightings_the_whole_trace_is_exact(states, steps, sensors):
+    chain = sf.priors.markov_chain.simulated(states=states, tau=0.1, steps=steps)
+    rng = np.random.default_rng(0)
+    watched = [np.sort(rng.choice(states, sensors, replace=False)) for _ in range(steps)]
+    secret = sf.secrets.trajectory(mistakes=0)
+    counts = sf.mechanisms.sensor_counts([places.tolist() for places in watched])
+    loss = sf.measures.reconstruction().loss(chain, secret, counts.protect(chain, secret))
+    assert loss.bound == "exact"
+    assert loss.value == pytest.approx(best_whole_trace(chain, watched), rel=1e-11)
+
+
+def test_the_oracle_of_many_sightings_is_right_where_all_outputs_can_be_listed():
+    chain = sf.priors.markov_chain.simulated(states=5, tau=0.3, steps=4)
+    watched = [np.array([0, 2]), np.array([1, 2, 3]), np.array([4]), np.array([0, 1, 2, 3, 4])]
+    belief = chain.belief()
+    best = {}
+    for path in itertools.product(range(5), repeat=4):
+        y = tuple(x if x in places else None for x, places in zip(path, watched, strict=True))
+        best[y] = max(best.get(y, 0.0), math.exp(belief.log_probability(path)))
+    assert best_whole_trace(chain, watched) == pytest.approx(sum(best.values()), rel=1e-12)
+
+
+def test_many_sightings_are_told_exactly_and_single_matches_still_count():
+    """Everyone is seen at every step, so that everything is told and every match is certain."""
+    chain = sf.priors.markov_chain.simulated(states=90, tau=0.1, steps=50)
+    everywhere = sf.mechanisms.sensor_counts([list(range(90))] * 50)
+    secret = sf.secrets.trajectory(mistakes=3)
+    release = everywhere.protect(chain, secret)
+    from sfumato.inference.chain_entropy import chain_entropy
+
+    told = sf.measures.mutual_information().loss(chain, secret, release)
+    assert told.bound == "exact"
+    assert told.value == pytest.approx(chain_entropy(chain.belief()), rel=1e-12)
+    sums = match_sums(sightings_of(chain.belief(), release.channel), 1)
+    assert sums.tolist() == pytest.approx([1.0, 50.0], rel=1e-11)
+    loss = sf.measures.reconstruction().loss(chain, secret, release)
+    assert loss.value == 1.0
+    assert "1 matches" in loss.witness
+
+
+def test_what_takes_too_long_is_bounded_and_says_so(monkeypatch):
+    """A limit of nothing stands for a scenario that is too large."""
+    from sfumato_fano import information
+
+    monkeypatch.setattr(information, "MOST_OPERATIONS", 0.0)
+    chain = sf.priors.markov_chain.simulated(states=8, tau=0.3, steps=30)
+    secret = sf.secrets.trajectory(mistakes=0)
+    release = sf.mechanisms.sensor_counts("drawn").protect(chain, secret)
+    assert sf.measures.reconstruction().loss(chain, secret, release).bound == "upper"
+    assert sf.measures.mutual_information().loss(chain, secret, release).bound == "upper"
+
+
+@pytest.mark.parametrize(("steps", "bound"), [(170, "exact"), (182, "upper"), (200, "upper")])
+def test_a_success_too_small_for_float64_is_rounded_up(steps, bound):
+    """Each step is seen (one chance in 100), or the best of 99 others is as likely."""
+    chain = sf.priors.markov_chain([0.01] * 100, np.full((100, 100), 0.01), steps=steps)
+    secret = sf.secrets.trajectory(mistakes=0)
+    release = sf.mechanisms.sensor_counts(0).protect(chain, secret)
+    loss = sf.measures.reconstruction().loss(chain, secret, release)
+    truth = Fraction(2, 100) ** steps
+    assert loss.bound == bound
+    if bound == "upper":
+        assert truth <= Fraction(loss.value) <= truth * (1 + Fraction(1, 10**11)) + Fraction(1e-323)
+    else:
+        assert Fraction(loss.value) / truth == pytest.approx(1.0, rel=1e-11)
 
 
 def test_nothing_to_tell_is_zero_and_not_minus_zero():
