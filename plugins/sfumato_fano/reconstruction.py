@@ -46,10 +46,11 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
 
     Assumptions: the adversary knows the chain and the channel; d counts differing positions.
     Guarantee: exact without mistakes and without noise, in polynomial time for sensors and for
-    suppression, as long as it takes at most 1e11 multiplications (one sensor a step: T² M² / 2,
-    n of them: T² n (M − n) M / 2); otherwise an upper bound. With ``method="enumeration"`` exact
-    for any mistakes, by listing all outputs and searching all guesses, refused where there are
-    too many. The bound by single matches may take 2e10 multiplications where `budget` is less.
+    suppression, as long as it takes at most 1e11 multiplications: T² n M² / 2 with n sensors a
+    step, and where n is more than half of M only T² n (M − n) M / 2. Otherwise an upper bound.
+    With ``method="enumeration"`` exact for any mistakes, by listing all outputs and searching all
+    guesses, refused where there are too many. The bound by single matches may take 2e10
+    multiplications where `budget` is less.
     Reference: Koga, Meehan and Chaudhuri (2024), sections 3.1 and 3.3.
 
     >>> import sfumato as sf

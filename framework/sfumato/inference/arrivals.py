@@ -34,7 +34,7 @@ def arrivals(sightings: Sightings, watch: Watch) -> Iterator[tuple[int, FloatArr
     yield 0, law
     for time in range(1, belief.steps):
         matrix, chance = belief.matrix(time - 1), watch.unseen[time - 1]
-        on = np.flatnonzero(chance)
+        on = watch.open_states(time - 1)
         passed = (law[:, on] * chance[on]) @ matrix[on]
         law = np.concatenate([passed, matrix[entering_states(sightings, watch, time - 1)]])
         yield time, law

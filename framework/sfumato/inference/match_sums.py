@@ -31,7 +31,7 @@ def affordable_matches(sightings: Sightings, budget: float) -> int:
     take up to `SINGLE`.
     """
     states, free = sightings.belief.state_count, sightings.open_counts
-    later = np.array([len(sightings) - sightings.entering(t).stop for t in range(len(free))])
+    later = len(sightings) - np.searchsorted(sightings.times, np.arange(len(free)), side="right")
     passing = np.where(free > 0, 1.0, 0.0)
     chosen = sightings.begun_counts * passing  # how many choices of `size` positions end at t
     operations, rows = 0.0, 0.0
@@ -122,8 +122,8 @@ class _Sweep:
             places = self.sightings.states[nodes]
             seen = law[:, places] * (1.0 - unseen[time, places])
             self.paths[nodes] += seen.T @ self._leading(starts)
-            on = self._on(time)
-            if min(self.most, len(law), len(on)) > 0:
+            if self.most > 0 and len(law) > 0 and unseen[time].any():
+                on = self.watch.open_states(time)
                 ones = np.ones(len(law), dtype=np.intp)
                 rows[time].add(law[:, on] * unseen[time, on], starts, ones)
                 self._close(rows[time], *endings[time])
@@ -131,10 +131,6 @@ class _Sweep:
             rows[time] = _Rows()  # nothing comes back to this time
         self.paths[-1] += (law @ unseen[-1]) @ self._leading(starts)
         self.paths[-1] += self._leading(self.watch.starts[len(law) :]).sum(axis=0)
-
-    def _on(self, time: int) -> IntArray:
-        """Return the states that may stay unseen."""
-        return np.flatnonzero(self.watch.unseen[time])
 
     def _leading(self, starts: IntArray) -> FloatArray:
         """Return the paths up to some nodes, with the factor 1 + z of a node that is seen."""
@@ -146,13 +142,13 @@ class _Sweep:
         """Return, for each time, the later nodes and Pr[seen next there | X_t], (E, u_t)."""
         belief, sightings = self.sightings.belief, self.sightings
         nodes = np.array([len(sightings) - 1])
-        on = self._on(belief.steps - 1)
-        chances = np.ones((1, len(on)))
+        on = self.watch.open_states(belief.steps - 1)
+        chances = np.ones((1, belief.state_count))[:, on]
         endings = [(nodes, chances)]
         for time in range(belief.steps - 1, 0, -1):
             unseen = self.watch.unseen[time]
             here = np.arange(*sightings.entering(time).indices(len(sightings)))
-            places, before = sightings.states[here], self._on(time - 1)
+            places, before = sightings.states[here], self.watch.open_states(time - 1)
             matrix = belief.matrix(time - 1)[before]
             seen = matrix[:, places] * (1.0 - unseen[places])
             passed = (chances * unseen[on]) @ matrix[:, on].T
@@ -164,11 +160,10 @@ class _Sweep:
         """End every segment of `rows` at every later node."""
         values = np.concatenate(rows.values)
         starts, sizes = np.concatenate(rows.starts), np.concatenate(rows.sizes)
-        closing = np.ascontiguousarray(chances.T)
         stride = max(1, _ENTRIES // len(nodes))
         for begin in range(0, len(values), stride):
             part = slice(begin, begin + stride)
-            best = max_products(values[part], closing)
+            best = max_products(values[part], chances.T)
             self.paths[nodes] += best.T @ self._shifted(starts[part], sizes[part])
 
     def _shifted(self, starts: IntArray, sizes: IntArray) -> FloatArray:
@@ -186,12 +181,12 @@ class _Sweep:
             return
         values = np.concatenate(rows[time].values)[going]
         starts, sizes = np.concatenate(rows[time].starts)[going], sizes[going] + 1
-        on, moves = self._on(time), np.empty(0)
+        on, moves = self.watch.open_states(time), np.empty(0)
         for later in range(time + 1, belief.steps):
-            after = self._on(later)
-            if len(after) == 0:  # everyone is seen here: no segment goes on
+            chance, after = self.watch.unseen[later], self.watch.open_states(later)
+            if not chance.any():  # everyone is seen here: no segment goes on
                 return
-            step = belief.matrix(later - 1)[np.ix_(on, after)] * self.watch.unseen[later, after]
+            step = belief.matrix(later - 1)[on][:, after] * chance[after]
             moves = step if later == time + 1 else moves @ step
             rows[later].add(max_products(values, moves), starts, sizes)
             on = after

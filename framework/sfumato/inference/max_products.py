@@ -28,10 +28,14 @@ def max_products(
     best = np.empty((len(rows), matrix.shape[1]))
     width = max(1, _ENTRIES // max(len(matrix), 1))
     for left in range(0, matrix.shape[1], width):
-        columns = matrix[:, left : left + width]
-        stride = max(1, _ENTRIES // max(columns.size, 1))
+        block = slice(left, left + width)
+        columns = matrix[:, block]
+        tall = len(matrix) > columns.shape[1]  # the longer axis goes last, where numpy is quick
+        table = np.ascontiguousarray(columns.T if tall else columns)
+        stride = max(1, _ENTRIES // max(table.size, 1))
         for begin in range(0, len(rows), stride):
             part = slice(begin, begin + stride)
-            products = combine(rows[part, :, None], columns)
-            best[part, left : left + width] = products.max(axis=1, initial=nothing)
+            given = rows[part, None, :] if tall else rows[part, :, None]
+            products = combine(given, table)
+            best[part, block] = products.max(axis=2 if tall else 1, initial=nothing)
     return best

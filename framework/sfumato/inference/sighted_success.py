@@ -50,7 +50,7 @@ def _follow(
     scores = np.repeat(log_of(sightings.belief.initial)[None], len(begun), axis=0)
     for time in range(sightings.belief.steps):
         if time > 0:
-            on = np.flatnonzero(watch.unseen[time - 1])
+            on = watch.open_states(time - 1)
             moves = log_matrices[time - 1]
             passed = max_products(scores[:, on] + log_unseen[time - 1, on], moves[on], "log")
             entering = entering_states(sightings, watch, time - 1)

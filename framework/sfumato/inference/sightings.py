@@ -41,6 +41,15 @@ class Watch:
     unseen: FloatArray
     starts: IntArray
 
+    def open_states(self, time: int) -> IntArray | slice:
+        """Return states among which are all that may stay unseen at `time`.
+
+        All states, as a view, unless at most half of them are open: fewer are worth a copy.
+        """
+        may = self.unseen[time] > 0.0
+        few = 2 * np.count_nonzero(may) <= len(may)
+        return np.flatnonzero(may) if few else slice(None)
+
 
 @attrs.frozen(eq=False)
 class Sightings:
@@ -85,10 +94,12 @@ class Sightings:
 
     @property
     def open_counts(self) -> IntArray:
-        """How many states may stay unseen at each time, (T,); all, where that depends."""
+        """How many states are followed as possibly unseen at each time, (T,)."""
+        everyone = np.full(self.belief.steps, self.belief.state_count)
         if self._shared is None:
-            return np.full(self.belief.steps, self.belief.state_count)
-        return np.asarray(np.count_nonzero(self._shared, axis=1))
+            return everyone
+        may = np.count_nonzero(self._shared, axis=1)
+        return np.where(2 * may <= everyone, may, everyone)
 
     @property
     def begun_counts(self) -> IntArray:
