@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
+SEVERAL = (list, tuple, np.ndarray)
+"""What holds states and is none: labels are texts or whole numbers."""
+
 
 def smoothed(counts: FloatArray, smoothing: float) -> FloatArray:
     """Return laws (n_ij + a) / (Σ_j n_ij + a M); a row that was never left is uniform.
@@ -53,6 +56,38 @@ def _plain(trace: Sequence[Any]) -> list[Any]:
     return trace.tolist() if isinstance(trace, np.ndarray) else list(trace)
 
 
+def traces_of(person: Any) -> list[Any]:
+    """Return a person's traces: a list of lists, tuples or arrays is several.
+
+    >>> traces_of(["home", "work"]), traces_of([["home", "work"], ["home"]])
+    ([['home', 'work']], [['home', 'work'], ['home']])
+    """
+    checked_trace(person)
+    if isinstance(person, np.ndarray):
+        return [person] if person.ndim == 1 else list(person)
+    several = [isinstance(part, SEVERAL) for part in person]
+    if not any(several):
+        return [person]
+    if not all(several):
+        raise ParameterError(
+            f"people must have a trace or a list of traces each; got {person!r} for one."
+        )
+    return list(person)
+
+
+def checked_trace(trace: Any) -> Any:
+    """Return a trace, or raise if it is a bare state or a text.
+
+    >>> checked_trace(["home", "work"])
+    ['home', 'work']
+    """
+    if isinstance(trace, (str, bytes)) or not hasattr(trace, "__len__"):
+        raise ParameterError(
+            f"sequences must be a list of traces, each a list of states; got {trace!r} for one."
+        )
+    return trace
+
+
 @attrs.frozen(eq=False)
 class Moves:
     """Observed moves of many people: who, from where, to where; one row each."""
@@ -67,6 +102,8 @@ class Moves:
         traces = [trace for group in groups for trace in group]
         if not traces or any(len(trace) == 0 for trace in traces):
             raise ParameterError("sequences must hold at least one state each; got an empty one.")
+        if any(isinstance(x, SEVERAL) for trace in traces for x in _plain(trace)):
+            raise ParameterError("traces must be lists of states; got one of lists.")
         known = states_of(traces) if states is None else tuple(states)
         people = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
         lengths = np.array([len(trace) for trace in traces])
@@ -98,12 +135,15 @@ class FittedChains(Sequence["MarkovChain"]):
     >>> chains = sf.priors.markov_chain.fit_each([["a", "b", "a"], ["b", "b", "b"]], steps=2)
     >>> chains[0].transitions.round(3).tolist()
     [[0.333, 0.667], [0.667, 0.333]]
+
+    `names` are the people's own where they were given as a table, else their numbers.
     """
 
     moves: Moves
     smoothing: float
     steps: int
     make: Callable[..., MarkovChain]
+    names: tuple[Hashable, ...]
 
     def __len__(self) -> int:
         return self.moves.people
@@ -175,7 +215,8 @@ class FittedChains(Sequence["MarkovChain"]):
         for number, piece in enumerate(pieces):
             piece[:, 0] = number
         rows = np.concatenate(pieces) if pieces else self.moves.rows[:0]
-        return attrs.evolve(self, moves=attrs.evolve(self.moves, rows=rows, people=len(pieces)))
+        moves = attrs.evolve(self.moves, rows=rows, people=len(pieces))
+        return attrs.evolve(self, moves=moves, names=tuple(self.names[k] for k in chosen))
 
     def spectral_gaps(self) -> FloatArray:
         """Return everyone's spectral gap, (N,), some people at a time."""

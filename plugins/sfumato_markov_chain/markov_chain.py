@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,13 @@ from sfumato.parameters import (
 )
 from sfumato.protocols import Prior
 from sfumato_markov_chain.day_streams import inhomogeneous_chain
-from sfumato_markov_chain.fitting import FittedChains, Moves, smoothed
+from sfumato_markov_chain.fitting import (
+    FittedChains,
+    Moves,
+    checked_trace,
+    smoothed,
+    traces_of,
+)
 
 MOST_SMOOTHING = 1e100
 """More makes rows no more uniform, and their sums overflow."""
@@ -152,7 +158,7 @@ class MarkovChain(Prior):
         >>> chain.states, chain.transitions.round(3).tolist()
         (('home', 'work'), [[0.5, 0.5], [0.75, 0.25]])
         """
-        traces = _checked_traces(sequences)
+        traces = [checked_trace(trace) for trace in sequences]
         _checked_smoothing(smoothing)
         _checked_steps(steps)
         if not homogeneous:
@@ -174,18 +180,21 @@ class MarkovChain(Prior):
     @classmethod
     def fit_each(
         cls,
-        people: Sequence[Sequence[Any]],
+        people: Sequence[Sequence[Any]] | Mapping[Hashable, Sequence[Any]],
         *,
         smoothing: float = 1.0,
         states: Iterable[Any] | None = None,
         steps: int | None = None,
     ) -> FittedChains:
-        """Fit one chain to each person's trace, all over the same states.
+        """Fit one chain to each person's trace or traces, all over the same states.
+
+        No move is counted from the end of one trace to the beginning of the next.
 
         Parameters
         ----------
         people
-            One trace of labels for each person; an (N, L) array will do.
+            For each person one trace of labels, or a list of traces; an (N, L) array will do. Or
+            a table {name: trace or traces}, whose order is kept and whose names the result has.
         smoothing, states, steps
             As for `fit`.
 
@@ -199,13 +208,18 @@ class MarkovChain(Prior):
         >>> chains = MarkovChain.fit_each([[0, 1, 0], [1, 1, 1]], steps=5)
         >>> len(chains), chains[1].transitions.round(3).tolist()
         (2, [[0.5, 0.5], [0.25, 0.75]])
+        >>> days = MarkovChain.fit_each({"ann": [[0, 1], [1, 1, 1]], "bob": [0, 0, 0]})
+        >>> days.names, days[0].transitions.round(3).tolist()
+        (('ann', 'bob'), [[0.333, 0.667], [0.25, 0.75]])
         """
         _checked_smoothing(smoothing)
         _checked_steps(steps)
-        traces = _checked_traces(people)
-        moves = Moves.of([[trace] for trace in traces], states)
-        longest = max(len(trace) for trace in traces)
-        return FittedChains(moves, smoothing, longest if steps is None else steps, cls)
+        table = people if isinstance(people, Mapping) else dict(enumerate(people))
+        groups = [traces_of(person) for person in table.values()]
+        moves = Moves.of(groups, states)
+        longest = max(len(trace) for group in groups for trace in group)
+        length = longest if steps is None else steps
+        return FittedChains(moves, smoothing, length, cls, tuple(table))
 
 
 def _checked_smoothing(smoothing: object) -> None:
@@ -224,13 +238,3 @@ def _checked_steps(steps: object) -> None:
         return
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
         raise ParameterError(f"markov_chain.fit must have steps >= 1; got {steps!r}.")
-
-
-def _checked_traces(traces: Iterable[Any]) -> list[Any]:
-    kept = list(traces)
-    for trace in kept:
-        if isinstance(trace, (str, bytes)) or not hasattr(trace, "__len__"):
-            raise ParameterError(
-                f"sequences must be a list of traces, each a list of states; got {trace!r} for one."
-            )
-    return kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -112,7 +112,7 @@ def command(
 
     Real traces: the quantiles of every fitted parameter are the ends of an interval.
     Days of an activity home: one chain with a matrix for each step.
-    Other sequences: one chain for each user; the class holds them all.
+    Other sequences: one chain for each user, from all their traces; the class holds them all.
     """
     import tomli_w
 
@@ -205,8 +205,11 @@ def _fit_sequences(
     if kind == "activities":
         chain = cls.fit(traces, homogeneous=False, smoothing=smoothing, states=states)
         return chain.specification(), {"days": len(traces), "states": list(states)}
-    chains = cls.fit_each(traces, smoothing=smoothing, states=states, steps=steps)
-    facts = {"users": len(traces), "states": len(states)}
+    people: dict[str, list[list[Hashable]]] = {}
+    for sequence, trace in zip(sequences, traces, strict=True):
+        people.setdefault(sequence.user, []).append(trace)
+    chains = cls.fit_each(people, smoothing=smoothing, states=states, steps=steps)
+    facts = {"users": len(people), "traces": len(traces), "states": len(states)}
     if len(chains) == 1:
         return chains[0].specification(), facts
     return AnyOf(*chains).specification(), facts

@@ -22,9 +22,9 @@ def read_gowalla(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterat
     Rows are separated by tabs: user, time, latitude, longitude, venue; ``.gz`` is read through.
     """
 
-    def parse(line: str) -> tuple[str, float, str]:
+    def parse(line: str) -> tuple[str, str, float, str]:
         user, time, _, _, venue = _cells(line, 5)
-        return user, seconds(time), venue
+        return user, "", seconds(time), venue
 
     policy = BadRows() if bad_rows is None else bad_rows
     rows = policy.parsed(path, watched(numbered_lines(path), "reading Gowalla"), parse)
@@ -44,19 +44,19 @@ def read_foursquare(
         yield from sequences_of(_array_rows(path))
         return
 
-    def parse(line: str) -> tuple[str, float, str]:
+    def parse(line: str) -> tuple[str, str, float, str]:
         cells = line.split("\t")
         if len(cells) not in (4, 8):
             raise ValueError(f"a row must have 4 or 8 fields; got {len(cells)}")
         time = cells[7] if len(cells) == 8 else cells[2]
-        return cells[0], dated_seconds(time, FOURSQUARE_DATE), cells[1]
+        return cells[0], "", dated_seconds(time, FOURSQUARE_DATE), cells[1]
 
     policy = BadRows() if bad_rows is None else bad_rows
     rows = policy.parsed(path, watched(numbered_lines(path), "reading Foursquare"), parse)
     yield from sequences_of(rows)
 
 
-def _array_rows(path: str | Path) -> Iterable[tuple[str, float, str]]:
+def _array_rows(path: str | Path) -> Iterable[tuple[str, str, float, str]]:
     import numpy as np
 
     table = np.load(path, allow_pickle=False)
@@ -65,7 +65,7 @@ def _array_rows(path: str | Path) -> Iterable[tuple[str, float, str]]:
             f"{Path(path).name} must have rows of (user, venue, minute); got shape {table.shape}."
         )
     for user, venue, minute in table.tolist():
-        yield str(user), minute * SECONDS_PER_MINUTE, str(venue)
+        yield str(user), "", minute * SECONDS_PER_MINUTE, str(venue)
 
 
 def _cells(line: str, count: int) -> list[str]:

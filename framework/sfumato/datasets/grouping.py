@@ -40,17 +40,20 @@ def traces_of(
         yield RealTrace(user, stamps[rows_of], table[rows_of], name=name)
 
 
-def sequences_of(rows: Iterable[tuple[str, float, Hashable]]) -> Iterator[StateSequence]:
-    """Yield a sequence for each user, in order of appearance, from (user, time, state).
+def sequences_of(rows: Iterable[tuple[str, str, float, Hashable]]) -> Iterator[StateSequence]:
+    """Yield a sequence for each (user, name), in order of appearance.
 
-    >>> [day.states for day in sequences_of([("a", 2.0, "y"), ("a", 1.0, "x")])]
-    [('x', 'y')]
+    Rows are (user, name, time, state).
+
+    >>> rows = [("a", "", 2.0, "y"), ("a", "", 1.0, "x"), ("a", "later", 1.5, "x")]
+    >>> [day.states for day in sequences_of(rows)]
+    [('x', 'y'), ('x',)]
     """
-    codes: dict[str, int] = {}
+    codes: dict[tuple[str, str], int] = {}
     labels: dict[Hashable, int] = {}
     groups, times, states = array("q"), array("d"), array("q")
-    for user, time, state in rows:
-        groups.append(codes.setdefault(user, len(codes)))
+    for user, name, time, state in rows:
+        groups.append(codes.setdefault((user, name), len(codes)))
         times.append(time)
         states.append(labels.setdefault(state, len(labels)))
     if not groups:
@@ -58,7 +61,7 @@ def sequences_of(rows: Iterable[tuple[str, float, Hashable]]) -> Iterator[StateS
     names = list(labels)
     stamps = np.frombuffer(times)
     visited = np.frombuffer(states, dtype=np.int64)
-    for user, rows_of in zip(codes, _groups(groups, stamps), strict=True):
+    for (user, _), rows_of in zip(codes, _groups(groups, stamps), strict=True):
         yield StateSequence(user, stamps[rows_of], tuple(names[k] for k in visited[rows_of]))
 
 

@@ -58,19 +58,21 @@ def read_state_table(
     state: str = "state",
     time: str = "time",
     user: str = "user",
+    trace: str = "trace",
     bad_rows: BadRows | None = None,
 ) -> Iterator[StateSequence]:
-    """Yield the sequence of each user of a table with a header."""
+    """Yield the sequences of a table with a header, one for each user (and `trace`, if any)."""
 
     def row_reader(columns: Sequence[str]) -> Callable[[Sequence[str]], Any]:
         at_time, at_state = (_place(columns, name, path) for name in (time, state))
-        at_user = _optional(columns, user)
+        at_user, at_trace = _optional(columns, user), _optional(columns, trace)
 
-        def parse(cells: Sequence[str]) -> tuple[str, float, str]:
+        def parse(cells: Sequence[str]) -> tuple[str, str, float, str]:
             if not cells[at_state]:
                 raise ValueError("a state must have a name; got none")
             who = Path(path).stem if at_user is None else cells[at_user]
-            return who, seconds(cells[at_time]), cells[at_state]
+            name = "" if at_trace is None else cells[at_trace]
+            return who, name, seconds(cells[at_time]), cells[at_state]
 
         return parse
 

@@ -115,6 +115,22 @@ def test_users_become_a_class_of_chains(tmp_path):
     assert read(one)["prior"]["name"] == "markov_chain"
 
 
+def test_several_traces_of_a_user_make_one_chain(tmp_path):
+    path = tmp_path / "s.csv"
+    rows = ["ann,mon,0,a", "ann,mon,1,b", "ann,tue,5,a", "ann,tue,6,a", "bob,mon,0,b"]
+    path.write_text("\n".join(["user,trace,time,state", *rows]) + "\n", encoding="utf-8")
+    out = tmp_path / "p.toml"
+    done = run("fit", path, "--prior", "markov_chain", "-o", out)
+    assert done.exit_code == 0, done.output
+    assert read(out)["fitted"]["users"] == 2
+    assert read(out)["fitted"]["traces"] == 3
+    ann, bob = sf.registry.build("prior", read(out)["prior"]).members()
+    # From a once to b and once to a; nobody went from b on Monday to a on Tuesday.
+    assert ann.transitions.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert bob.transitions.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert ann.steps == 2
+
+
 def home(folder, days=14):
     """Someone who sleeps, works and sometimes exercises."""
     rows = ["Start time\tEnd time\tActivity", "---\t---\t---"]

@@ -1,5 +1,6 @@
 """Fitted and simulated chains."""
 
+import itertools
 import pickle
 from fractions import Fraction
 
@@ -146,3 +147,76 @@ def test_one_bare_trace_is_refused(traces):
         fit_each(traces)
     with pytest.raises(sf.ParameterError, match="a list of traces"):
         fit(traces, homogeneous=False)
+
+
+def test_several_traces_of_a_person_are_fitted_as_if_alone():
+    rng = np.random.default_rng(1)
+    people = [
+        [rng.integers(4, size=rng.integers(1, 7)).tolist() for _ in range(rng.integers(1, 5))]
+        for _ in range(25)
+    ]
+    chains = fit_each(people, states=range(5), steps=3, smoothing=0.5)
+    assert len(chains) == 25
+    for person, traces in enumerate(people):
+        counts = np.zeros((5, 5))
+        for trace in traces:
+            for here, there in itertools.pairwise(trace):
+                counts[here, there] += 1
+        expected = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 2.5)
+        np.testing.assert_allclose(chains[person].transitions, expected, rtol=1e-14)
+        alone = fit(traces, states=range(5), steps=3, smoothing=0.5)
+        np.testing.assert_allclose(
+            chains[person].belief().initial, alone.belief().initial, rtol=1e-12
+        )
+
+
+def test_one_trace_and_several_and_arrays_may_be_mixed():
+    traces = np.array([[0, 1, 1], [1, 0, 0]])
+    mixed = fit_each([[0, 1, 1], [[0, 1, 1], [1, 0, 0]], traces, [traces[0], [1, 0, 0]]])
+    assert mixed.steps == 3
+    assert mixed[1] == mixed[2] == mixed[3]
+    assert mixed[0] == fit_each([traces[0]])[0]
+    cube = fit_each(np.stack([traces, traces[::-1]]))
+    assert cube[0] == mixed[1]
+    assert cube.key(0) == cube.key(1)
+    assert fit_each([((0, 1, 1), (1, 0, 0))])[0] == mixed[1]
+    assert fit_each([(0, 1, 1)])[0] == mixed[0]
+
+
+def test_a_table_of_people_keeps_their_names():
+    days = {"ann": [["a", "b"], ["b", "b"]], "bob": ["b", "b", "a"], "cem": [["a"]]}
+    chains = fit_each(days)
+    assert chains.names == ("ann", "bob", "cem")
+    assert chains.some([2, 0]).names == ("cem", "ann")
+    assert chains[1:].names == ("bob", "cem")
+    assert pickle.loads(pickle.dumps(chains)).names == chains.names  # noqa: S301 - our own object
+    assert list(chains) == list(fit_each(list(days.values())))
+    assert fit_each([[0, 1]]).names == (0,)
+    sensors = sf.mechanisms.sensor_counts(["a", "b", "a"])
+    found = sf.measures.reconstruction().of_population(
+        chains, sf.secrets.trajectory(mistakes=1), sensors, processes=1
+    )
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize(
+    ("people", "words"),
+    [
+        ([[[0, 1], 2]], "a trace or a list of traces"),
+        ([[[0, 1], []]], "at least one state"),
+        ([[]], "at least one state"),
+        ({}, "at least one state"),
+        ([[[[0, 1]]]], "lists of states"),
+        ([["ab", ["a"]]], "a trace or a list of traces"),
+        ([7], "a list of traces"),
+        ({"ann": "home"}, "a list of traces"),
+    ],
+)
+def test_people_who_are_neither_one_trace_nor_several_are_refused(people, words):
+    with pytest.raises(sf.ParameterError, match=words):
+        fit_each(people)
+
+
+def test_a_list_of_people_is_not_one_person():
+    with pytest.raises(sf.ParameterError, match="lists of states"):
+        fit([[[0, 1], [1, 1]]])
