@@ -6,12 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, Symbols
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.gaussian_tradeoff import gaussian_epsilon
 from sfumato.parameters import CHOICE, OPEN_UNIT, declare, parameter
+from sfumato.populations import OfPopulation
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 
 ROUNDING = 1.0 + 1e-14
@@ -19,7 +21,7 @@ ROUNDING = 1.0 + 1e-14
 
 
 @declare
-class DifferentialPrivacy(DeclaredMeasure):
+class DifferentialPrivacy(OfPopulation, DeclaredMeasure):
     """The ε of (ε, δ)-differential privacy when one person's whole trace is replaced.
 
     With Gaussian noise of deviation σ the counts move by at most Δ in Euclidean length, and
@@ -64,9 +66,8 @@ class DifferentialPrivacy(DeclaredMeasure):
         del belief, question
         if isinstance(channel, Symbols):
             return self._without_noise(channel)
-        gaps = channel.means[:, :, None] - channel.means[:, None]  # type: ignore[attr-defined]  # NoisyVectors
-        farthest = np.square(gaps).sum(axis=3).max(axis=(1, 2))
-        shift = ROUNDING * math.sqrt(farthest.sum()) / channel.scale  # type: ignore[attr-defined]  # NoisyVectors
+        moves = [_farthest(means) for means in channel.means]  # type: ignore[attr-defined]  # NoisyVectors
+        shift = ROUNDING * math.sqrt(math.fsum(moves)) / channel.scale  # type: ignore[attr-defined]  # NoisyVectors
         if self.formula == "exact":
             return Reading(value=gaussian_epsilon(self.delta, shift), how="Gaussian trade-off")
         value = math.sqrt(2.0 * math.log(1.25 / self.delta)) * shift
@@ -86,3 +87,9 @@ class DifferentialPrivacy(DeclaredMeasure):
         raise OutsideHypotheses(
             "differential_privacy reads Gaussian noise or none; outputs here are random symbols."
         )
+
+
+def _farthest(means: NDArray[np.float64]) -> float:
+    """Return the largest squared distance of two states' means, (M, K), holding one row of them."""
+    different = np.unique(means, axis=0)
+    return max(float(np.square(different - mean).sum(axis=1).max()) for mean in different)

@@ -14,11 +14,11 @@ from sfumato.compatibility import why_not
 from sfumato.errors import Incompatible
 from sfumato.inference.binomial_interval import binomial_interval
 from sfumato.parameters import PLUGIN, POSITIVE_WHOLE, SEED, declare, parameter
+from sfumato.populations import OfPopulation
 from sfumato.protocols import DeclaredAdversary, DeclaredMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
 from sfumato_fano.guesser import Guesser, distinct
-from sfumato_fano.population import OfPopulation
 
 RISK = 1e-6
 """How likely the interval misses the attacker's success: few enough for many comparisons."""

@@ -9,11 +9,11 @@ from sfumato.channels import Emission
 from sfumato.inference.chain_entropy import chain_entropy
 from sfumato.inference.success_bounds import fano_success, log_ball_size
 from sfumato.parameters import declare
+from sfumato.populations import OfPopulation
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
 from sfumato_fano.information import paper_information
-from sfumato_fano.population import OfPopulation
 
 
 @declare

@@ -8,11 +8,11 @@ from sfumato.errors import OutsideHypotheses
 from sfumato.inference.position_sets import position_sets
 from sfumato.inference.success_bounds import han_verdu_success, log_choose, log_total
 from sfumato.parameters import declare
+from sfumato.populations import OfPopulation
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
 from sfumato_fano.information import paper_information
-from sfumato_fano.population import OfPopulation
 
 BUDGET = 1e10
 """Multiplications that the programme may take; beyond, long hops are bounded."""

@@ -8,10 +8,10 @@ from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Emission
 from sfumato.inference.gaussian_information import gaussian_mutual_information
 from sfumato.parameters import CHOICE, declare, parameter
+from sfumato.populations import OfPopulation
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 from sfumato.quantities import MUTUAL_INFORMATION
 from sfumato_fano.information import best_information, paper_information
-from sfumato_fano.population import OfPopulation
 
 
 @declare

@@ -12,10 +12,10 @@ from sfumato.inference.bayes_success import bayes_success
 from sfumato.inference.noiseless import without_noise
 from sfumato.inference.success_bounds import SMALLEST
 from sfumato.parameters import CHOICE, POSITIVE, declare, parameter
+from sfumato.populations import OfPopulation
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
-from sfumato_fano.population import OfPopulation
 from sfumato_fano.success_limits import success_limits, whole_trace_success
 
 FEW = 200_000

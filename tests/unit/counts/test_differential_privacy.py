@@ -1,6 +1,7 @@
 """What everyone loses at worst."""
 
 import math
+import tracemalloc
 
 import mpmath
 import pytest
@@ -83,3 +84,16 @@ def test_epsilon_at_the_ends():
     assert gaussian_epsilon(0.1, 0.0) == 0.0
     assert gaussian_epsilon(0.1, math.inf) == math.inf
     assert gaussian_epsilon(0.1, 1e200) == math.inf
+
+
+def test_pairs_of_places_are_not_held_at_once():
+    chain = sf.priors.markov_chain.simulated(states=300, tau=0.1, steps=40)
+    release = sf.mechanisms.sensor_counts("drawn", noise=5.0).protect(chain, SECRET)
+    measure = sf.measures.differential_privacy()
+    tracemalloc.start()
+    try:
+        measure.loss(chain, SECRET, release)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 40 * 300 * 300  # one byte for each pair of places at each step

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.beliefs import Markov
+from sfumato.channels import Symbols
+from sfumato.questions import Guess
 
 
 @pytest.fixture
@@ -18,7 +21,14 @@ SENSORS = sf.mechanisms.sensor_counts([0, 2, 1])
 
 
 @pytest.mark.parametrize(
-    "name", ["reconstruction", "fano_loose", "fano_tight", "mutual_information"]
+    "name",
+    [
+        "reconstruction",
+        "fano_loose",
+        "fano_tight",
+        "mutual_information",
+        "differential_privacy",
+    ],
 )
 def test_everyone_gets_their_own_loss(people, name):
     measure = getattr(sf.measures, name)()
@@ -84,3 +94,34 @@ def test_everyone_is_attacked_with_a_seed_of_their_own(people):
 def test_wrong_numbers_of_processes_are_refused(people, processes):
     with pytest.raises(sf.ParameterError, match="processes"):
         sf.measures.fano_loose().of_population(people, SECRET, SENSORS, processes=processes)
+
+
+def test_differential_privacy_is_the_same_for_everyone(people):
+    noisy = sf.mechanisms.sensor_counts([0, 2, 1], noise=3.0)
+    measure = sf.measures.differential_privacy(delta=0.01)
+    found = measure.of_population(people, SECRET, noisy, processes=1)
+    assert len(set(found.values)) == 1
+    assert set(found.bounds) == {"exact"}
+    losses = sf.measures.reconstruction().of_population(people, SECRET, noisy, processes=1)
+    assert len(set(losses.values)) > 50
+
+
+def reads_counts(name):
+    """Whether a measure reads a chain, a guessed trajectory and counts."""
+    return any(
+        issubclass(Markov, belief) and issubclass(Guess, question) and issubclass(Symbols, channel)
+        for belief, question, channel in sf.registry.get("measure", name).reads
+    )
+
+
+@pytest.mark.parametrize("noise", [None, 1.0])
+@pytest.mark.parametrize("name", sorted(filter(reads_counts, sf.registry.names("measure"))))
+def test_every_measure_of_counts_answers_for_a_population(people, name, noise):
+    options = {"adversary": sf.adversaries.map(), "trials": 20} if name == "attack_success" else {}
+    measure = sf.registry.get("measure", name)(**options)
+    sensors = sf.mechanisms.sensor_counts([0, 2, 1], noise=noise)
+    found = measure.of_population(people[:3], SECRET, sensors, processes=1)
+    assert len(found) == 3
+    own = measure.for_person(2).loss(people[2], SECRET, sensors.protect(people[2], SECRET))
+    assert found.values[2] == own.value
+    assert found.bounds[2] == own.bound

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
 from sfumato.plugin_registry import Registry, default_registry, use_registry
+from sfumato.population_losses import PopulationLosses
 from sfumato.progress import watched
-from sfumato.protocols import DeclaredMeasure, Mechanism, Prior, Quantity, Secret
+from sfumato.protocols import DeclaredMeasure, Mechanism, Prior, Secret
 from sfumato.studies.work import one_thread_for_linear_algebra
 
 if TYPE_CHECKING:
@@ -25,34 +25,15 @@ CHUNK = 32
 Answer = tuple[float, str, str]
 
 
-@attrs.frozen(eq=False)
-class PopulationLosses:
-    """One loss for each person, in the order in which they were given.
-
-    Parameters
-    ----------
-    values
-        The losses, (N,).
-    bounds, hows
-        The direction of each and how it was found, as a `Loss` has them.
-    quantity
-        What they are losses of.
-    solved
-        How many different people there were; equal ones are solved once.
-    """
-
-    values: NDArray[np.float64]
-    bounds: tuple[str, ...]
-    hows: tuple[str, ...]
-    quantity: Quantity
-    solved: int
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-
 class OfPopulation:
-    """Gives a measure the method `of_population`."""
+    """Gives a measure the method `of_population`, written once for all of them.
+
+    A measure's class names it before `DeclaredMeasure`.
+
+    >>> import sfumato as sf
+    >>> isinstance(sf.measures.reconstruction(), OfPopulation)
+    True
+    """
 
     def for_person(self, number: int) -> OfPopulation:
         """Return the measure to be used for one person, counted from 0: by default this one."""
