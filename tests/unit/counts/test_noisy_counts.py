@@ -119,3 +119,90 @@ def test_attacks_on_noisy_counts_stay_below_the_bounds(game, name):
         assert sf.contradictions(losses) == ()
         raw = played.success(mistakes)
         assert losses[0].interval[0] <= raw
+
+
+def cells(played, noise, edges):
+    """Return what is left when every noisy count is rounded to a cell: {means: Pr[cell]}.
+
+    Whoever sees cells sees less, so their success and information lie below those of the noisy
+    counts, exactly: cells have probabilities in closed form, whatever the steps and sensors.
+    """
+    most = max(map(len, played.sensors))
+    cuts = np.linspace(-noise, 1.0 + noise, edges)
+
+    def law(mean):
+        below = [0.5 * math.erfc((mean - cut) / (noise * math.sqrt(2))) for cut in cuts]
+        return np.diff(np.concatenate([[0.0], below, [1.0]]))
+
+    laws = {0.0: law(0.0), 1.0: law(1.0)}
+    table = {}
+    for path in played.paths:
+        means = tuple(played.means(t, x) for t, x in enumerate(path))
+        if means not in table:
+            joint = np.ones(1)
+            for here in means:
+                for mean in here + (0.0,) * (most - len(here)):
+                    joint = np.multiply.outer(joint, laws[mean]).ravel()
+            table[means] = joint
+    return table
+
+
+@pytest.mark.parametrize("noise", [0.2, 0.7, 3.0])
+@pytest.mark.parametrize(
+    ("states", "steps", "sensors", "edges"),
+    [(2, 5, 1, 5), (3, 4, 1, 5), (3, 5, 1, 4), (4, 4, 1, 5), (4, 5, 1, 3), (3, 3, 2, 3)],
+)
+def test_bounds_lie_above_what_cells_give_away_for_any_mistakes(
+    game, states, steps, sensors, edges, noise
+):
+    played = game(steps, states=states, steps=steps, sensors=sensors)
+    table = cells(played, noise, edges)
+    patterns = {means: number for number, means in enumerate(table)}
+    paths = np.array(list(played.paths))
+    priors = np.array(list(played.paths.values()))
+    groups = np.zeros((len(paths), len(patterns)))
+    for row, path in enumerate(played.paths):
+        means = tuple(played.means(t, x) for t, x in enumerate(path))
+        groups[row, patterns[means]] = priors[row]
+    likelihoods = np.array(list(table.values()))  # (patterns, cells)
+    guesses = np.array(list(itertools.product(range(states), repeat=steps)))
+    wrong = (guesses[:, None] != paths).sum(axis=2)
+    below = []
+    for mistakes in range(steps + 1):
+        reached = ((wrong <= mistakes) @ groups) @ likelihoods
+        below.append(float(reached.max(axis=0).sum()))
+        scenario = played.scenario(mistakes, noise)
+        for measure in (
+            sf.measures.reconstruction(),
+            sf.measures.reconstruction(budget=1.0),
+            sf.measures.fano_loose(),
+        ):
+            loss = measure.loss(*scenario)
+            assert loss.bound == "upper"
+            assert loss.value >= below[-1] * (1 - 1e-12)
+    attack = sf.measures.attack_success(adversary=sf.adversaries.map(), trials=2000)
+    loss = attack.loss(*played.scenario(0, noise))
+    assert loss.interval[1] >= below[0]  # the best guesser of noisy counts beats that of cells
+    laws = groups.sum(axis=0)
+    output = laws @ likelihoods
+    ratios = np.log(likelihoods, where=likelihoods > 0, out=np.zeros_like(likelihoods))
+    ratios -= np.log(output, where=output > 0, out=np.zeros_like(output))
+    told = float((laws[:, None] * likelihoods * ratios).sum())
+    for method in ("best", "paper"):
+        information = sf.measures.mutual_information(method=method).loss(*played.scenario(0, noise))
+        assert information.value >= told * (1 - 1e-12)
+
+
+def test_cells_give_away_nearly_everything_when_they_are_narrow(game):
+    """The oracle above is not idle: with narrow cells it meets the integral."""
+    played = game(1, states=3, steps=2, sensors=1)
+    table = cells(played, 0.7, 60)
+    groups = {}
+    for path, p in played.paths.items():
+        means = tuple(played.means(t, x) for t, x in enumerate(path))
+        groups.setdefault(means, {})[path] = p
+    best = 0.0
+    for guess in itertools.product(range(3), repeat=2):
+        here = sum(table[means] * played.hit(paths, guess, 1) for means, paths in groups.items())
+        best = np.maximum(best, here)
+    assert float(best.sum()) == pytest.approx(success(played, 1, 0.7), abs=2e-3)
