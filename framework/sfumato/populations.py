@@ -13,7 +13,7 @@ from sfumato.errors import ParameterError
 from sfumato.plugin_registry import Registry, default_registry, use_registry
 from sfumato.population_losses import PopulationLosses
 from sfumato.progress import watched
-from sfumato.protocols import DeclaredMeasure, Mechanism, Prior, Secret
+from sfumato.protocols import DeclaredMeasure, Mechanism, Prior, PriorClass, Secret
 from sfumato.studies.work import one_thread_for_linear_algebra
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ class OfPopulation:
         >>> len(found), found.solved, bool(found.values[0] == found.values[2])
         (3, 2, True)
         """
+        if not hasattr(people, "__len__"):
+            raise ParameterError(f"people must be a list of priors; got {people!r}.")
         if not len(people):
             raise ParameterError("people must hold at least one prior; got none.")
         if processes is not None and (
@@ -116,6 +118,11 @@ def _portable(people: Sequence[Prior], chosen: list[int]) -> Any:
     """Return some of the people in a form that reaches another process."""
     if hasattr(people, "some"):
         return people.some(chosen)
+    wrong = [person for person in chosen if not isinstance(people[person], PriorClass)]
+    if wrong:
+        raise ParameterError(
+            f"people must be a list of priors; got {people[wrong[0]]!r} for person {wrong[0]}."
+        )
     return [people[person].specification() for person in chosen]
 
 

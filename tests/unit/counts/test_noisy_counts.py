@@ -149,12 +149,11 @@ def cells(played, noise, edges):
 
 @pytest.mark.parametrize("noise", [0.2, 0.7, 3.0])
 @pytest.mark.parametrize(
-    ("states", "steps", "sensors", "edges"),
+    "sizes",  # states, steps, sensors a step at most, edges of cells
     [(2, 5, 1, 5), (3, 4, 1, 5), (3, 5, 1, 4), (4, 4, 1, 5), (4, 5, 1, 3), (3, 3, 2, 3)],
 )
-def test_bounds_lie_above_what_cells_give_away_for_any_mistakes(
-    game, states, steps, sensors, edges, noise
-):
+def test_bounds_lie_above_what_cells_give_away_for_any_mistakes(game, sizes, noise):
+    states, steps, sensors, edges = sizes
     played = game(steps, states=states, steps=steps, sensors=sensors)
     table = cells(played, noise, edges)
     patterns = {means: number for number, means in enumerate(table)}

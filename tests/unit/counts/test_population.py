@@ -73,6 +73,14 @@ def test_nobody_is_refused():
         sf.measures.fano_loose().of_population([], SECRET, SENSORS)
 
 
+def test_people_who_are_no_priors_are_refused(people):
+    measure = sf.measures.fano_loose()
+    with pytest.raises(sf.ParameterError, match="a list of priors; got sf"):
+        measure.of_population(people[0], SECRET, SENSORS)
+    with pytest.raises(sf.ParameterError, match="got 3 for person 1"):
+        measure.of_population([people[0], 3], SECRET, SENSORS)
+
+
 def test_everyone_is_attacked_with_a_seed_of_their_own(people):
     measure = sf.measures.attack_success(adversary=sf.adversaries.map(), trials=200, seed=3)
     found = measure.of_population(people, SECRET, SENSORS, processes=1)
