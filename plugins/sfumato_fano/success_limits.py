@@ -26,6 +26,9 @@ from sfumato.inference.success_bounds import (
 from sfumato.probabilities import FloatArray
 from sfumato_fano.information import best_information, followed, raw
 
+ROUNDING = 1e-12
+"""Sums are raised by this share of themselves, well above the rounding of float64."""
+
 
 def success_limits(
     belief: Markov, channel: Emission, mistakes: int, budget: float
@@ -51,7 +54,7 @@ def success_limits(
     sums = _match_sums(belief, quiet, sightings, budget)
     for size in range(1, min(len(sums) - 1, belief.steps - mistakes) + 1):
         subsets = math.comb(belief.steps - mistakes, size)
-        bounds[f"{size} matches"] = min(sums[size] / subsets, 1.0)
+        bounds[f"{size} matches"] = min(float(sums[size]) / subsets, 1.0)
     # Those who see nothing can guess the likeliest trace: if even that success makes the
     # divergence bound larger than what is known, the bound itself is not worth its price.
     least = float(consecutive_logs(belief)[-1])
@@ -79,10 +82,16 @@ def whole_trace_success(belief: Markov, channel: Emission) -> float | None:
 def _match_sums(
     belief: Markov, channel: Emission, sightings: Sightings | None, budget: float
 ) -> FloatArray:
-    """Return m_0, ..., m_k for every k within the budget; at least m_0."""
+    """Return m_0, ..., m_k for every k within the budget; at least m_0. Rounding errs upwards.
+
+    Only positive numbers are added and multiplied, so the relative error of a sum is below
+    the number of its operations in a row, at most T (M + nodes), times 2^-52.
+    """
     if sightings is None:
-        return _enumerated_sums(belief, channel)
-    return match_sums(sightings, affordable_matches(sightings, budget))
+        return _enumerated_sums(belief, channel) * (1.0 + ROUNDING)
+    terms = belief.steps * (belief.state_count + len(sightings))
+    sums = match_sums(sightings, affordable_matches(sightings, budget))
+    return sums * (1.0 + ROUNDING + terms * 2.0**-52)
 
 
 def _enumerated_sums(belief: Markov, channel: Emission) -> FloatArray:
@@ -109,7 +118,7 @@ def _log_blind(belief: Markov, mistakes: int, budget: float) -> float:
     blind = sightings_of(belief, nothing)
     if blind is None:
         raise TypeError("a release of nothing has no sightings to follow.")
-    sums = match_sums(blind, affordable_matches(blind, budget))
+    sums = _match_sums(belief, nothing, blind, budget)
     matched = steps - mistakes
     logs = [
         math.log(sums[size]) - log_choose(matched, size)

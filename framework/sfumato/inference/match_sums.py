@@ -27,14 +27,13 @@ def affordable_matches(sightings: Sightings, budget: float) -> int:
 
     A segment with L inner positions has C(L, j) choices of j of them. With u_t states that may
     stay unseen at t, a choice that ends at t costs u_t + j multiplications to close at every
-    later node and, if j > 1, u_t M to extend. One position alone may
-    take up to `SINGLE`.
+    later node and, if j > 1, u_t M to extend. One position alone may take up to `SINGLE`.
     """
     states, free = sightings.belief.state_count, sightings.open_counts
     later = len(sightings) - np.searchsorted(sightings.times, np.arange(len(free)), side="right")
     passing = np.where(free > 0, 1.0, 0.0)
     chosen = sightings.begun_counts * passing  # how many choices of `size` positions end at t
-    operations, rows = 0.0, 0.0
+    operations, rows = 2.0 * len(sightings) * len(free) * sightings.step_price, 0.0
     for size in range(1, len(free) + 1):
         operations += float(chosen @ ((free + size) * later))
         operations += float(chosen @ free) * states if size > 1 else 0.0

@@ -25,6 +25,9 @@ from sfumato.probabilities import FloatArray
 
 IntArray = NDArray[np.intp]
 
+ALONE = 2e4
+"""What a step of a segment costs, in multiplications, where each start is followed by itself."""
+
 
 @attrs.frozen(eq=False)
 class Watch:
@@ -112,9 +115,16 @@ class Sightings:
 
         A segment that passes time t has M multiplications for each state that may stay unseen
         there, and at most M more to end: Σ_t (nodes before t) · (open states at t + 1) · M.
+        Where what is shown depends on the last sighting, every start is followed by itself, and
+        a step has a price of its own.
         """
-        passing = self.begun_counts.astype(np.float64) @ (self.open_counts + 1.0)
-        return float(passing) * self.belief.state_count
+        each = (self.open_counts + 1.0) * self.belief.state_count + self.step_price
+        return float(self.begun_counts @ each)
+
+    @property
+    def step_price(self) -> float:
+        """What a step costs beyond its multiplications."""
+        return ALONE if self._shared is None else 0.0
 
     def entering(self, time: int) -> slice:
         """Return the nodes whose time is `time`."""

@@ -36,8 +36,10 @@ def test_no_upper_bound_lies_below_the_truth(game, seed):
         for budget in (1.0, 1e9):
             loss = sf.measures.reconstruction(budget=budget).loss(*played.scenario(mistakes))
             assert loss.bound == "upper"
-            assert loss.value >= truth * (1 - 1e-12)
-            assert all(bound >= truth * (1 - 1e-12) for bound in loss.witness.values())
+            # The oracle itself rounds; matches and enumeration are rounded up.
+            exact = truth * (1 - 1e-14)
+            assert loss.value >= exact
+            assert all(bound >= exact for bound in loss.witness.values())
         loose = sf.measures.fano_loose().loss(*played.scenario(mistakes))
         assert loose.bound == "upper"
         assert loose.value >= truth * (1 - 1e-12)
