@@ -49,8 +49,8 @@ def _noisy(belief: Markov, channel: NoisyVectors) -> float:
     for marginal, means, members in zip(belief.marginals(), channel.means, classes, strict=True):
         law = marginal @ members
         centres = means[members.argmax(axis=0)]  # any member of a class has its mean
-        gaps = np.square((centres[:, None] - centres) / channel.scale).sum(axis=-1)
-        overlaps = np.exp(-gaps / 2.0) @ law
-        used = law > 0.0
-        total -= float(law[used] @ np.log(overlaps[used]))
+        for chance, centre in zip(law, centres, strict=True):  # many sensors: no table of pairs
+            if chance > 0.0:
+                gaps = np.square((centres - centre) / channel.scale).sum(axis=-1)
+                total -= float(chance * np.log(np.exp(-gaps / 2.0) @ law))
     return max(0.0, total)
