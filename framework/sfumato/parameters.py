@@ -173,11 +173,16 @@ def _domain_first(declared: tuple[Domain, str], default: Any) -> tuple[Domain, A
 
 def code(domain: Domain, value: object) -> str:
     """Write a value as Python that evaluates to an equal one."""
-    if isinstance(value, Declared):
+    if _is_noun(value):
         return repr(value)
-    if isinstance(value, tuple) and any(isinstance(item, Declared) for item in value):
+    if isinstance(value, tuple) and any(map(_is_noun, value)):
         return f"[{', '.join(map(repr, value))}]"
     return _literal(domain.plain(value))
+
+
+def _is_noun(value: object) -> bool:
+    """Whether a value is one of the five nouns, such as a prior or a class of priors."""
+    return isinstance(getattr(type(value), "kind", None), str)
 
 
 def _literal(plain: object) -> str:

@@ -33,6 +33,7 @@ from sfumato.protocols.adversary import DeclaredAdversary
 from sfumato.protocols.loss_measure import DeclaredMeasure
 from sfumato.protocols.mechanism import DeclaredMechanism
 from sfumato.protocols.prior import Prior
+from sfumato.protocols.prior_class import PriorClass
 from sfumato.protocols.secret import DeclaredSecret
 from sfumato.specifications import build
 
@@ -165,9 +166,7 @@ class Registry:
         """Construct a plugin's object; intervals and choices make a prior a family."""
         cls = self.get(kind, name)
         given = _named(cls, args, parameters)
-        varying = {
-            key: value for key, value in given.items() if isinstance(value, (Interval, AnyOf))
-        }
+        varying = {key: value for key, value in given.items() if _varies(value)}
         if not varying:
             return cls(**given)
         if kind != "prior":
@@ -186,6 +185,13 @@ class Registry:
         sf.priors.rbf(length_scale=6.0, times=50)
         """
         return build(self, kind, specification)
+
+
+def _varies(value: object) -> bool:
+    """Whether a parameter is given a set of values; a class of whole priors is one value."""
+    if isinstance(value, AnyOf):
+        return not isinstance(value.options[0], PriorClass)
+    return isinstance(value, Interval)
 
 
 def _named(cls: type[Declared], args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:

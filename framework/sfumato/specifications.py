@@ -91,7 +91,7 @@ FORMS: Mapping[tuple[str, frozenset[str]], Builder] = {
         "product", _parts(registry, "prior", table, "product")
     ),
     ("prior", frozenset({"joint", "positions"})): lambda registry, table: joint_traces(
-        build(registry, "prior", table["joint"]), tuple(listed(table, "positions"))
+        build(registry, "prior", table["joint"]), listed(table, "positions")
     ),
     ("secret", frozenset({"union"})): lambda registry, table: SecretUnion(
         tuple(_parts(registry, "secret", table, "union"))

@@ -391,3 +391,20 @@ def test_the_sampled_noise_has_the_claimed_covariance():
     draws = channel.noise.sample(np.random.default_rng(5), 200_000)
     assert np.cov(draws.T) == pytest.approx(channel.covariance(), abs=0.02)
     assert isinstance(channel, AdditiveGaussian)
+
+
+def test_a_choice_of_whole_priors_is_a_class_to_design_for():
+    rough, smooth = (sf.priors.rbf(length_scale=x, times=8) for x in (1.0, 3.0))
+    both, secret = sf.AnyOf(rough, smooth), sf.secrets.basic(3)
+    design = sf.mechanisms.gaussian_optimal(mse=0.1, design_prior=both)
+    found = design.protect(rough, secret).claims["worst_loss"]
+    assert found == pytest.approx(claims(both, secret, mse=0.1)["worst_loss"], rel=1e-9)
+    assert sf.registry.build("mechanism", design.specification()) == design
+    assert eval(repr(design)) == design  # noqa: S307 - our own repr
+    family = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 3.0), times=8)
+    written = sf.mechanisms.gaussian_optimal(mse=0.1, design_prior=family)
+    assert eval(repr(written)) == written  # noqa: S307 - our own repr
+    with pytest.raises(sf.ParameterError, match=r"design_prior must be one value"):
+        sf.mechanisms.gaussian_optimal(mse=0.1, design_prior=sf.AnyOf(1.0, 3.0))
+    with pytest.raises(sf.ParameterError, match=r"design_prior must be None or a prior"):
+        sf.mechanisms.gaussian_optimal(mse=0.1, design_prior=sf.priors.rbf)
