@@ -28,12 +28,11 @@ from sfumato.errors import (
     UnknownParameter,
 )
 from sfumato.parameters import Declared
-from sfumato.prior_classes import AnyOf, Family, Interval
+from sfumato.prior_families import family_of, sets_of
 from sfumato.protocols.adversary import DeclaredAdversary
 from sfumato.protocols.loss_measure import DeclaredMeasure
 from sfumato.protocols.mechanism import DeclaredMechanism
 from sfumato.protocols.prior import Prior
-from sfumato.protocols.prior_class import PriorClass
 from sfumato.protocols.secret import DeclaredSecret
 from sfumato.specifications import build
 
@@ -166,16 +165,13 @@ class Registry:
         """Construct a plugin's object; intervals and choices make a prior a family."""
         cls = self.get(kind, name)
         given = _named(cls, args, parameters)
-        varying = {key: value for key, value in given.items() if _varies(value)}
-        if not varying:
-            return cls(**given)
-        if kind != "prior":
-            key, value = next(iter(varying.items()))
+        if kind == "prior":
+            return family_of(cls, given)
+        for key, value in sets_of(cls, given).items():
             raise ParameterError(
                 f"{name}.{key} must be one value (only priors take classes); got {value!r}."
             )
-        fixed = {key: value for key, value in given.items() if key not in varying}
-        return Family(cls, fixed, varying)
+        return cls(**given)
 
     def build(self, kind: str, specification: Mapping[str, Any]) -> Any:
         """Rebuild an object from its plain table.
@@ -185,13 +181,6 @@ class Registry:
         sf.priors.rbf(length_scale=6.0, times=50)
         """
         return build(self, kind, specification)
-
-
-def _varies(value: object) -> bool:
-    """Whether a parameter is given a set of values; a class of whole priors is one value."""
-    if isinstance(value, AnyOf):
-        return not isinstance(value.options[0], PriorClass)
-    return isinstance(value, Interval)
 
 
 def _named(cls: type[Declared], args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
