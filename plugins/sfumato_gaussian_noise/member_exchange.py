@@ -6,7 +6,6 @@ import attrs
 import numpy as np
 
 from sfumato.errors import SolverFailed
-from sfumato.inference.secret_entries import secret_entries
 from sfumato.matrices import Diagonal
 from sfumato.matrices.matrix import Array
 from sfumato.protocols import Prior, Secret
@@ -60,20 +59,11 @@ class _Pool:
         if not block.is_box:
             return False
         if known and WHOLE not in known and violation.displacement.size:
-            return self._along(violation, block, self._free_signs(violation))
+            signs = np.where(block.values @ violation.displacement >= 0, 1.0, -1.0)
+            return self._along(violation, block, signs * signs[0])
         # The dual of the group was not tight: from now on it is taken sign by sign.
         self.keep({i for i, name in enumerate(self.names) if name != (*pair, WHOLE)})
         return sum(self._along(violation, block, signs) for signs in corners(len(block.balls))) > 0
-
-    def _free_signs(self, violation: Violation) -> Array:
-        """Return the signs of the entries that are neither copies nor constants."""
-        belief = violation.member.belief()
-        group = self.secret.question(belief).groups[violation.group]
-        entries = [entry for ball in group for entry in ball]
-        free = secret_entries(belief, entries).representatives.tolist()
-        signs = np.where(violation.displacement >= 0, 1.0, -1.0)
-        signs = signs[[entries.index(entry) for entry in free]]
-        return np.asarray(signs * signs[0])
 
     def _along(self, violation: Violation, block: Block, signs: Array) -> bool:
         return self._enter(violation, block.along(signs), signs.tobytes())

@@ -70,8 +70,9 @@ def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
     before and after the perturbation, bounds C_true − C on both sides: ‖C_true − C‖ ≤ ε Σ τ_i².
     """
     weights = secret.copies.copy()
+    known = ROUNDOFF * np.abs(weights) if secret.rounded else np.zeros_like(weights)
     if secret.others.size == 0:
-        return Regression(weights, None, np.zeros_like(weights), 0.0)
+        return Regression(weights, None, known, 0.0)
     chosen, others, k = secret.representatives, secret.others, secret.representatives.size
     deviations = np.sqrt(belief.covariance.diagonal())
     own, rest = deviations[chosen], deviations[others]
@@ -84,7 +85,7 @@ def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
     scaled = np.linalg.solve(inner, cross).T  # Ã in units of the secret's deviations
     weights[others] = scaled / own
     reach = rest + np.sum(np.abs(scaled), axis=1)
-    slack = np.zeros_like(weights)
+    slack = known
     slack[others] = rounding * math.sqrt(k) / spread * reach[:, None] / own
     reach = reach + slack[others] @ own
     conditional = np.zeros((belief.entries, belief.entries))

@@ -46,7 +46,7 @@ def test_sdp_a_takes_one_prior_and_one_secret():
 
 def test_sdp_a_refuses_copies():
     prior = sf.priors.periodic(length_scale=1.0, period=2.0, times=4)
-    with pytest.raises(OutsideHypotheses, match="neither constants nor copies"):
+    with pytest.raises(OutsideHypotheses, match="a constant or determined by the others"):
         sf.mechanisms.gaussian_sdp_a(mse=0.5).protect(prior, sf.secrets.compound([0, 2]))
 
 
