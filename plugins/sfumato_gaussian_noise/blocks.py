@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import attrs
 import numpy as np
 
@@ -30,8 +32,8 @@ class Block:
         C, the covariance of the trace once the secret is known.
     balls : tuple of tuples of positions
         Which of the k values share a ball.
-    shift_error, spread_error : array (n, k), float
-        Bounds of the rounding of A (entrywise) and of C (2-norm).
+    shift_error, spread_error : array (n, k), array (n,)
+        Bounds of the rounding: E of A, entry by entry, and e of C, |yᵀ(C_true − C)y| ≤ (eᵀ|y|)².
     values : array (k, m), optional
         The free values δ = W Δ of a displacement Δ of the m secret entries, in units of the radius.
     """
@@ -40,7 +42,7 @@ class Block:
     spread: Array
     balls: Balls
     shift_error: Array
-    spread_error: float
+    spread_error: Array
     values: Array = attrs.field(factory=lambda: np.zeros((0, 0)))
 
     @property
@@ -77,9 +79,10 @@ def block_of(belief: Gaussian, group: Group, radius: float) -> Block | None:
             "design; it cannot: choose secret times further apart."
         )
     n = belief.entries
-    spread, spread_error = found.conditional, found.conditional_error
-    if spread is None or np.trace(spread) <= spread_error:  # nothing but rounding
-        spread_error += 0.0 if spread is None else float(np.linalg.norm(spread))
+    spread, spread_error = found.conditional, found.reach
+    if spread is None or np.trace(spread) <= found.conditional_error:  # nothing but rounding
+        left_out = 0.0 if spread is None else float(np.max(np.abs(spread)))
+        spread_error = spread_error + math.sqrt(left_out)
         spread = np.zeros((n, n))
     free = free_values(secret.spread, positions(group))
     shifts = radius * found.weights @ free.representatives

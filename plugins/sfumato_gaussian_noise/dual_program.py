@@ -71,7 +71,7 @@ def best_noise(
     It is solved in units of B, and in the directions in which some prior has variance at all.
     With `independent`, Γ is restricted as in `dual_bound`.
 
-    >>> block = Block(np.ones((1, 1)), np.zeros((1, 1)), ((0,),), np.zeros((1, 1)), 0.0)
+    >>> block = Block(np.ones((1, 1)), np.zeros((1, 1)), ((0,),), np.zeros((1, 1)), np.zeros(1))
     >>> bool(abs(best_noise([block], 4.0).factor ** 2 - 4.0) < 1e-6)
     True
     """

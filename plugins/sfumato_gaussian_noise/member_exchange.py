@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from sfumato.errors import SolverFailed
+from sfumato.errors import OutsideHypotheses, SolverFailed
 from sfumato.matrices import Diagonal
 from sfumato.matrices.matrix import Array
 from sfumato.protocols import Prior, Secret
@@ -25,6 +25,12 @@ SIGNS = 5
 """Up to this many signs of a group enter one by one; more enter as one matrix."""
 
 WHOLE = b"whole"
+
+HIDDEN = 1e-12
+"""Smallest total variance, in units of the prior's, that a program is solved for."""
+
+ROUGH = 1e-6
+"""Below this total variance, in the same units, the rounding of a smooth prior may be too much."""
 
 STEP = 4
 """Pairs that enter in one later round."""
@@ -89,6 +95,7 @@ def member_exchange(task: Task) -> Certified:
     class are measured exactly; what exceeds the bound enters, what carries no weight leaves once
     the bound has grown (so no set comes twice), until bound and loss meet.
     """
+    _refuse_hidden(task)
     pool = _Pool(task.secret)
     _begin(pool, task)
     if not pool.active:  # nothing can be learnt, whatever is released
@@ -109,7 +116,28 @@ def member_exchange(task: Task) -> Certified:
             f"{attempt[0]} must bring loss and lower bound to within {task.tolerance:.1g} of each "
             f"other; got a relative gap of {task.gap(best):.2g}."
         )
+    if task.budget < ROUGH * _variance(task):
+        least = ROUGH * _variance(task) / task.belief.entries
+        failures.append(f"So small a budget drowns in rounding: use an mse of {least:.2g} or more.")
     raise SolverFailed(" ".join(failures))
+
+
+def _variance(task: Task) -> float:
+    return max(
+        float(member.belief().covariance.diagonal().max()) for member in task.prior.members()
+    )
+
+
+def _refuse_hidden(task: Task) -> None:
+    """Refuse a budget that no program can tell from none beside the prior's variance."""
+    least = HIDDEN * _variance(task)
+    if task.budget < least:
+        entries = task.belief.entries
+        raise OutsideHypotheses(
+            f"a design by program must have an mse of at least {least / entries:.2g}, a total of "
+            f"{HIDDEN:.0e} of the prior's variance; got {task.budget / entries:.2g}: use a larger "
+            "budget."
+        )
 
 
 def _exchange(

@@ -292,17 +292,16 @@ def test_a_loss_below_its_lower_bound_is_an_error():
 
 
 @pytest.mark.parametrize("apart", [False, True])
-@pytest.mark.parametrize("secret", [sf.secrets.basic(2), sf.secrets.compound([1, 2])], ids=str)
-def test_a_vanishing_budget_is_refused_in_a_sentence(secret, apart):
+def test_a_vanishing_budget_is_met_by_a_formula_or_refused_in_a_sentence(apart):
+    """All of a budget B → 0 goes to the one secret entry; of every point, each takes B/n."""
     prior = sf.priors.rbf(length_scale=2.0, times=5)
-    with pytest.raises(SolverFailed, match="SCS must"):
-        claims(prior, secret, mse=1e-300, independent_secret_noise=apart)
-
-
-def test_a_vanishing_budget_on_every_point_apart():
-    prior = sf.priors.rbf(length_scale=2.0, times=5)
-    with pytest.raises(SolverFailed, match="SCS must"):
-        claims(prior, sf.secrets.every_point(), mse=1e-12, independent_secret_noise=True)
+    for secret, loss in ((sf.secrets.basic(2), 2e299), (sf.secrets.every_point(), 1e300)):
+        found = claims(prior, secret, mse=1e-300, independent_secret_noise=apart)
+        assert found["worst_loss"] == pytest.approx(loss, rel=1e-5)
+        assert found["relative_gap"] < 1e-5
+    compound = sf.secrets.compound([1, 2])
+    with pytest.raises(OutsideHypotheses, match=r"an mse of at least 2e-13.*; got 1e-300"):
+        claims(prior, compound, mse=1e-300, independent_secret_noise=apart)
 
 
 @pytest.mark.parametrize("mse", [5e-324, 1e308])
@@ -408,3 +407,49 @@ def test_a_choice_of_whole_priors_is_a_class_to_design_for():
         sf.mechanisms.gaussian_optimal(mse=0.1, design_prior=sf.AnyOf(1.0, 3.0))
     with pytest.raises(sf.ParameterError, match=r"design_prior must be None or a prior"):
         sf.mechanisms.gaussian_optimal(mse=0.1, design_prior=sf.priors.rbf)
+
+
+@pytest.mark.parametrize("mse", [1e-10, 1e-12, 1e-14, 1e-20, 1e-100])
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_budgets_far_below_the_prior_are_met_by_the_formula(mse, dimensions):
+    """As B → 0 the loss of the best noise is d/B: all of it goes to the d secret entries."""
+    prior = sf.priors.matern(length_scale=2.0, nu=1.5, times=8, dimensions=dimensions)
+    found = claims(prior, sf.secrets.basic(3), mse=mse, floor=1e-6)
+    assert found["relative_gap"] < 1e-5
+    assert found["worst_loss"] == pytest.approx(1 / (8 * mse), rel=1e-5)
+
+
+@pytest.mark.parametrize("mse", [1e-9, 1e-10, 1e-11])
+@pytest.mark.parametrize(
+    ("secret", "limit"),
+    [
+        (sf.secrets.compound([1, 2]), 4.0),  # B/2 on each, and both may move
+        (sf.secrets.basic(0) | sf.secrets.basic(4), 2.0),
+        (sf.secrets.basic(0) | sf.secrets.compound([2, 4]), 5.0),
+    ],
+    ids=str,
+)
+def test_budgets_far_below_the_prior_are_met_by_the_program(mse, secret, limit):
+    prior = sf.priors.rbf(length_scale=1.0, times=6)
+    found = claims(prior, secret, mse=mse)
+    assert found["relative_gap"] < 1e-4
+    assert found["worst_loss"] == pytest.approx(limit / (6 * mse), rel=1e-4)
+
+
+def test_budgets_that_rounding_hides_are_refused_with_one_that_is_not():
+    prior, secret = sf.priors.rbf(length_scale=1.0, times=6, variance=4.0), sf.secrets.compound([1])
+    with pytest.raises(OutsideHypotheses, match=r"an mse of at least 6\.7e-13.*got 1e-20"):
+        claims(prior, secret | sf.secrets.basic(3), mse=1e-20)
+    assert claims(prior, secret | sf.secrets.basic(3), mse=7e-13)["relative_gap"] < 1e-4
+    smooth = sf.priors.rbf(length_scale=6.0, times=30)
+    with pytest.raises(SolverFailed, match=r"use an mse of 3\.3e-08 or more"):
+        claims(smooth, sf.secrets.compound([10, 11]), mse=1e-13)
+    assert claims(smooth, sf.secrets.compound([10, 11]), mse=3.4e-8)["relative_gap"] < 1e-4
+
+
+def test_a_singular_prior_and_a_tiny_budget_break_no_factorisation():
+    """Every second time is a copy of the secret: three entries share the draw of variance B/3."""
+    prior, secret = sf.priors.periodic(length_scale=1.0, period=2.0, times=6), sf.secrets.basic(2)
+    assert claims(prior, secret, mse=1e-14)["worst_loss"] == pytest.approx(3 / 6e-14, rel=1e-5)
+    with pytest.raises(OutsideHypotheses, match="an mse of at least"):
+        claims(prior, secret, mse=1e-60)
