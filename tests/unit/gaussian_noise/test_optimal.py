@@ -453,3 +453,38 @@ def test_a_singular_prior_and_a_tiny_budget_break_no_factorisation():
     assert claims(prior, secret, mse=1e-14)["worst_loss"] == pytest.approx(3 / 6e-14, rel=1e-5)
     with pytest.raises(OutsideHypotheses, match="an mse of at least"):
         claims(prior, secret, mse=1e-60)
+
+
+@pytest.mark.parametrize("times", [6, 7])
+def test_a_class_that_may_be_reversed_in_time_is_solved_at_half_the_size(times, monkeypatch):
+    """The program for even and odd vectors has the optimum of the whole program."""
+    from sfumato_gaussian_noise import member_exchange
+
+    prior = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 3.0), times=times)
+    half = claims(prior, sf.secrets.every_point(), mse=0.1)
+    assert half["relative_gap"] < 1e-5
+    monkeypatch.setattr(member_exchange, "mirror_partners", lambda blocks: None)
+    whole = claims(prior, sf.secrets.every_point(), mse=0.1)
+    assert half["worst_loss"] == pytest.approx(whole["worst_loss"], rel=1e-5)
+    problems = []
+    for length in (1.0, 3.0):
+        covariance = sf.priors.rbf(length_scale=length, times=times).belief().covariance.dense()
+        problems += [(covariance, [[entry]], 1.0) for entry in range(times)]
+    direct = direct_optimum(problems, 0.1 * times)
+    assert half["worst_loss"] == pytest.approx(direct, rel=1e-4)
+
+
+def test_mirror_images_are_found_only_where_there_are_some():
+    from sfumato_gaussian_noise.blocks import block_of
+    from sfumato_gaussian_noise.mirrored_program import mirror_groups, mirror_partners
+
+    belief = sf.priors.rbf(length_scale=2.0, times=5).belief()
+    blocks = [block_of(belief, ((entry,),), 1.0) for entry in (0, 2, 4, 1, 3)]
+    assert mirror_partners(blocks) == [2, 1, 0, 4, 3]
+    assert mirror_partners(blocks[:2]) is None
+    uneven = sf.priors.rbf(length_scale=2.0, times=[0.0, 1.0, 2.0, 3.0, 9.0]).belief()
+    assert mirror_partners([block_of(uneven, ((i,),), 1.0) for i in range(5)]) is None
+    assert mirror_partners([block_of(belief, ((0,), (4,)), 1.0)]) is None
+    question = (sf.secrets.basic(0) | sf.secrets.basic(4, radius=2.0)).question(belief)
+    assert mirror_groups(question, 5) == {}
+    assert mirror_groups(sf.secrets.compound([0, 4]).question(belief), 5) == {}
