@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from sfumato.namespaces import secrets as secrets
     from sfumato.plugin_registry import Registry as Registry
     from sfumato.prior_classes import AnyOf as AnyOf
-    from sfumato.prior_classes import Family as Family
     from sfumato.prior_classes import Interval as Interval
+    from sfumato.prior_families import Family as Family
     from sfumato.protocols.adversary import Adversary as Adversary
     from sfumato.protocols.adversary import DeclaredAdversary as DeclaredAdversary
     from sfumato.protocols.loss import Loss as Loss
@@ -94,7 +94,8 @@ _HOMES = {
     "labelled": ("Labelled",),
     "namespaces": ("adversaries", "measures", "mechanisms", "priors", "secrets"),
     "plugin_registry": ("Registry",),
-    "prior_classes": ("AnyOf", "Family", "Interval"),
+    "prior_classes": ("AnyOf", "Interval"),
+    "prior_families": ("Family",),
     "protocols": (
         "Adversary",
         "DeclaredAdversary",

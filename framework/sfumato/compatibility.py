@@ -99,7 +99,7 @@ def require_measure(measure: Any, prior: Any, secret: Any, release: Any) -> None
 
 def _require_nouns(who: str, **nouns: Any) -> None:
     for noun, given in nouns.items():
-        if getattr(given, "kind", None) != noun or isinstance(given, type):
+        if getattr(type(given), "kind", None) != noun:
             raise Incompatible(f"{who} must get a {noun}; got {given!r}.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import attrs
@@ -10,8 +10,9 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
+from sfumato.compatibility import require_mechanism
 from sfumato.errors import Incompatible, ParameterError
-from sfumato.joint_traces import joint_traces
+from sfumato.joint_traces import joint_traces, trace_positions
 from sfumato.matrices import BlockDiagonal
 from sfumato.protocols.prior_class import PriorClass
 from sfumato.protocols.release import Release
@@ -43,11 +44,11 @@ class Composition:
 
 
 def compose(
-    releases: Sequence[Release],
+    releases: Iterable[Release],
     prior: PriorClass,
     secret: Secret,
     *,
-    positions: Sequence[Sequence[int]] | None = None,
+    positions: Iterable[Iterable[int]] | None = None,
 ) -> Release:
     """Return one release that stands for all of them, with independent noise on each.
 
@@ -88,7 +89,9 @@ def compose(
     >>> print(renyi.loss(prior, secret, quiet))
     Rényi divergence (order=2) [nats] = 5.18337
     """
-    parts = _channels(releases)
+    composed = _releases(releases)
+    require_mechanism(Composition, prior, secret)
+    parts = _channels(composed)
     dimensions = parts[0].dimensions
     counts = [part.entries // dimensions for part in parts]
     joint = joint_traces(prior, _placed(counts, positions))
@@ -100,7 +103,7 @@ def compose(
         )
     noise = BlockDiagonal(tuple(part.noise for part in parts))
     return Release(
-        mechanism=Composition(tuple(release.mechanism for release in releases)),
+        mechanism=Composition(tuple(release.mechanism for release in composed)),
         prior=joint,
         secret=secret,
         channel=AdditiveGaussian(noise, dimensions=dimensions),
@@ -109,9 +112,23 @@ def compose(
     )
 
 
-def _channels(releases: Sequence[Release]) -> list[AdditiveGaussian]:
-    if not releases:
+def _releases(releases: Iterable[Release]) -> list[Release]:
+    if isinstance(releases, str) or not isinstance(releases, Iterable):
+        raise ParameterError(
+            f"a composition must have a list of releases; got a {type(releases).__name__}."
+        )
+    found = list(releases)
+    for release in found:
+        if not isinstance(release, Release):
+            raise ParameterError(
+                f"a composition must be of releases; got a {type(release).__name__}."
+            )
+    if not found:
         raise ParameterError("a composition must have at least one release; got none.")
+    return found
+
+
+def _channels(releases: Sequence[Release]) -> list[AdditiveGaussian]:
     channels = [release.channel for release in releases]
     for release, channel in zip(releases, channels, strict=True):
         if not isinstance(channel, AdditiveGaussian):
@@ -128,15 +145,20 @@ def _channels(releases: Sequence[Release]) -> list[AdditiveGaussian]:
 
 
 def _placed(
-    counts: Sequence[int], positions: Sequence[Sequence[int]] | None
+    counts: Sequence[int], positions: Iterable[Iterable[int]] | None
 ) -> tuple[int, ...] | None:
     """Return the position of every time of the joint trace; None where they follow in order."""
     if positions is None:
         return None
-    if [len(places) for places in positions] != list(counts):
+    if isinstance(positions, (str, Mapping)) or not isinstance(positions, Iterable):
+        raise ParameterError(
+            f"positions must be a list of positions for each release; got {positions!r}."
+        )
+    placed = [trace_positions(places) for places in positions]
+    if [len(places) for places in placed] != list(counts):
         raise ParameterError(
             f"positions must place {' and '.join(map(str, counts))} times; got "
-            f"{' and '.join(str(len(places)) for places in positions)}."
+            f"{' and '.join(str(len(places)) for places in placed)}."
         )
-    flat = tuple(int(place) for places in positions for place in places)
+    flat = tuple(place for places in placed for place in places)
     return None if np.array_equal(flat, np.arange(len(flat))) else flat

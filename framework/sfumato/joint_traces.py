@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, ClassVar
 
 import attrs
@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.content import ByContent
+from sfumato.domains import LIST_OF, WHOLE, Rejected, Sizes
 from sfumato.errors import Incompatible, ParameterError
 from sfumato.matrices import Dense
 from sfumato.prior_operators import PriorOperators
@@ -17,7 +18,22 @@ from sfumato.protocols.prior import Prior
 from sfumato.protocols.prior_class import PriorClass, Supremum
 
 
-def joint_traces(prior: PriorClass, positions: tuple[int, ...] | None) -> PriorClass:
+def trace_positions(places: Iterable[int]) -> tuple[int, ...]:
+    """Return positions in a trace as plain whole numbers, or refuse what is none.
+
+    >>> trace_positions(range(2))
+    (0, 1)
+    """
+    try:
+        found: tuple[int, ...] = LIST_OF(WHOLE).convert(places, Sizes())
+    except Rejected:
+        raise ParameterError(
+            f"positions must be lists of whole numbers, 0 or more; got {places!r}."
+        ) from None
+    return found
+
+
+def joint_traces(prior: PriorClass, positions: Iterable[int] | None) -> PriorClass:
     """Return the class of beliefs about the times at `positions`; None means the trace as it is.
 
     >>> import sfumato as sf
@@ -27,9 +43,10 @@ def joint_traces(prior: PriorClass, positions: tuple[int, ...] | None) -> PriorC
     """
     if positions is None:
         return prior
+    places = trace_positions(positions)
     if isinstance(prior, Prior):
-        return JointTrace(prior, positions)
-    return JointTraceClass(prior, positions)
+        return JointTrace(prior, places)
+    return JointTraceClass(prior, places)
 
 
 @attrs.frozen(eq=False, repr=False)

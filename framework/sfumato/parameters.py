@@ -111,7 +111,12 @@ Rule = ExactlyOne | Together
 
 def _shown(value: object) -> str:
     """Show a rejected value in one short line."""
-    text = repr(value) if not isinstance(value, np.ndarray) else f"an array of {value.shape}"
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.shape}"
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a value that cannot even be shown must still be refused
+        return f"a {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -173,21 +178,30 @@ def _domain_first(declared: tuple[Domain, str], default: Any) -> tuple[Domain, A
 
 def code(domain: Domain, value: object) -> str:
     """Write a value as Python that evaluates to an equal one."""
-    if isinstance(value, Declared):
+    if _is_noun(value):
         return repr(value)
-    if isinstance(value, tuple) and any(isinstance(item, Declared) for item in value):
+    if isinstance(value, tuple) and any(map(_is_noun, value)):
         return f"[{', '.join(map(repr, value))}]"
-    return _literal(domain.plain(value))
+    return literal(domain.plain(value))
 
 
-def _literal(plain: object) -> str:
-    """Write plain values as Python does, and infinities so that they can be read again."""
+def _is_noun(value: object) -> bool:
+    """Whether a value is one of the five nouns, such as a prior or a class of priors."""
+    return isinstance(getattr(type(value), "kind", None), str)
+
+
+def literal(plain: object) -> str:
+    """Write plain values as Python does, and infinities so that they can be read again.
+
+    >>> literal({"nu": math.inf})
+    "{'nu': float('inf')}"
+    """
     if isinstance(plain, float) and math.isinf(plain):
         return f"float('{plain}')"
     if isinstance(plain, list):
-        return f"[{', '.join(map(_literal, plain))}]"
+        return f"[{', '.join(map(literal, plain))}]"
     if isinstance(plain, dict):
-        return f"{{{', '.join(f'{key!r}: {_literal(value)}' for key, value in plain.items())}}}"
+        return f"{{{', '.join(f'{key!r}: {literal(value)}' for key, value in plain.items())}}}"
     return repr(plain)
 
 

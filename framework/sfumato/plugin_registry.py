@@ -28,7 +28,7 @@ from sfumato.errors import (
     UnknownParameter,
 )
 from sfumato.parameters import Declared
-from sfumato.prior_classes import AnyOf, Family, Interval
+from sfumato.prior_families import family_of, sets_of
 from sfumato.protocols.adversary import DeclaredAdversary
 from sfumato.protocols.loss_measure import DeclaredMeasure
 from sfumato.protocols.mechanism import DeclaredMechanism
@@ -165,18 +165,13 @@ class Registry:
         """Construct a plugin's object; intervals and choices make a prior a family."""
         cls = self.get(kind, name)
         given = _named(cls, args, parameters)
-        varying = {
-            key: value for key, value in given.items() if isinstance(value, (Interval, AnyOf))
-        }
-        if not varying:
-            return cls(**given)
-        if kind != "prior":
-            key, value = next(iter(varying.items()))
+        if kind == "prior":
+            return family_of(cls, given)
+        for key, value in sets_of(cls, given).items():
             raise ParameterError(
                 f"{name}.{key} must be one value (only priors take classes); got {value!r}."
             )
-        fixed = {key: value for key, value in given.items() if key not in varying}
-        return Family(cls, fixed, varying)
+        return cls(**given)
 
     def build(self, kind: str, specification: Mapping[str, Any]) -> Any:
         """Rebuild an object from its plain table.

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import attrs
 
-from sfumato.content import ByContent, content_key
+from sfumato.content import ByContent
 from sfumato.domains import REAL, Rejected, Sizes
 from sfumato.errors import ParameterError
-from sfumato.parameters import code
+from sfumato.parameters import literal
 from sfumato.prior_operators import PriorOperators
 from sfumato.protocols.prior import Prior
 from sfumato.protocols.prior_class import PriorClass, Supremum
-from sfumato.supremum_search import search_box
 
 ScaleEnd = Literal["low", "high"]
 
@@ -104,7 +101,7 @@ class AnyOf(ByContent, PriorOperators, PriorClass):
             raise ParameterError("AnyOf must have priors only or values only; got both.")
         self.__attrs_init__(options)
         if all(priors):
-            _require_one_trace(self.members(), "AnyOf")
+            require_one_trace(self.members(), "AnyOf")
 
     def _priors(self) -> tuple[PriorClass, ...]:
         if not isinstance(self.options[0], PriorClass):
@@ -154,7 +151,7 @@ class AnyOf(ByContent, PriorOperators, PriorClass):
         return {"any_of": [option.specification() for option in self._priors()]}
 
     def __repr__(self) -> str:
-        return f"sf.AnyOf({', '.join(map(repr, self.options))})"
+        return f"sf.AnyOf({', '.join(map(literal, self.options))})"
 
 
 def at_scale(prior: PriorClass, end: ScaleEnd) -> PriorClass:
@@ -164,7 +161,8 @@ def at_scale(prior: PriorClass, end: ScaleEnd) -> PriorClass:
     >>> at_scale(sf.priors.rbf(length_scale=1.0, times=3, variance=sf.Interval(1, 4)), "low")
     sf.priors.rbf(length_scale=1.0, times=3)
     """
-    return prior.at_scale(end) if isinstance(prior, (AnyOf, Family)) else prior
+    narrow = getattr(prior, "at_scale", None)
+    return prior if narrow is None else narrow(end)
 
 
 def largest(suprema: Iterable[Supremum]) -> Supremum:
@@ -180,138 +178,11 @@ def largest(suprema: Iterable[Supremum]) -> Supremum:
     return attrs.evolve(best, how="finite" if len(found) > 1 else best.how)
 
 
-def _require_one_trace(members: Iterable[Prior], who: str) -> None:
+def require_one_trace(members: Iterable[Prior], who: str) -> None:
+    """Refuse members about traces of different lengths or stamps."""
     signatures = dict.fromkeys(member.trace_signature() for member in members)
     if len(signatures) > 1:
         shown = " and ".join(str(signature)[:60] for signature in list(signatures)[:2])
         raise ParameterError(
             f"{who} must have members of one trace length and stamps; got {shown}."
         )
-
-
-def _as_held(kind: Interval | AnyOf, name: str, members: list[Prior]) -> Interval | AnyOf:
-    """Return a choice of the values that the members hold; an interval as it is."""
-    if isinstance(kind, Interval):
-        return kind
-    values = (getattr(member, name) for member in members)
-    return AnyOf.listed({content_key(value): value for value in values}.values())
-
-
-@attrs.frozen(eq=False, repr=False)
-class Family(ByContent, PriorOperators, PriorClass):
-    """The priors of one kind whose parameters lie in given intervals or choices.
-
-    The namespaces make it.
-
-    >>> import sfumato as sf
-    >>> family = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 3.0), times=5)
-    >>> [member.length_scale for member in family.members()]
-    [1.0, 3.0]
-    """
-
-    prior: type[Prior]
-    fixed: Mapping[str, Any]
-    varying: Mapping[str, Interval | AnyOf]
-
-    def __attrs_post_init__(self) -> None:
-        members = list(self.members())  # checks every end point and every choice
-        _require_one_trace(members, self.name)
-        # Kept as the members hold them: checked, read-only, and without what is the default.
-        given = {declared.name: value for declared, value in members[0].given()}
-        fixed = {name: value for name, value in given.items() if name not in self.varying}
-        varying = {name: _as_held(kind, name, members) for name, kind in self.varying.items()}
-        object.__setattr__(self, "fixed", MappingProxyType(fixed))
-        object.__setattr__(self, "varying", MappingProxyType(varying))
-
-    @property
-    def name(self) -> str:
-        """The registered name of the prior."""
-        return self.prior.name
-
-    @property
-    def yields(self) -> type:
-        """The type of belief of the members."""
-        return self.prior.yields
-
-    @property
-    def finite(self) -> bool:
-        """Whether no parameter varies over an interval."""
-        return all(isinstance(domain, AnyOf) for domain in self.varying.values())
-
-    def _member(self, values: Mapping[str, Any]) -> Prior:
-        return self.prior(**self.fixed, **values)
-
-    def _choices(self) -> Iterator[dict[str, Any]]:
-        """Yield every combination of the choices (not of the intervals)."""
-        lists = {k: v.options for k, v in self.varying.items() if isinstance(v, AnyOf)}
-        for values in itertools.product(*lists.values()):
-            yield dict(zip(lists, values, strict=True))
-
-    def _intervals(self) -> dict[str, Interval]:
-        return {k: v for k, v in self.varying.items() if isinstance(v, Interval)}
-
-    def members(self) -> Iterator[Prior]:
-        """Yield every member of a finite family; of intervals, the ends and a few between."""
-        intervals = self._intervals()
-        for chosen in self._choices():
-            spreads = (interval.spread() for interval in intervals.values())
-            for point in itertools.product(*spreads):
-                yield self._member({**chosen, **dict(zip(intervals, point, strict=True))})
-
-    def supremum(self, function: Callable[[Prior], float]) -> Supremum:
-        """Return the largest value: over all members, or searched where an interval varies."""
-        intervals = self._intervals()
-        if not intervals:
-            found = [Supremum(function(member), member, "finite") for member in self.members()]
-            return largest(found)
-        return largest(self._search(function, chosen, intervals) for chosen in self._choices())
-
-    def _search(
-        self,
-        function: Callable[[Prior], float],
-        chosen: Mapping[str, Any],
-        intervals: Mapping[str, Interval],
-    ) -> Supremum:
-        tried: dict[tuple[float, ...], tuple[float, Prior]] = {}
-
-        def value_at(point: tuple[float, ...]) -> float:
-            if point not in tried:
-                member = self._member({**chosen, **dict(zip(intervals, point, strict=True))})
-                tried[point] = (function(member), member)
-            return tried[point][0]
-
-        box = tuple((interval.low, interval.high) for interval in intervals.values())
-        best = search_box(value_at, box)
-        value, member = tried[best]
-        return Supremum(value, member, "searched")
-
-    def at_scale(self, end: ScaleEnd) -> PriorClass:
-        """Return the members whose covariance is the smallest ("low") or largest ("high")."""
-        name = self.prior.scale_parameter
-        if name is None or name not in self.varying:
-            return self
-        domain = self.varying[name]
-        ends = (domain.low, domain.high) if isinstance(domain, Interval) else domain.options
-        fixed = {**self.fixed, name: min(ends) if end == "low" else max(ends)}
-        varying = {key: value for key, value in self.varying.items() if key != name}
-        return Family(self.prior, fixed, varying) if varying else self.prior(**fixed)
-
-    def specification(self) -> dict[str, Any]:
-        """Return the plain table that rebuilds this family."""
-        plain = next(self.members()).specification()
-        domains = {declared.name: declared.domain for declared in self.prior.parameters()}
-        for name, kind in self.varying.items():
-            if isinstance(kind, Interval):
-                plain[name] = {"interval": [kind.low, kind.high]}
-            else:
-                plain[name] = {"any_of": [domains[name].plain(value) for value in kind.options]}
-        return plain
-
-    def __repr__(self) -> str:
-        shown = []
-        for declared in self.prior.parameters():
-            if declared.name in self.varying:
-                shown.append(f"{declared.name}={self.varying[declared.name]!r}")
-            elif declared.name in self.fixed:
-                shown.append(f"{declared.name}={code(declared.domain, self.fixed[declared.name])}")
-        return f"sf.priors.{self.name}({', '.join(shown)})"

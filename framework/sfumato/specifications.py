@@ -49,10 +49,12 @@ def placed(place: str) -> Iterator[None]:
 
 
 def class_of_values(plain: Any) -> Any:
-    """Return an interval or a choice from its plain form; anything else as it is.
+    """Return an interval or a choice from its plain form, also inside a table; the rest as it is.
 
     >>> class_of_values({"interval": [1, 2]})
     sf.Interval(1.0, 2.0)
+    >>> class_of_values({"name": "RBF", "length_scale": {"interval": [1, 2]}})
+    {'name': 'RBF', 'length_scale': sf.Interval(1.0, 2.0)}
     """
     if isinstance(plain, Mapping) and set(plain) == {"interval"}:
         ends = listed(plain, "interval")
@@ -60,7 +62,9 @@ def class_of_values(plain: Any) -> Any:
             raise ParameterError(f"interval must be [low, high]; got {ends!r}.")
         return Interval(*ends)
     if isinstance(plain, Mapping) and set(plain) == {"any_of"}:
-        return AnyOf.listed(listed(plain, "any_of"))
+        return AnyOf.listed(map(class_of_values, listed(plain, "any_of")))
+    if isinstance(plain, Mapping):
+        return {key: class_of_values(value) for key, value in plain.items()}
     return plain
 
 
@@ -91,7 +95,7 @@ FORMS: Mapping[tuple[str, frozenset[str]], Builder] = {
         "product", _parts(registry, "prior", table, "product")
     ),
     ("prior", frozenset({"joint", "positions"})): lambda registry, table: joint_traces(
-        build(registry, "prior", table["joint"]), tuple(listed(table, "positions"))
+        build(registry, "prior", table["joint"]), listed(table, "positions")
     ),
     ("secret", frozenset({"union"})): lambda registry, table: SecretUnion(
         tuple(_parts(registry, "secret", table, "union"))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian
-from sfumato.errors import OutsideHypotheses, Undecidable
+from sfumato.errors import Undecidable
 from sfumato.inference.fisher_form import regress
+from sfumato.inference.group_losses import positions
 from sfumato.inference.secret_entries import secret_entries
-from sfumato.matrices.matrix import Array
+from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.questions.displacements import Group
+from sfumato_gaussian_noise.free_values import free_values
 
 Balls = tuple[tuple[int, ...], ...]
 
@@ -22,20 +26,24 @@ class Block:
     Attributes
     ----------
     shifts : array (n, k)
-        A = r Ã, the shift of the release's mean by each of the k free secret values.
+        A, the shift of the release's mean by each of the k free secret values, in units of the
+        radius.
     spread : array (n, n)
         C, the covariance of the trace once the secret is known.
     balls : tuple of tuples of positions
         Which of the k values share a ball.
-    shift_error, spread_error : array (n, k), float
-        Bounds of the rounding of A (entrywise) and of C (2-norm).
+    shift_error, spread_error : array (n, k), array (n,)
+        Bounds of the rounding: E of A, entry by entry, and e of C, |yᵀ(C_true − C)y| ≤ (eᵀ|y|)².
+    values : array (k, m), optional
+        The free values δ = W Δ of a displacement Δ of the m secret entries, in units of the radius.
     """
 
     shifts: Array
     spread: Array
     balls: Balls
     shift_error: Array
-    spread_error: float
+    spread_error: Array
+    values: Array = attrs.field(factory=lambda: np.zeros((0, 0)))
 
     @property
     def is_box(self) -> bool:
@@ -67,33 +75,28 @@ def block_of(belief: Gaussian, group: Group, radius: float) -> Block | None:
     found = regress(belief, secret)
     if found is None:
         raise Undecidable(
-            "the covariance of the secret entries must be invertible in float64 for a design; "
-            "got one that is not: choose secret times further apart."
+            "float64 must tell the covariance of the secret entries from a singular one for a "
+            "design; it cannot: choose secret times further apart."
         )
     n = belief.entries
+    spread, spread_error = found.conditional, found.reach
+    if spread is None or np.trace(spread) <= found.conditional_error:  # nothing but rounding
+        left_out = 0.0 if spread is None else float(np.max(np.abs(spread)))
+        spread_error = spread_error + math.sqrt(left_out)
+        spread = np.zeros((n, n))
+    free = free_values(secret.spread, positions(group))
+    shifts = radius * found.weights @ free.representatives
+    # Rounding of the two factors, and of what entries follow from others.
+    rounding = 0.0 if free.plain else 64 * (n + len(entries)) * ROUNDOFF
+    sizes = radius * np.abs(free.representatives)
     return Block(
-        shifts=radius * found.weights,
-        spread=np.zeros((n, n)) if found.conditional is None else found.conditional,
-        balls=_free_balls(group, secret.representatives.tolist(), belief),
-        shift_error=radius * found.weights_error,
-        spread_error=found.conditional_error,
+        shifts=shifts,
+        spread=spread,
+        balls=free.balls,
+        shift_error=found.weights_error @ sizes + rounding * (np.abs(found.weights) @ sizes),
+        spread_error=spread_error,
+        values=free.values,
     )
-
-
-def _free_balls(group: Group, free: list[int], belief: Gaussian) -> Balls:
-    """Return the balls of the free entries; a ball of copies moves with its original."""
-    known = belief.covariance.diagonal() == 0
-    balls = []
-    for ball in group:
-        inside = [entry for entry in ball if entry in free]
-        if inside and any(entry not in free and not known[entry] for entry in ball):
-            raise OutsideHypotheses(
-                "a ball of secret entries must be wholly new or wholly copied from other balls; "
-                f"got {ball}, which is both."
-            )
-        if inside:
-            balls.append(tuple(free.index(entry) for entry in inside))
-    return tuple(balls)
 
 
 def corners(count: int) -> list[Array]:

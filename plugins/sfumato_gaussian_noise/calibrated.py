@@ -18,6 +18,9 @@ from sfumato_gaussian_noise.additive_release import additive_release
 from sfumato_gaussian_noise.class_losses import class_losses
 from sfumato_gaussian_noise.smallest_budget import smallest_budget
 
+SMALLEST, LARGEST = 1e-304, 1e304
+"""Budgets in units of the prior's variance, and in the trace's own, that float64 computes with."""
+
 
 @attrs.frozen(eq=False)
 class Design:
@@ -54,10 +57,23 @@ class Calibrated(DeclaredMechanism):
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Design for the budget, or for the smallest budget that meets the target."""
         if self.mse is not None:
-            found = self.noise(prior, secret, self.mse)
+            found = self._within(prior, secret, self.mse)
         else:
             found = self._for_target(prior, secret)
         return additive_release(self, prior, secret, found.noise, found.claims)
+
+    def _within(self, prior: PriorClass, secret: Secret, mse: float) -> Design:
+        """Design, if the total variance and the prior's share of it fit float64."""
+        belief: Gaussian = next(prior.members()).belief()
+        least = SMALLEST * max(1.0, float(belief.covariance.diagonal().max()))
+        if not least <= mse * belief.entries <= LARGEST:
+            raise self.reject(
+                "mse",
+                f"such that the total over {belief.entries} entries lies between {least:.3g} and "
+                f"{LARGEST:.0e}",
+                mse,
+            )
+        return self.noise(prior, secret, mse)
 
     def _for_target(self, prior: PriorClass, secret: Secret) -> Design:
         if self.epsilon is None or self.order is None:  # the rules exclude it; types do not
@@ -65,7 +81,7 @@ class Calibrated(DeclaredMechanism):
         target = 2 * self.epsilon / self.order
 
         def try_budget(mse: float) -> tuple[float, Design]:
-            found = self.noise(prior, secret, mse)
+            found = self._within(prior, secret, mse)
             loss = found.loss
             if loss is None:
                 loss = class_losses(prior, secret, found.noise).worst

@@ -29,20 +29,30 @@ def one_ball(block: Block, budget: float) -> Solution:
     times a smooth bump, with the loss aᵀ(C + B I)⁻¹a that independent noise of variance B on every
     entry would have. Of k values that are independent and alike each takes B/k.
 
-    >>> block = Block(np.eye(2)[:, :1], np.diag([0.0, 1.0]), ((0,),), np.zeros((2, 1)), 0.0)
+    >>> block = Block(np.eye(2)[:, :1], np.diag([0.0, 1.0]), ((0,),), np.zeros((2, 1)), np.zeros(2))
     >>> one_ball(block, 4.0).factor
     array([[2.],
            [0.]])
     """
-    from scipy.linalg import cho_factor, cho_solve
-
-    n, k = block.shifts.shape
+    k = block.shifts.shape[1]
     unit = max(budget / k, float(np.diagonal(block.spread).max()))
-    ridge = block.spread / unit + budget / k / unit * np.eye(n)
-    readings = budget / unit * cho_solve(cho_factor(ridge, lower=True), block.shifts)
+    readings = budget / unit * _ridge(block.spread / unit, budget / k / unit, block.shifts)
     lengths = np.linalg.norm(readings, axis=0)
     factor = math.sqrt(budget / k) * readings / lengths
     return Solution(factor, _witnesses(block, readings))
+
+
+def _ridge(spread: Array, ridge: float, shifts: Array) -> Array:
+    """Return (C + ridge I)⁻¹A, for a C that rounding may have made indefinite."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    try:
+        factor = cho_factor(spread + ridge * np.eye(len(spread)), lower=True)
+    except LinAlgError:
+        values, vectors = np.linalg.eigh(spread)
+        scaled = (vectors.T @ shifts) / (np.maximum(values, 0.0) + ridge)[:, None]
+        return np.asarray(vectors @ scaled)
+    return np.asarray(cho_solve(factor, shifts))
 
 
 def one_value_apart(block: Block, entry: int, budget: float) -> Solution:
@@ -52,7 +62,7 @@ def one_value_apart(block: Block, entry: int, budget: float) -> Solution:
     a_s²/σ² + a_Uᵀ(C_UU + τ I)⁻¹a_U is convex in τ = B − σ², and its derivative has one root.
     (The optimum of the class that Meehan and Chaudhuri's program SDP_A approximates.)
 
-    >>> block = Block(np.ones((2, 1)), np.zeros((2, 2)), ((0,),), np.zeros((2, 1)), 0.0)
+    >>> block = Block(np.ones((2, 1)), np.zeros((2, 2)), ((0,),), np.zeros((2, 1)), np.zeros(2))
     >>> one_value_apart(block, 0, 2.0).extra.round(9)
     array([1., 0.])
     """

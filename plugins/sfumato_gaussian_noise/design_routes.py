@@ -56,12 +56,12 @@ def _read(task: Task, worst: Violation, variance: float) -> Witness:
     belief = worst.member.belief()
     question = task.secret.question(belief)
     block = block_of(belief, question.groups[worst.group], question.radii[worst.group])
-    if block is None or block.shifts.shape[1] != worst.displacement.size:
+    if block is None:
         raise OutsideHypotheses(
-            "secret entries must be neither constants nor copies of each other for independent "
-            "noise on all of them; got some that are."
+            "secret entries must not be constants for independent noise on all of them; got some "
+            "that are."
         )
-    along = block.along(worst.displacement)
+    along = block.along(block.values @ worst.displacement)
     total = along.spread + variance * np.eye(belief.entries)
     reading = np.asarray(np.linalg.solve(total, along.shifts[:, 0]), dtype=np.float64)
     return Witness(1.0, along, task.budget * reading)
@@ -91,7 +91,7 @@ def _one_ball(task: Task) -> Certified | None:
 def _formula(block: Block, question: Displacements, task: Task) -> Solution | None:
     if task.independent is None:
         return one_ball(block, task.budget)
-    if block.shifts.shape[1] > 1:
+    if task.independent.size > 1:
         return None
     return one_value_apart(block, question.entries[0], task.budget)
 

@@ -73,7 +73,7 @@ def dual_bound(
     With `independent`, the bound is for noise of equal variances on those entries S, independent
     of each other and of the rest U: ⟨Γ, P⟩ ≤ tr Γ · max(λ_max(P_UU), tr P_SS / |S|).
 
-    >>> block = Block(np.ones((1, 1)), np.zeros((1, 1)), ((0,),), np.zeros((1, 1)), 0.0)
+    >>> block = Block(np.ones((1, 1)), np.zeros((1, 1)), ((0,),), np.zeros((1, 1)), np.zeros(1))
     >>> bound = dual_bound([Witness(1.0, block, np.array([1.0]))], budget=1.0)
     >>> round(bound.loss(budget=1.0), 9)
     1.0
@@ -107,9 +107,8 @@ def _gain(witness: Witness, budget: float) -> float:
     products = 2 * float(lengths @ np.abs(shift)) + float(lengths @ root) / budget * float(
         lengths @ root
     )
-    inputs = 2 * float(lengths @ block.shift_error[:, 0]) + block.spread_error / budget * float(
-        y @ y
-    )
+    blurred = float(lengths @ block.spread_error)
+    inputs = 2 * float(lengths @ block.shift_error[:, 0]) + blurred / budget * blurred
     return value - 1.01 * float((2 * size + 8) * ROUNDOFF * products + inputs)
 
 

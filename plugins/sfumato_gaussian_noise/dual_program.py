@@ -40,7 +40,7 @@ class _Parts:
     def factor(self, size: int, independent: NDArray[np.intp] | None) -> tuple[Array, Array | None]:
         """Return L and the extra variances with Γ = L Lᵀ + diag(extra), of total one."""
         rank = self.basis.shape[1]
-        values, vectors = np.linalg.eigh(_symmetric(self.lmi.dual_value[:rank, :rank]))
+        values, vectors = np.linalg.eigh(symmetric(self.lmi.dual_value[:rank, :rank]))
         kept = values > 1e-10 * max(float(values.max(initial=0.0)), 1e-300)
         factor = self.basis @ (vectors[:, kept] * np.sqrt(values[kept]))
         extra = None
@@ -71,14 +71,14 @@ def best_noise(
     It is solved in units of B, and in the directions in which some prior has variance at all.
     With `independent`, Γ is restricted as in `dual_bound`.
 
-    >>> block = Block(np.ones((1, 1)), np.zeros((1, 1)), ((0,),), np.zeros((1, 1)), 0.0)
+    >>> block = Block(np.ones((1, 1)), np.zeros((1, 1)), ((0,),), np.zeros((1, 1)), np.zeros(1))
     >>> bool(abs(best_noise([block], 4.0).factor ** 2 - 4.0) < 1e-6)
     True
     """
     solver, negligible = attempt
     basis = _basis(blocks, negligible, independent)
     parts, problem = _program(blocks, basis, budget, independent)
-    solve(problem, solver, "the noise program", verified=True, **_options(solver))
+    solve(problem, solver, "the noise program", verified=True, **solver_options(solver))
     factor, extra = parts.factor(blocks[0].shifts.shape[0], independent)
     return Solution(
         factor * np.sqrt(budget),
@@ -87,7 +87,8 @@ def best_noise(
     )
 
 
-def _options(solver: str) -> dict[str, Any]:
+def solver_options(solver: str) -> dict[str, Any]:
+    """Return the settings under which a solver is accurate enough and ends."""
     return {"eps": 1e-8, "max_iters": 10_000} if solver == "SCS" else {}
 
 
@@ -95,17 +96,26 @@ def _basis(
     blocks: Sequence[Block], negligible: float, independent: NDArray[np.intp] | None
 ) -> Array:
     """Return an orthonormal basis of the directions in which a block moves or fluctuates."""
+    total = directions(blocks)
+    if independent is not None:
+        total[independent] = 0.0
+        total[:, independent] = 0.0
+    return orthonormal(total, negligible * float(np.linalg.eigvalsh(total)[-1]))
+
+
+def directions(blocks: Sequence[Block]) -> Array:
+    """Return a matrix whose range is where some block moves or fluctuates."""
     spreads = {id(block.spread): block.spread for block in blocks}
     total = sum(spread / max(np.trace(spread), 1e-300) for spread in spreads.values())
     for block in blocks:
         total = total + block.shifts @ block.shifts.T / np.sum(block.shifts**2)
-    if independent is not None:
-        total[independent] = 0.0
-        total[:, independent] = 0.0
-    values, vectors = np.linalg.eigh(_symmetric(total))
-    if not values[-1] > 0:
-        return np.zeros((len(total), 0))
-    return np.asarray(vectors[:, values > negligible * values[-1]])
+    return symmetric(np.asarray(total))
+
+
+def orthonormal(matrix: Array, least: float) -> Array:
+    """Return the eigenvectors of the eigenvalues above `least`, if that is positive."""
+    values, vectors = np.linalg.eigh(symmetric(matrix))
+    return np.asarray(vectors[:, (values > least) & (values > 0)])
 
 
 def _program(
@@ -133,7 +143,9 @@ def _program(
             apart_terms.append(_fraction(other, weight))
             every = cp.vstack([mine, other]) if rank else other
         # Given one group, the independent entries of another still fluctuate: C spans both parts.
-        root = roots.setdefault(id(block.spread), _root(whole.T @ block.spread @ whole / budget))
+        root = roots.setdefault(
+            id(block.spread), spread_root(whole.T @ block.spread @ whole / budget)
+        )
         if root.size:
             objective -= _fraction(root @ every, weight)
         start += count
@@ -189,9 +201,9 @@ def _block_diagonal(weights: Sequence[Any]) -> Any:
     return cp.bmat(rows)
 
 
-def _root(spread: Array) -> Array:
+def spread_root(spread: Array) -> Array:
     """Return R with RᵀR = C, one row for each direction of positive variance."""
-    values, vectors = np.linalg.eigh(_symmetric(spread))
+    values, vectors = np.linalg.eigh(symmetric(spread))
     kept = values > 1e-16 * max(float(values[-1]), 0.0) if values.size else values > 0
     return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
 
@@ -267,9 +279,10 @@ def _mass(block: Block, shares: Array, directions: Array) -> float:
 
 def _semidefinite(weight: Array) -> Array:
     """Return the nearest semidefinite matrix."""
-    values, vectors = np.linalg.eigh(_symmetric(weight))
+    values, vectors = np.linalg.eigh(symmetric(weight))
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
-def _symmetric(matrix: Array) -> Array:
+def symmetric(matrix: Array) -> Array:
+    """Return the symmetric part."""
     return np.asarray((matrix + matrix.T) / 2)

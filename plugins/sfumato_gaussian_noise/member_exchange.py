@@ -5,16 +5,17 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from sfumato.errors import SolverFailed
-from sfumato.inference.secret_entries import secret_entries
+from sfumato.errors import OutsideHypotheses, SolverFailed
 from sfumato.matrices import Diagonal
 from sfumato.matrices.matrix import Array
 from sfumato.protocols import Prior, Secret
 from sfumato_gaussian_noise.blocks import Block, block_of, corners
 from sfumato_gaussian_noise.class_losses import Violation, class_losses
+from sfumato_gaussian_noise.closed_forms import Solution
 from sfumato_gaussian_noise.design_task import Certified, Task
 from sfumato_gaussian_noise.dual_bound import DualBound
 from sfumato_gaussian_noise.dual_program import ATTEMPTS, best_noise
+from sfumato_gaussian_noise.mirrored_program import mirror_groups, mirror_partners, mirrored_noise
 
 ROUNDS = 60
 """Largest number of programs solved for one design."""
@@ -22,10 +23,19 @@ ROUNDS = 60
 MANY = 8
 """Up to this many pairs of a member and a group all enter at once; of more, the worst ones do."""
 
+CROWDED = 100
+"""The same where most entries are secret, so that most pairs matter, and time may be reversed."""
+
 SIGNS = 5
 """Up to this many signs of a group enter one by one; more enter as one matrix."""
 
 WHOLE = b"whole"
+
+HIDDEN = 1e-12
+"""Smallest total variance, in units of the prior's, that a program is solved for."""
+
+ROUGH = 1e-6
+"""Below this total variance, in the same units, the rounding of a smooth prior may be too much."""
 
 STEP = 4
 """Pairs that enter in one later round."""
@@ -39,6 +49,7 @@ class _Pool:
     blocks: dict[tuple[Prior, int], Block | None] = attrs.field(factory=dict)
     active: list[Block] = attrs.field(factory=list)
     names: list[tuple[Prior, int, bytes]] = attrs.field(factory=list)
+    images: dict[int, int] = attrs.field(factory=dict)
 
     def block(self, member: Prior, group: int) -> Block | None:
         key = (member, group)
@@ -47,6 +58,12 @@ class _Pool:
             question = self.secret.question(belief)
             self.blocks[key] = block_of(belief, question.groups[group], question.radii[group])
         return self.blocks[key]
+
+    def add_with_image(self, violation: Violation) -> bool:
+        """Let a pair enter, and the mirror image of its group if the question has one."""
+        image = self.images.get(violation.group, violation.group)
+        entered = self.add(violation)
+        return self.add(attrs.evolve(violation, group=image)) or entered
 
     def add(self, violation: Violation) -> bool:
         """Let a pair enter, along its displacement if it has one; say whether that was new."""
@@ -60,20 +77,11 @@ class _Pool:
         if not block.is_box:
             return False
         if known and WHOLE not in known and violation.displacement.size:
-            return self._along(violation, block, self._free_signs(violation))
+            signs = np.where(block.values @ violation.displacement >= 0, 1.0, -1.0)
+            return self._along(violation, block, signs * signs[0])
         # The dual of the group was not tight: from now on it is taken sign by sign.
         self.keep({i for i, name in enumerate(self.names) if name != (*pair, WHOLE)})
         return sum(self._along(violation, block, signs) for signs in corners(len(block.balls))) > 0
-
-    def _free_signs(self, violation: Violation) -> Array:
-        """Return the signs of the entries that are neither copies nor constants."""
-        belief = violation.member.belief()
-        group = self.secret.question(belief).groups[violation.group]
-        entries = [entry for ball in group for entry in ball]
-        free = secret_entries(belief, entries).representatives.tolist()
-        signs = np.where(violation.displacement >= 0, 1.0, -1.0)
-        signs = signs[[entries.index(entry) for entry in free]]
-        return np.asarray(signs * signs[0])
 
     def _along(self, violation: Violation, block: Block, signs: Array) -> bool:
         return self._enter(violation, block.along(signs), signs.tobytes())
@@ -99,7 +107,10 @@ def member_exchange(task: Task) -> Certified:
     class are measured exactly; what exceeds the bound enters, what carries no weight leaves once
     the bound has grown (so no set comes twice), until bound and loss meet.
     """
+    _refuse_hidden(task)
     pool = _Pool(task.secret)
+    if task.independent is None:
+        pool.images = mirror_groups(task.secret.question(task.belief), task.belief.entries)
     _begin(pool, task)
     if not pool.active:  # nothing can be learnt, whatever is released
         entries = task.belief.entries
@@ -119,14 +130,35 @@ def member_exchange(task: Task) -> Certified:
             f"{attempt[0]} must bring loss and lower bound to within {task.tolerance:.1g} of each "
             f"other; got a relative gap of {task.gap(best):.2g}."
         )
+    if task.budget < ROUGH * _variance(task):
+        least = ROUGH * _variance(task) / task.belief.entries
+        failures.append(f"So small a budget drowns in rounding: use an mse of {least:.2g} or more.")
     raise SolverFailed(" ".join(failures))
+
+
+def _variance(task: Task) -> float:
+    return max(
+        float(member.belief().covariance.diagonal().max()) for member in task.prior.members()
+    )
+
+
+def _refuse_hidden(task: Task) -> None:
+    """Refuse a budget that no program can tell from none beside the prior's variance."""
+    least = HIDDEN * _variance(task)
+    if task.budget < least:
+        entries = task.belief.entries
+        raise OutsideHypotheses(
+            f"a design by program must have an mse of at least {least / entries:.2g}, a total of "
+            f"{HIDDEN:.0e} of the prior's variance; got {task.budget / entries:.2g}: use a larger "
+            "budget."
+        )
 
 
 def _exchange(
     pool: _Pool, task: Task, attempt: tuple[str, float], best: Certified | None
 ) -> Certified:
     for _ in range(ROUNDS):
-        solution = best_noise(pool.active, task.budget, task.independent, attempt)
+        solution = _solved(pool.active, task, attempt)
         found = task.certify(solution, f"dual program by {attempt[0]}")
         grown = best is None or task.lower(found) > task.lower(best)
         best = found if best is None else _better(best, found, task)
@@ -135,12 +167,21 @@ def _exchange(
         if grown and len(pool.active) > MANY:
             pool.keep({witness.source for witness in solution.witnesses if witness.weight > 1e-7})
         threshold = task.lower(best) * (1 + task.tolerance / 4)
-        entered = [pool.add(violation) for violation in found.losses.above(threshold)[:STEP]]
+        worst = found.losses.above(threshold)[:STEP]
+        entered = [pool.add_with_image(violation) for violation in worst]
         if not any(entered):
             break
     if best is None:
         raise SolverFailed(f"{attempt[0]} must be given at least one round; got none.")
     return best
+
+
+def _solved(blocks: list[Block], task: Task, attempt: tuple[str, float]) -> Solution:
+    """Solve the program, at half the size where time may be reversed."""
+    partners = mirror_partners(blocks) if task.independent is None else None
+    if partners is None:
+        return best_noise(blocks, task.budget, task.independent, attempt)
+    return mirrored_noise(blocks, partners, task.budget, attempt)
 
 
 def _better(best: Certified, new: Certified, task: Task) -> Certified:
@@ -154,8 +195,9 @@ def _begin(pool: _Pool, task: Task) -> None:
     belief, members = task.belief, list(task.prior.members())
     groups = len(task.secret.question(belief).groups)
     pairs = [Violation(m, g, 0.0, np.zeros(0)) for m in members for g in range(groups)]
-    if len(pairs) > MANY:
+    crowded = len(pool.images) > belief.entries / 2
+    if len(pairs) > (CROWDED if crowded else MANY):
         even = Diagonal.constant(task.budget / belief.entries, belief.entries)
         pairs = class_losses(task.prior, task.secret, even).above(0.0)[:MANY]
     for pair in pairs:
-        pool.add(pair)
+        pool.add_with_image(pair)

@@ -6,9 +6,10 @@ import numpy as np
 
 from sfumato.matrices import Dense
 from sfumato.matrices.matrix import Array
-from sfumato.parameters import POSITIVE, declare, parameter
+from sfumato.parameters import OPTIONAL, PLUGIN, POSITIVE, declare, parameter
 from sfumato.protocols import PriorClass, Secret
 from sfumato_gaussian_noise.calibrated import Calibrated, Design
+from sfumato_gaussian_noise.designed_for import designed_for
 from sfumato_gaussian_noise.sdp_a import secret_blocks
 from sfumato_gaussian_noise.sdp_a_program import sdp_a
 from sfumato_gaussian_noise.solved import solve
@@ -36,9 +37,15 @@ class MultipleSecrets(Calibrated):
         POSITIVE, default=1.0, doc="solve for this multiple of the budget, then divide by it"
     )
 
+    design_prior: PriorClass | None = parameter(
+        OPTIONAL(PLUGIN("prior")),
+        default=None,
+        doc="design for this prior, whatever class the release is later measured under",
+    )
+
     def noise(self, prior: PriorClass, secret: Secret, mse: float) -> Design:
         """Solve SDP_A for every secret, then SDP_B."""
-        blocks = secret_blocks(prior, secret, self.name)
+        blocks = secret_blocks(designed_for(prior, self.design_prior), secret, self.name)
         budget = mse * blocks[0][1].shifts.shape[0]
         single = [sdp_a(block, entries, budget, self.rescale) for entries, block in blocks]
         above = sdp_b([noise.dense() for noise in single])

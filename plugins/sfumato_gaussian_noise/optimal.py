@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.beliefs import Gaussian
 from sfumato.errors import OutsideHypotheses
 from sfumato.parameters import OPEN_UNIT, OPTIONAL, PLUGIN, POSITIVE, SWITCH, declare, parameter
 from sfumato.protocols import PriorClass, Secret
@@ -17,9 +15,6 @@ from sfumato_gaussian_noise.calibrated import Calibrated, Design
 from sfumato_gaussian_noise.design_routes import cheapest_route
 from sfumato_gaussian_noise.design_task import Certified, Task
 from sfumato_gaussian_noise.designed_for import designed_for
-
-SMALLEST = 1e-304
-"""Smallest budget, in units of the prior's variance: relative to less, the prior overflows."""
 
 LARGEST_RADIUS = 1e140
 """Radii beyond it, or below its inverse, have no squares that float64 could compare."""
@@ -81,7 +76,7 @@ class Optimal(Calibrated):
         task = Task(
             prior=chosen,
             secret=secret,
-            budget=self._budget(mse, belief),
+            budget=mse * belief.entries,
             floor=self.floor,
             tolerance=self.tolerance,
             independent=independent,
@@ -90,19 +85,6 @@ class Optimal(Calibrated):
         # A target must hold under the prior that is asked about, whatever the design was for.
         loss = found.losses.worst if chosen is prior else None
         return Design(found.noise, self._claims(task, found), loss)
-
-    def _budget(self, mse: float, belief: Gaussian) -> float:
-        """Return the total variance, if it and the prior's share of it fit float64."""
-        budget = mse * belief.entries
-        least = SMALLEST * max(1.0, float(belief.covariance.diagonal().max()))
-        if not least <= budget < math.inf:
-            raise self.reject(
-                "mse",
-                f"such that the total over {belief.entries} entries lies between {least:.3g} and "
-                "what float64 holds",
-                mse,
-            )
-        return budget
 
     def _claims(self, task: Task, found: Certified) -> dict[str, Any]:
         claims = {

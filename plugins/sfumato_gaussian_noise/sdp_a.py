@@ -69,8 +69,8 @@ def secret_blocks(
         entries = tuple(entry for ball in group for entry in ball)
         if block is None or block.shifts.shape[1] < len(entries):
             raise OutsideHypotheses(
-                f"{name} takes secret entries that are neither constants nor copies of each other; "
-                f"got {entries}."
+                f"{name} takes secret entries none of which is a constant or determined by the "
+                f"others; got {entries}."
             )
         found.append((entries, block))
     return found

@@ -6,9 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.matrices import Diagonal, LowRank, Matrix, Sum
-from sfumato.matrices.matrix import Array
+from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato_gaussian_noise.blocks import Block
 from sfumato_gaussian_noise.solved import solve
+
+FAR = 1e6
+"""Spread, in units of what noise adds, beyond which noise makes no difference to a solver."""
 
 
 def sdp_a(block: Block, entries: tuple[int, ...], budget: float, rescale: float = 1.0) -> Matrix:
@@ -25,7 +28,7 @@ def sdp_a(block: Block, entries: tuple[int, ...], budget: float, rescale: float 
 
     Reference: Meehan and Chaudhuri (2021), appendix 7.3.1.
 
-    >>> block = Block(np.ones((2, 1)), np.zeros((2, 2)), ((0,),), np.zeros((2, 1)), 0.0)
+    >>> block = Block(np.ones((2, 1)), np.zeros((2, 2)), ((0,),), np.zeros((2, 1)), np.zeros(2))
     >>> sdp_a(block, (0,), 2.0).dense().round(4)
     array([[1., 0.],
            [0., 1.]])
@@ -37,16 +40,30 @@ def sdp_a(block: Block, entries: tuple[int, ...], budget: float, rescale: float 
 
     inverse = np.linalg.pinv(block.shifts)
     noise, smallest = cp.Variable((size, size), PSD=True), cp.Variable()
-    total = rescale * budget
-    # In units of the budget and of the spread that is there without noise, β is of order one.
+    # In units of the budget, and beyond the spread that is there without noise, β is of order one.
     scale = float(np.trace(inverse @ inverse.T)) / count
-    held = inverse @ noise @ inverse.T + inverse @ block.spread @ inverse.T / total
+    held = inverse @ noise @ inverse.T / scale
+    held += _beyond_the_least(inverse @ block.spread @ inverse.T / scale, rescale * budget)
     problem = cp.Problem(
         cp.Maximize(smallest),
-        [held / scale - smallest * np.eye(count) >> 0, cp.trace(noise) <= 1],
+        [held - smallest * np.eye(count) >> 0, cp.trace(noise) <= 1],
     )
     solve(problem, "CLARABEL", "SDP_A")
     return _repaired(np.asarray(noise.value) * budget, np.array(entries), budget)
+
+
+def _beyond_the_least(spread: Array, total: float) -> Array:
+    """Return D/total less a multiple of the identity, which moves β and nothing else.
+
+    Eigenvalues far above what noise adds are cut off: by the Schur complement, a cut at c moves the
+    optimal β by at most the share 1/c.
+    """
+    values, vectors = np.linalg.eigh((spread + spread.T) / 2)
+    above = values - values[0]
+    above[above <= 16 * values.size * ROUNDOFF * np.max(np.abs(values))] = 0.0  # equal, but rounded
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        beyond = np.nan_to_num(above / total, nan=0.0, posinf=FAR)
+    return np.asarray((vectors * np.minimum(beyond, FAR)) @ vectors.T)
 
 
 def _one_entry(shift: Array, budget: float) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.prior_classes import AnyOf
+from sfumato.nested_tables import replaced
+from sfumato.prior_classes import Interval
+from sfumato.prior_families import family_of
 from sfumato.progress import watched
 from sfumato.protocols import PriorClass
 from sfumato_gaussian_process.fit_series import (
@@ -77,23 +78,20 @@ class FittedKernels:
     def prior_class(
         self, quantiles: tuple[float, float] = (0.25, 0.75), times: int | None = None
     ) -> PriorClass:
-        """Return the priors at the median and at every corner between the parameters' quantiles.
+        """Return the class of priors on a regular grid between two quantiles of each parameter.
 
         Without `times`, a trace has as many points as all the fitted ones.
         """
         check_quantiles(quantiles)
         points = common_length(self.lengths) if times is None else times
         ends = np.quantile(self.values, quantiles, axis=0)
-        corners = {tuple(corner) for corner in itertools.product(*ends.T.tolist())}
-        chosen = [tuple(np.median(self.values, axis=0).tolist()), *sorted(corners)]
+        table = self.kernel(ends[0]).plain()
+        for name, (low, high) in zip(self.names, ends.T.tolist(), strict=True):
+            if low < high:
+                table = replaced(table, name.replace("__", "."), Interval(low, high))
         width = int(self.coordinate.max()) + 1
-        dimensions = width if width > 1 else None
-        return AnyOf(
-            *(
-                self.prior(self.kernel(np.array(point)), times=points, dimensions=dimensions)
-                for point in dict.fromkeys(chosen)
-            )
-        )
+        dimensions = {"dimensions": width} if width > 1 else {}
+        return family_of(self.prior, {"kernel": table, "times": points, **dimensions})
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row for each coordinate of each trace."""
@@ -121,7 +119,9 @@ def fit_kernels(
     try:
         expression = KernelExpression.read(kernel)
     except ValueError as reason:
-        raise ParameterError(f"{cls.name}.fit kernel must be {reason}; got {kernel!r}.") from None
+        raise ParameterError(
+            f"{cls.name}.fit kernel must be {reason}; got {KernelExpression.opened(kernel)!r}."
+        ) from None
     start = expression.scikit_learn() if isinstance(kernel, (dict, KernelExpression)) else kernel
     if not start.theta.size:
         raise ParameterError(f"{cls.name}.fit kernel must have a free parameter; got {kernel!r}.")

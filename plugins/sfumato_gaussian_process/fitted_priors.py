@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.prior_classes import Family, Interval
+from sfumato.prior_classes import Interval
+from sfumato.prior_families import Family
 from sfumato.protocols import PriorClass
 from sfumato_gaussian_process.fit_series import check_quantiles, common_length
 

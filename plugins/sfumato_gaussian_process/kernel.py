@@ -35,6 +35,8 @@ class Kernel(Prior):
     Taken are RBF, Matern (ν = 1/2, 3/2, 5/2, ∞), RationalQuadratic, ExpSineSquared,
     ConstantKernel, WhiteKernel and DotProduct; for another kernel write a prior plugin.
 
+    `sf.Interval` and `sf.AnyOf` on any number, or in place of any kernel inside it, make a class.
+
     Reference: Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, section 4.2.
 
     >>> from sklearn.gaussian_process.kernels import RBF, WhiteKernel
@@ -42,6 +44,12 @@ class Kernel(Prior):
     array([1.5   , 0.8825, 0.6065])
     >>> Kernel({"name": "DotProduct", "sigma_0": 1.0}, times=3).belief().covariance.dense()[2]
     array([1., 3., 5.])
+
+    >>> import sfumato as sf
+    >>> bumpy = {"name": "RationalQuadratic", "length_scale": 2.0, "alpha": sf.Interval(0.5, 4.0)}
+    >>> noisy = {"name": "Sum", "k1": bumpy, "k2": WhiteKernel(sf.AnyOf(0.1, 0.2))}
+    >>> sf.priors.kernel(noisy, times=9).finite
+    False
     """
 
     name = "kernel"

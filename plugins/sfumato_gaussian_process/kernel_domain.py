@@ -39,6 +39,10 @@ class KernelDomain(Domain):
         """Write the table."""
         return KernelExpression.read(value).plain()
 
+    def opened(self, value: Any) -> Any:
+        """Return the table of a kernel and of the kernels inside it."""
+        return KernelExpression.opened(value)
+
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
         """Draw kernels, sums and products of them."""
         from hypothesis import strategies as st

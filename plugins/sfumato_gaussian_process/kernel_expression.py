@@ -71,6 +71,24 @@ class KernelExpression:
             tuple(cls.read(table[key]) for key in inner),
         )
 
+    @staticmethod
+    def opened(value: Any) -> Any:
+        """Return the tables of a kernel and of those inside it, unchecked; the rest as it is.
+
+        >>> from sklearn.gaussian_process.kernels import RBF
+        >>> KernelExpression.opened(RBF(2.0))
+        {'name': 'RBF', 'length_scale': 2.0}
+        """
+        if isinstance(value, KernelExpression):
+            return value.plain()
+        if isinstance(value, Mapping):
+            table = dict(value)
+        elif _is_kernel(value):
+            table = _table(value)
+        else:
+            return value
+        return {key: KernelExpression.opened(inner) for key, inner in table.items()}
+
     def plain(self) -> dict[str, Any]:
         """Return the table that `read` reads."""
         inner = zip(PARTS.get(self.name, ()), self.parts, strict=True)
@@ -96,13 +114,21 @@ class KernelExpression:
         return getattr(kernels, self.name)(**made, **dict(self.numbers))
 
 
-def _table(kernel: Any) -> dict[str, Any]:
-    """Read a kernel object of scikit-learn's own classes; bounds of its search do not count."""
+def _is_kernel(value: Any) -> bool:
+    """Whether a value is of one of scikit-learn's own classes that are taken."""
+    name = type(value).__name__
+    if name not in NAMES:
+        return False
     from sklearn.gaussian_process import kernels
 
-    name = type(kernel).__name__
-    if name not in NAMES or type(kernel) is not getattr(kernels, name):
+    return type(value) is getattr(kernels, name)
+
+
+def _table(kernel: Any) -> dict[str, Any]:
+    """Read a kernel object of scikit-learn's own classes; bounds of its search do not count."""
+    if not _is_kernel(kernel):
         raise ValueError(f"a scikit-learn kernel or a table, one of {', '.join(NAMES)}")
+    name = type(kernel).__name__
     wanted = (*PARTS.get(name, ()), *NUMBERS.get(name, ()))
     return {"name": name, **{key: getattr(kernel, key) for key in wanted}}
 

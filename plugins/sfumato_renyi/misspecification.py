@@ -9,7 +9,7 @@ import attrs
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.compatibility import require_measure, require_one_trace
-from sfumato.errors import Incompatible, OutsideHypotheses
+from sfumato.errors import Incompatible, OutsideHypotheses, Undecidable
 from sfumato.inference.conditional_divergence import conditional_divergence
 from sfumato.inference.worst_pair import worst_pair
 from sfumato.parameters import ORDER, POSITIVE, declare, parameter
@@ -119,16 +119,26 @@ class Misspecification(DeclaredMeasure):
         question: Displacements,
         channel: AdditiveGaussian,
     ) -> Reading:
-        """Return the smallest bound that a member of the design's class gives."""
+        """Return the smallest bound that a member of the design's class gives.
+
+        A member at the very edge of a finite divergence, which nothing can decide, gives none; that
+        matters only if no other member gives one.
+        """
         self._holds_the_pairs(question)
         exact = worst_square(true, question, channel).value * self.order / 2
-        value = min(
-            max(
-                self._group_bound(member, true, group, radius, channel)
-                for group, radius in zip(question.groups, question.radii, strict=True)
-            )
-            for member in believed
-        )
+        value, undecided = math.inf, None
+        for member in believed:
+            try:
+                bound = max(
+                    self._group_bound(member, true, group, radius, channel)
+                    for group, radius in zip(question.groups, question.radii, strict=True)
+                )
+            except Undecidable as refusal:
+                undecided = refusal
+            else:
+                value = min(value, bound)
+        if undecided is not None and math.isinf(value):
+            raise undecided
         return Reading(value=value, bound="upper", witness={"exact loss": exact}, how="Theorem 3.3")
 
     def _holds_the_pairs(self, question: Displacements) -> None:

@@ -116,3 +116,53 @@ def test_what_does_not_fit_is_refused():
     release = given.protect(chain, sf.secrets.contexts([0]))
     with pytest.raises(sf.Incompatible, match="AdditiveGaussian channels"):
         sf.compose([release], rbf(2), secret)
+
+
+@pytest.mark.parametrize(
+    "positions",
+    [
+        *([[0, 1], [2, bad]] for bad in (3.5, 3.0, "3", True, None, float("nan"), -1, [3])),
+        *([[0, 1], bad] for bad in (None, 3, "23", {2: 3})),
+        *(3, "ab", {0: [0, 1], 1: [2, 3]}),
+    ],
+    ids=repr,
+)
+def test_positions_that_are_none_are_refused_in_one_sentence(positions):
+    with pytest.raises(sf.ParameterError, match=r"^positions must be [^.]*list[^.]*; got .*\.$"):
+        sf.compose([uniform(rbf(2))] * 2, rbf(4), sf.secrets.basic(0), positions=positions)
+
+
+@pytest.mark.parametrize("releases", [None, 3, "ab", [None], [3], [rbf(2)]], ids=repr)
+def test_what_is_no_release_is_refused_in_one_sentence(releases):
+    with pytest.raises(sf.ParameterError, match=r"^a composition must .* releases; got a \w+\.$"):
+        sf.compose(releases, rbf(4), sf.secrets.basic(0))
+    with pytest.raises(sf.ParameterError, match=r"list of releases; got a Release\.$"):
+        sf.compose(uniform(rbf(2)), rbf(4), sf.secrets.basic(0))
+
+
+def test_what_comes_one_by_one_is_composed_like_a_list():
+    parts, secret = [uniform(rbf(2)), uniform(rbf(2), 0.25)], sf.secrets.basic(0)
+    listed = sf.compose(parts, rbf(4), secret, positions=[[0, 1], [3, 2]])
+    yielded = sf.compose(iter(parts), rbf(4), secret, positions=map(iter, [[0, 1], [3, 2]]))
+    assert yielded == listed
+    assert sf.compose(parts, rbf(4), secret, positions=np.array([[0, 1], [3, 2]])) == listed
+
+
+CHAIN = sf.priors.markov_chain(initial=[1.0], transitions=[[1.0]], steps=4)
+
+
+@pytest.mark.parametrize("positions", [None, [[0, 1], [2, 3]], [[0, 1], [3, 2]]])
+@pytest.mark.parametrize("prior", [CHAIN, sf.AnyOf(CHAIN), None, "rbf", sf.priors.rbf], ids=str)
+def test_beliefs_that_are_not_gaussian_are_refused(prior, positions):
+    parts = [uniform(rbf(2)), uniform(rbf(2))]
+    for secret in (sf.secrets.basic(0), sf.secrets.contexts([0])):
+        with pytest.raises(sf.Incompatible, match=r"Gaussian|must get a prior"):
+            sf.compose(parts, prior, secret, positions=positions)
+    with pytest.raises(sf.Incompatible, match="must get a secret; got None"):
+        sf.compose(parts, rbf(4), None, positions=positions)
+
+
+def test_positions_in_a_file_are_checked_too():
+    table = {"joint": rbf(4).specification(), "positions": [0, "1"]}
+    with pytest.raises(sf.ParameterError, match=r"^positions must be lists of whole numbers"):
+        sf.registry.build("prior", table)

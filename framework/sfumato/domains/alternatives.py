@@ -235,7 +235,7 @@ class Plugin(Domain):
     def convert(self, value: Any, sizes: Sizes) -> Any:
         """Return the object if it is of the right noun."""
         del sizes
-        if getattr(value, "kind", None) != self.kind or isinstance(value, type):
+        if getattr(type(value), "kind", None) != self.kind:
             raise Rejected(self.sentence)
         return value
 

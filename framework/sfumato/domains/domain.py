@@ -52,6 +52,10 @@ class Domain(ABC):
         del build_plugin
         return plain
 
+    def opened(self, value: Any) -> Any:
+        """Return a value made of named parts as a table, in which parts may be sets of values."""
+        return value
+
     def parse(self, text: str) -> Any:
         """Read the command line: JSON where it is JSON, else the text itself."""
         try:

@@ -23,7 +23,12 @@ class Regression:
     weights: Array  # Ã, (n, k)
     conditional: Array | None  # C, (n, n); None for zero
     weights_error: Array  # entrywise bound of Ã_true − Ã
-    conditional_error: float  # bound of ‖C_true − C‖
+    reach: Array  # e, (n,), with |yᵀ(C_true − C)y| ≤ (eᵀ|y|)² for every y
+
+    @property
+    def conditional_error(self) -> float:
+        """A bound of ‖C_true − C‖."""
+        return float(np.sum(self.reach**2))
 
 
 def fisher_form(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> tuple[Array, float]:
@@ -67,11 +72,13 @@ def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
     Entries obey |E_ij| ≤ ε σ_i σ_j, with ε the belief's rounding and that of the elimination. Let
     τ_i = σ_i + Σ_s |Ã_is| σ_s, and μ be the smallest eigenvalue of the correlations of S. Then
     D (Σ_SS + E_SS) = E_US − Ã E_SS gives |D_is| ≤ ε τ_i √k / (σ_s μ), and T E Tᵀ with T = [−Ã, I],
-    before and after the perturbation, bounds C_true − C on both sides: ‖C_true − C‖ ≤ ε Σ τ_i².
+    before and after the perturbation, bounds C_true − C on both sides, in Loewner order:
+    |yᵀ(C_true − C)y| ≤ ε (τᵀ|y|)².
     """
     weights = secret.copies.copy()
+    known = ROUNDOFF * np.abs(weights) if secret.rounded else np.zeros_like(weights)
     if secret.others.size == 0:
-        return Regression(weights, None, np.zeros_like(weights), 0.0)
+        return Regression(weights, None, known, np.zeros(belief.entries))
     chosen, others, k = secret.representatives, secret.others, secret.representatives.size
     deviations = np.sqrt(belief.covariance.diagonal())
     own, rest = deviations[chosen], deviations[others]
@@ -84,13 +91,15 @@ def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
     scaled = np.linalg.solve(inner, cross).T  # Ã in units of the secret's deviations
     weights[others] = scaled / own
     reach = rest + np.sum(np.abs(scaled), axis=1)
-    slack = np.zeros_like(weights)
+    slack = known
     slack[others] = rounding * math.sqrt(k) / spread * reach[:, None] / own
     reach = reach + slack[others] @ own
     conditional = np.zeros((belief.entries, belief.entries))
     left = belief.covariance.block(others, others) - scaled @ cross
     conditional[np.ix_(others, others)] = (left + left.T) / 2
-    return Regression(weights, conditional, slack, 1.01 * rounding * float(np.sum(reach**2)))
+    blurred = np.zeros(belief.entries)
+    blurred[others] = math.sqrt(1.01 * rounding) * reach
+    return Regression(weights, conditional, slack, blurred)
 
 
 def _solve(regression: Regression, total: Array, error: float, floor: float) -> tuple[Array, float]:

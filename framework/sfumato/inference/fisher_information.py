@@ -15,7 +15,7 @@ from sfumato.inference.ball_arithmetic import (
     ball_scalar_informations,
     balls_apply,
 )
-from sfumato.inference.fisher_form import fisher_form
+from sfumato.inference.fisher_form import fisher_form, regress
 from sfumato.inference.information import (
     EXACT,
     Information,
@@ -77,7 +77,7 @@ def fisher_information(
         raised = matrix + error * np.diag(np.diag(matrix))
         how = "float64, raised by the certified error"
         return spread_information(raised, secret.spread, 2 * error / (1 - error), how)
-    raise Undecidable(_why(belief))
+    raise Undecidable(_why(belief, secret))
 
 
 def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Array, float]:
@@ -150,9 +150,13 @@ def _exactly(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> Informat
     return None
 
 
-def _why(belief: Gaussian) -> str:
-    reason = "float64 cannot tell this loss from an infinite one"
-    remedy = "add independent noise to every entry"
+def _why(belief: Gaussian, secret: SecretEntries) -> str:
+    if regress(belief, secret) is None:
+        reason = "float64 cannot tell the covariance of the secret entries from a singular one"
+        remedy = "leave out secret entries that others nearly determine"
+    else:
+        reason = "float64 cannot tell this loss from an infinite one"
+        remedy = "add independent noise to every entry"
     if balls_apply(belief):
         return f"{reason}, nor can ball arithmetic of {LAST_BITS} bits: {remedy}."
     if belief.exact is None and belief.rounding > 0:

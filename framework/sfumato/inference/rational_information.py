@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.beliefs.gaussian import Gaussian
 from sfumato.errors import Undecidable
-from sfumato.inference.secret_entries import SecretEntries
 from sfumato.matrices.matrix import Array, Matrix, in_fractions
+
+if TYPE_CHECKING:
+    from sfumato.inference.secret_entries import SecretEntries
 
 Rows = list[list[Fraction]]
 
@@ -21,10 +24,11 @@ def rational_applies(belief: Gaussian, secret: SecretEntries) -> bool:
     """Whether M follows exactly from stored numbers.
 
     It does where the stored covariance is the belief itself, or where it does not enter because
-    every entry of the trace is a copy of a secret one or a constant.
+    every entry of the trace is a copy of a secret one, a known multiple, or a constant.
     """
     known = belief.rounding == 0 and belief.exact is None
-    return belief.entries <= MAX_ENTRIES and (known or secret.others.size == 0)
+    determined = secret.others.size == 0 and not secret.rounded
+    return belief.entries <= MAX_ENTRIES and (known or determined)
 
 
 def rational_information(
@@ -36,13 +40,13 @@ def rational_information(
     independent secret entries; infinite iff a column of Ã leaves the range of C + Γ.
     """
     every = list(range(belief.entries))
-    if secret.others.size == 0:
+    if secret.others.size == 0 and not secret.rounded:
         regression = in_fractions(secret.copies)
         conditional = [[Fraction()] * len(every) for _ in every]
     else:
         covariance = belief.covariance.rational(every)
         basis = independent_entries(covariance, secret.representatives.tolist())
-        regression, conditional = _regress(covariance, basis)
+        regression, conditional = regress_exactly(covariance, basis)
     noisy = noise.rational(every, sampled=True)
     total = [
         [x + y for x, y in zip(a, b, strict=True)] for a, b in zip(conditional, noisy, strict=True)
@@ -129,8 +133,13 @@ def independent_entries(covariance: Rows, chosen: list[int]) -> list[int]:
     return kept
 
 
-def _regress(covariance: Rows, basis: list[int]) -> tuple[Rows, Rows]:
-    """Return Ã = Σ_{:,I} Σ_II⁻¹ and C = Σ − Ã Σ_{I,:}, eliminating one entry of I at a time."""
+def regress_exactly(covariance: Rows, basis: list[int]) -> tuple[Rows, Rows]:
+    """Return Ã = Σ_{:,I} Σ_II⁻¹ and C = Σ − Ã Σ_{I,:}, eliminating one entry of I at a time.
+
+    >>> one = Fraction(1)
+    >>> regress_exactly([[one, 2 * one], [2 * one, 5 * one]], [0])[0]
+    [[Fraction(1, 1)], [Fraction(2, 1)]]
+    """
     size = len(covariance)
     conditional = [list(row) for row in covariance]
     # Row i of `weights` expresses X_i − (conditional part) in the basis found so far.

@@ -1,4 +1,4 @@
-"""Which secret entries are free, which are copies of others, and which are known already."""
+"""Which secret entries are free, which others determine, and which are known already."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs.gaussian import Gaussian
 from sfumato.errors import ParameterError, Undecidable
+from sfumato.inference.linear_dependence import BITS, linear_dependence
 from sfumato.matrices.matrix import Array, as_indices
-
-_BITS = 256
-"""Precision at which entries that float64 cannot tell apart are compared."""
 
 
 @attrs.frozen(eq=False)
@@ -27,17 +25,21 @@ class SecretEntries:
     entries : array (k,)
         The secret entries.
     representatives : array (r,)
-        Those of them that are neither constants nor copies of an earlier one.
+        Those of them that are neither constants nor determined by the other representatives.
     copies : array (n, r)
-        1.0 where an entry of the trace equals the representative with probability one.
+        1.0 where an entry of the trace equals the representative with probability one; where it is
+        another linear function of the representatives, its coefficients.
     others : array
-        Entries of the trace that are neither constants nor copies of a representative.
+        Entries of the trace that are neither constants nor among those of `copies`.
+    rounded : bool
+        Whether `copies` holds coefficients that are off by half a unit in the last place.
     """
 
     entries: NDArray[np.intp]
     representatives: NDArray[np.intp]
     copies: Array
     others: NDArray[np.intp]
+    rounded: bool = False
 
     @property
     def spread(self) -> Array:
@@ -89,7 +91,11 @@ def _without_copies(belief: Gaussian, chosen: NDArray[np.intp], variances: Array
         copies.append(copy)
     stacked = np.stack(copies, axis=1) if copies else np.zeros((belief.entries, 0))
     others = np.flatnonzero((variances > 0) & ~np.any(stacked, axis=1))
-    return SecretEntries(chosen, np.array(representatives, dtype=np.intp), stacked, others)
+    found = linear_dependence(belief, representatives, lambda: proved.balls)
+    if found is None:
+        return SecretEntries(chosen, np.array(representatives, dtype=np.intp), stacked, others)
+    free = np.array(found.free, dtype=np.intp)
+    return SecretEntries(chosen, free, stacked @ found.coefficients, others, found.rounded)
 
 
 class _Differences:
@@ -120,21 +126,22 @@ class _Differences:
             )
 
     @functools.cached_property
-    def _balls(self) -> Any:
+    def balls(self) -> Any:
+        """The true covariance in balls; None where it is not known."""
         from sfumato.inference.ball_arithmetic import flint_installed, precision
 
         if self.belief.exact is None or not flint_installed():
             return None
-        with precision(_BITS):
-            return self.belief.exact(_BITS)
+        with precision(BITS):
+            return self.belief.exact(BITS)
 
     def _proved_distinct(self, one: int, other: int) -> bool:
         """Whether balls show that two entries differ which float64 cannot tell apart."""
         from sfumato.inference.ball_arithmetic import precision
 
-        balls = self._balls
+        balls = self.balls
         if balls is None:
             return False
-        with precision(_BITS):
+        with precision(BITS):
             difference = balls[one, one] + balls[other, other] - 2 * balls[one, other]
             return bool(difference > 0)

@@ -54,8 +54,9 @@ def worst_pair(
     radius : float
         The radius r of every ball.
     support : array (k, m), optional
-        Basis of the Δ that the belief allows. M vanishes off it, so the supremum without it is an
-        upper bound, and exact if the witness lies on it.
+        Orthonormal basis of the Δ that the belief allows. If each of its vectors moves one ball
+        alone, the problem is one of smaller balls. Otherwise, as M vanishes off the support, the
+        supremum without it is an upper bound, and exact if the witness lies on it.
 
     Examples
     --------
@@ -66,11 +67,31 @@ def worst_pair(
     groups = _partition(balls, matrix.shape[0])
     if not (math.isfinite(radius) and radius > 0):
         raise ParameterError(f"radius must be finite and positive; got {radius}.")
-    found = _unit_radius(matrix, groups)
-    bound = found.bound
-    if support is not None and not _within(found.witness, support):
-        bound = "upper"
-    return WorstPair(radius**2 * found.value, bound, radius * found.witness, found.how)
+    found = _supported(matrix, groups, np.eye(len(matrix)) if support is None else support)
+    return WorstPair(radius**2 * found.value, found.bound, radius * found.witness, found.how)
+
+
+def _supported(matrix: Array, balls: Balls, support: Array) -> WorstPair:
+    """Return the supremum over the unit balls within the support, at the least a bound of it."""
+    size, rank = support.shape
+    smaller = _smaller_balls(balls, support)
+    if rank == size or smaller is None:
+        found = _unit_radius(matrix, balls)
+        inside = _within(found.witness, support)
+        return found if inside else attrs.evolve(found, bound="upper")
+    if not smaller:
+        return WorstPair(0.0, "exact", np.zeros(size), "nothing can move")
+    inner = support.T @ matrix @ support
+    found = _unit_radius((inner + inner.T) / 2, smaller)
+    return attrs.evolve(found, witness=support @ found.witness)
+
+
+def _smaller_balls(balls: Balls, support: Array) -> Balls | None:
+    """Return the support's vectors ball by ball; None where one of them moves several balls."""
+    moved = np.array([np.any(support[ball] != 0, axis=0) for ball in balls])
+    if np.any(np.sum(moved, axis=0) != 1):
+        return None
+    return tuple(np.flatnonzero(row) for row in moved if np.any(row))
 
 
 def _unit_radius(matrix: Array, balls: Balls) -> WorstPair:

@@ -6,7 +6,8 @@ import inspect
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sfumato.prior_classes import AnyOf, Family
+from sfumato.prior_classes import AnyOf
+from sfumato.prior_families import Family
 from sfumato.report.noun_names import full_name
 from sfumato.report.sweep_axes import distinct
 from sfumato.secret_unions import SecretUnion

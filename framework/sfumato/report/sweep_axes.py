@@ -9,7 +9,7 @@ import attrs
 
 from sfumato.parameters import Declared
 from sfumato.plain_json import to_json
-from sfumato.prior_classes import Family
+from sfumato.prior_families import Family
 
 if TYPE_CHECKING:
     from sfumato.comparison import Cell

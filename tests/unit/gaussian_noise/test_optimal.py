@@ -292,17 +292,16 @@ def test_a_loss_below_its_lower_bound_is_an_error():
 
 
 @pytest.mark.parametrize("apart", [False, True])
-@pytest.mark.parametrize("secret", [sf.secrets.basic(2), sf.secrets.compound([1, 2])], ids=str)
-def test_a_vanishing_budget_is_refused_in_a_sentence(secret, apart):
+def test_a_vanishing_budget_is_met_by_a_formula_or_refused_in_a_sentence(apart):
+    """All of a budget B → 0 goes to the one secret entry; of every point, each takes B/n."""
     prior = sf.priors.rbf(length_scale=2.0, times=5)
-    with pytest.raises(SolverFailed, match="SCS must"):
-        claims(prior, secret, mse=1e-300, independent_secret_noise=apart)
-
-
-def test_a_vanishing_budget_on_every_point_apart():
-    prior = sf.priors.rbf(length_scale=2.0, times=5)
-    with pytest.raises(SolverFailed, match="SCS must"):
-        claims(prior, sf.secrets.every_point(), mse=1e-12, independent_secret_noise=True)
+    for secret, loss in ((sf.secrets.basic(2), 2e299), (sf.secrets.every_point(), 1e300)):
+        found = claims(prior, secret, mse=1e-300, independent_secret_noise=apart)
+        assert found["worst_loss"] == pytest.approx(loss, rel=1e-5)
+        assert found["relative_gap"] < 1e-5
+    compound = sf.secrets.compound([1, 2])
+    with pytest.raises(OutsideHypotheses, match=r"an mse of at least 2e-13.*; got 1e-300"):
+        claims(prior, compound, mse=1e-300, independent_secret_noise=apart)
 
 
 @pytest.mark.parametrize("mse", [5e-324, 1e308])
@@ -391,3 +390,101 @@ def test_the_sampled_noise_has_the_claimed_covariance():
     draws = channel.noise.sample(np.random.default_rng(5), 200_000)
     assert np.cov(draws.T) == pytest.approx(channel.covariance(), abs=0.02)
     assert isinstance(channel, AdditiveGaussian)
+
+
+def test_a_choice_of_whole_priors_is_a_class_to_design_for():
+    rough, smooth = (sf.priors.rbf(length_scale=x, times=8) for x in (1.0, 3.0))
+    both, secret = sf.AnyOf(rough, smooth), sf.secrets.basic(3)
+    design = sf.mechanisms.gaussian_optimal(mse=0.1, design_prior=both)
+    found = design.protect(rough, secret).claims["worst_loss"]
+    assert found == pytest.approx(claims(both, secret, mse=0.1)["worst_loss"], rel=1e-9)
+    assert sf.registry.build("mechanism", design.specification()) == design
+    assert eval(repr(design)) == design  # noqa: S307 - our own repr
+    family = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 3.0), times=8)
+    written = sf.mechanisms.gaussian_optimal(mse=0.1, design_prior=family)
+    assert eval(repr(written)) == written  # noqa: S307 - our own repr
+    with pytest.raises(sf.ParameterError, match=r"design_prior must be one value"):
+        sf.mechanisms.gaussian_optimal(mse=0.1, design_prior=sf.AnyOf(1.0, 3.0))
+    with pytest.raises(sf.ParameterError, match=r"design_prior must be None or a prior"):
+        sf.mechanisms.gaussian_optimal(mse=0.1, design_prior=sf.priors.rbf)
+
+
+@pytest.mark.parametrize("mse", [1e-10, 1e-12, 1e-14, 1e-20, 1e-100])
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_budgets_far_below_the_prior_are_met_by_the_formula(mse, dimensions):
+    """As B → 0 the loss of the best noise is d/B: all of it goes to the d secret entries."""
+    prior = sf.priors.matern(length_scale=2.0, nu=1.5, times=8, dimensions=dimensions)
+    found = claims(prior, sf.secrets.basic(3), mse=mse, floor=1e-6)
+    assert found["relative_gap"] < 1e-5
+    assert found["worst_loss"] == pytest.approx(1 / (8 * mse), rel=1e-5)
+
+
+@pytest.mark.parametrize("mse", [1e-9, 1e-10, 1e-11])
+@pytest.mark.parametrize(
+    ("secret", "limit"),
+    [
+        (sf.secrets.compound([1, 2]), 4.0),  # B/2 on each, and both may move
+        (sf.secrets.basic(0) | sf.secrets.basic(4), 2.0),
+        (sf.secrets.basic(0) | sf.secrets.compound([2, 4]), 5.0),
+    ],
+    ids=str,
+)
+def test_budgets_far_below_the_prior_are_met_by_the_program(mse, secret, limit):
+    prior = sf.priors.rbf(length_scale=1.0, times=6)
+    found = claims(prior, secret, mse=mse)
+    assert found["relative_gap"] < 1e-4
+    assert found["worst_loss"] == pytest.approx(limit / (6 * mse), rel=1e-4)
+
+
+def test_budgets_that_rounding_hides_are_refused_with_one_that_is_not():
+    prior, secret = sf.priors.rbf(length_scale=1.0, times=6, variance=4.0), sf.secrets.compound([1])
+    with pytest.raises(OutsideHypotheses, match=r"an mse of at least 6\.7e-13.*got 1e-20"):
+        claims(prior, secret | sf.secrets.basic(3), mse=1e-20)
+    assert claims(prior, secret | sf.secrets.basic(3), mse=7e-13)["relative_gap"] < 1e-4
+    smooth = sf.priors.rbf(length_scale=6.0, times=30)
+    with pytest.raises(SolverFailed, match=r"use an mse of 3\.3e-08 or more"):
+        claims(smooth, sf.secrets.compound([10, 11]), mse=1e-13)
+    assert claims(smooth, sf.secrets.compound([10, 11]), mse=3.4e-8)["relative_gap"] < 1e-4
+
+
+def test_a_singular_prior_and_a_tiny_budget_break_no_factorisation():
+    """Every second time is a copy of the secret: three entries share the draw of variance B/3."""
+    prior, secret = sf.priors.periodic(length_scale=1.0, period=2.0, times=6), sf.secrets.basic(2)
+    assert claims(prior, secret, mse=1e-14)["worst_loss"] == pytest.approx(3 / 6e-14, rel=1e-5)
+    with pytest.raises(OutsideHypotheses, match="an mse of at least"):
+        claims(prior, secret, mse=1e-60)
+
+
+@pytest.mark.parametrize("times", [6, 7])
+def test_a_class_that_may_be_reversed_in_time_is_solved_at_half_the_size(times, monkeypatch):
+    """The program for even and odd vectors has the optimum of the whole program."""
+    from sfumato_gaussian_noise import member_exchange
+
+    prior = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 3.0), times=times)
+    half = claims(prior, sf.secrets.every_point(), mse=0.1)
+    assert half["relative_gap"] < 1e-5
+    monkeypatch.setattr(member_exchange, "mirror_partners", lambda blocks: None)
+    whole = claims(prior, sf.secrets.every_point(), mse=0.1)
+    assert half["worst_loss"] == pytest.approx(whole["worst_loss"], rel=1e-5)
+    problems = []
+    for length in (1.0, 3.0):
+        covariance = sf.priors.rbf(length_scale=length, times=times).belief().covariance.dense()
+        problems += [(covariance, [[entry]], 1.0) for entry in range(times)]
+    direct = direct_optimum(problems, 0.1 * times)
+    assert half["worst_loss"] == pytest.approx(direct, rel=1e-4)
+
+
+def test_mirror_images_are_found_only_where_there_are_some():
+    from sfumato_gaussian_noise.blocks import block_of
+    from sfumato_gaussian_noise.mirrored_program import mirror_groups, mirror_partners
+
+    belief = sf.priors.rbf(length_scale=2.0, times=5).belief()
+    blocks = [block_of(belief, ((entry,),), 1.0) for entry in (0, 2, 4, 1, 3)]
+    assert mirror_partners(blocks) == [2, 1, 0, 4, 3]
+    assert mirror_partners(blocks[:2]) is None
+    uneven = sf.priors.rbf(length_scale=2.0, times=[0.0, 1.0, 2.0, 3.0, 9.0]).belief()
+    assert mirror_partners([block_of(uneven, ((i,),), 1.0) for i in range(5)]) is None
+    assert mirror_partners([block_of(belief, ((0,), (4,)), 1.0)]) is None
+    question = (sf.secrets.basic(0) | sf.secrets.basic(4, radius=2.0)).question(belief)
+    assert mirror_groups(question, 5) == {}
+    assert mirror_groups(sf.secrets.compound([0, 4]).question(belief), 5) == {}

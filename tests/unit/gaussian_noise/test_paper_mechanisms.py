@@ -46,7 +46,7 @@ def test_sdp_a_takes_one_prior_and_one_secret():
 
 def test_sdp_a_refuses_copies():
     prior = sf.priors.periodic(length_scale=1.0, period=2.0, times=4)
-    with pytest.raises(OutsideHypotheses, match="neither constants nor copies"):
+    with pytest.raises(OutsideHypotheses, match="a constant or determined by the others"):
         sf.mechanisms.gaussian_sdp_a(mse=0.5).protect(prior, sf.secrets.compound([0, 2]))
 
 
@@ -89,3 +89,45 @@ def test_the_bundled_study_can_be_read():
 
     study = bundled_study("noise_by_length_scale", Registry.load(strict=True))
     assert [len(part.mechanisms) for part in study.parts] == [5, 6]
+
+
+CALIBRATED = [
+    "gaussian_uniform",
+    "gaussian_concentrated",
+    "gaussian_sdp_a",
+    "gaussian_multiple_secrets",
+    "gaussian_optimal",
+]
+
+
+@pytest.mark.parametrize("name", CALIBRATED)
+@pytest.mark.parametrize("secret", [sf.secrets.basic(2), sf.secrets.compound([1, 2])], ids=str)
+def test_budgets_beyond_float64_are_refused_in_one_sentence(name, secret):
+    mechanism = getattr(sf.mechanisms, name)
+    for mse in (5e-324, 1e-305, 1e308):
+        with pytest.raises(
+            sf.ParameterError, match=rf"^{name}\.mse must be such that .*; got .*\.$"
+        ):
+            mechanism(mse=mse).protect(PRIOR, secret)
+
+
+@pytest.mark.parametrize("name", ["gaussian_sdp_a", "gaussian_multiple_secrets"])
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_the_papers_programs_take_budgets_of_any_size(name, dimensions):
+    """As the budget vanishes beside the prior, its shape stays and the loss grows inversely."""
+    prior = sf.priors.rbf(length_scale=2.0, times=4, dimensions=dimensions)
+    secret, losses = sf.secrets.compound([1, 2]), []
+    for mse in (1e-20, 1e-160, 1e-300):
+        release = getattr(sf.mechanisms, name)(mse=mse).protect(prior, secret)
+        losses.append(sf.measures.renyi(order=2.0).loss(prior, secret, release).value * mse)
+    assert losses[1:] == pytest.approx(losses[:1] * 2, rel=1e-3)
+    for mse in (1e20, 1e300):
+        release = getattr(sf.mechanisms, name)(mse=mse).protect(prior, secret)
+        assert release.utility() == pytest.approx(mse, rel=1e-6)
+
+
+def test_a_rescaled_budget_may_leave_float64():
+    secret = sf.secrets.compound([1, 2])
+    for rescale in (1e-300, 1e300):
+        mechanism = sf.mechanisms.gaussian_sdp_a(mse=1e-10, rescale=rescale)
+        assert mechanism.protect(PRIOR, secret).utility() == pytest.approx(1e-10, rel=1e-6)

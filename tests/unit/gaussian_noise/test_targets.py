@@ -75,3 +75,17 @@ def test_infinite_losses_are_no_obstacle():
 def test_exactly_one_of_budget_and_target(options):
     with pytest.raises(ParameterError):
         sf.mechanisms.gaussian_optimal(**options)
+
+
+@pytest.mark.parametrize("name", ["gaussian_sdp_a", "gaussian_multiple_secrets"])
+def test_the_papers_mechanisms_meet_a_target_over_a_class_as_their_advice_says(name):
+    """They design for one prior; the budget is searched for the whole class."""
+    one, secret = sf.priors.rbf(length_scale=2.0, times=6), sf.secrets.compound([2])
+    both = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 2.0), times=6)
+    mechanism = getattr(sf.mechanisms, name)
+    with pytest.raises(sf.OutsideHypotheses, match="give one as design_prior"):
+        mechanism(epsilon=1.0, order=2.0).protect(both, secret)
+    release = mechanism(epsilon=1.0, order=2.0, design_prior=one).protect(both, secret)
+    found = sf.measures.renyi(order=2.0).loss(both, secret, release)
+    assert found.value == pytest.approx(1.0, rel=1e-5)
+    assert found.value <= 1.0 + 1e-12

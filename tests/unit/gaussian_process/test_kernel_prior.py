@@ -83,6 +83,100 @@ def test_a_choice_of_kernels_is_a_class():
     assert eval(repr(family)) == family  # noqa: S307 - our own repr
 
 
+SETS = [
+    {
+        "name": "Sum",
+        "k1": {"name": "RBF", "length_scale": sf.Interval(1, 4)},
+        "k2": kernels.WhiteKernel(0.1),
+    },
+    kernels.RBF(sf.Interval(1, 4)) + kernels.WhiteKernel(0.1),
+    kernels.ConstantKernel(sf.AnyOf(1, 2)) * kernels.RationalQuadratic(1.0, sf.Interval(0.5, 2)),
+    kernels.Matern(sf.AnyOf(1, 2), nu=sf.AnyOf(0.5, math.inf)),
+    {"name": "Exponentiation", "kernel": kernels.RBF(2.0), "exponent": sf.AnyOf(1, 3)},
+    {
+        "name": "Product",
+        "k1": sf.AnyOf(kernels.RBF(2.0), {"name": "Matern", "length_scale": 1.0, "nu": math.inf}),
+        "k2": kernels.ExpSineSquared(sf.Interval(1, 2), 3.0),
+    },
+    sf.AnyOf(kernels.RBF(sf.Interval(1, 2)), kernels.Matern(1.0, nu=0.5)),
+    {
+        "name": "Sum",
+        "k1": sf.AnyOf(kernels.RBF(sf.Interval(1, 2)), kernels.RBF(5.0)),
+        "k2": kernels.WhiteKernel(sf.AnyOf(0.1, 0.2)),
+    },
+]
+
+
+@pytest.mark.parametrize("kernel", SETS, ids=range(len(SETS)))
+def test_sets_inside_a_kernel_round_trip(kernel):
+    prior = sf.priors.kernel(kernel, times=5)
+    table = tomllib.loads(tomli_w.dumps(prior.specification()))
+    rebuilt = sf.registry.build("prior", table)
+    assert rebuilt == prior
+    assert hash(rebuilt) == hash(prior)
+    assert list(rebuilt.members()) == list(prior.members())
+    assert eval(repr(prior)) == prior  # noqa: S307 - our own repr
+
+
+def test_every_choice_inside_a_kernel_is_a_member():
+    table = {"name": "Sum", "k1": kernels.RBF(sf.AnyOf(2, 3)), "k2": kernels.WhiteKernel(0.5)}
+    found = [member.kernel for member in sf.priors.kernel(table, times=3).members()]
+    wanted = [kernels.RBF(length) + kernels.WhiteKernel(0.5) for length in (2.0, 3.0)]
+    assert found == [sf.priors.kernel(each, times=3).kernel for each in wanted]
+
+
+def test_an_interval_inside_a_kernel_is_searched():
+    """The worst period lies inside: neither an end nor a grid of 17 comes near its loss."""
+    kernel = kernels.ExpSineSquared(1.0, sf.Interval(3.3, 11))
+    prior, secret = sf.priors.kernel(kernel, times=50), sf.secrets.basic(24)
+    own = sf.priors.periodic(length_scale=1.0, period=sf.Interval(3.3, 11), times=50)
+    release = sf.mechanisms.gaussian_uniform(mse=0.1).protect(prior, secret)
+    found = sf.measures.renyi(order=2.0).loss(prior, secret, release)
+    assert (found.bound, found.ceiling) == ("estimate", math.inf)
+    assert found.value == pytest.approx(
+        sf.measures.renyi(order=2.0).loss(own, secret, release).value, rel=1e-6
+    )
+    assert found.value == pytest.approx(130.33, rel=1e-4)
+    assert found.worst.kernel.number("periodicity") == pytest.approx(4.0, rel=1e-4)
+
+
+def test_a_design_for_sets_inside_a_kernel_holds_for_every_member():
+    kernel = kernels.RationalQuadratic(2.0, sf.AnyOf(0.5, 4.0)) + kernels.WhiteKernel(0.1)
+    prior, secret = sf.priors.kernel(kernel, times=12), sf.secrets.basic(5)
+    release = sf.mechanisms.gaussian_optimal(mse=0.1).protect(prior, secret)
+    covariance = release.channel.covariance()
+    gains = []
+    for alpha in (0.5, 4.0):
+        made = kernels.RationalQuadratic(2.0, alpha) + kernels.WhiteKernel(0.1)
+        believed = made(np.arange(12.0)[:, None])
+        left = believed - believed @ np.linalg.solve(believed + covariance, believed)
+        gains.append(1 / left[5, 5] - 1 / believed[5, 5])
+    assert release.claims["worst_loss"] == pytest.approx(max(gains), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        kernels.Matern(1.0, nu=sf.Interval(0.5, 1.5)),
+        kernels.RBF(sf.Interval(-1, 1)),
+        {"name": "RBF", "length_scale": sf.AnyOf(1.0, "2")},
+        {"name": sf.AnyOf("RBF", "Matern"), "length_scale": 1.0},
+    ],
+    ids=range(4),
+)
+def test_sets_with_a_bad_member_are_refused(bad):
+    with pytest.raises(sf.ParameterError, match=r"^kernel\.kernel must be .*; got .*\.$"):
+        sf.priors.kernel(bad, times=3)
+
+
+def test_a_kernel_of_sets_is_one_sentence_where_one_kernel_is_wanted():
+    varied = kernels.RBF(sf.Interval(1, 2))
+    with pytest.raises(sf.ParameterError, match=r"length_scale is one real number; got a RBF\.$"):
+        sf.priors.kernel.plugin(varied, times=3)
+    with pytest.raises(sf.ParameterError, match=r"kernel\.fit kernel must be .*; got .*Interval"):
+        sf.priors.kernel.fit([[0.0, 1.0, 0.5]], varied)
+
+
 DEFINITE = [
     (kernels.RBF(1.0), True),
     (kernels.ExpSineSquared(1.0, 2.0), False),
@@ -168,7 +262,11 @@ def test_fitting_a_sum_names_its_parameters():
     assert (len(fitted), fitted.values.shape) == (4, (4, 2))
     assert next(fitted.prior_class().members()).times == 15
     pooled = fitted.prior_class(times=10)
-    assert len(list(pooled.members())) == 5
+    quartiles = np.quantile(fitted.values, (0.25, 0.75), axis=0)
+    assert {place: (each.low, each.high) for place, each in pooled.varying.items()} == {
+        "kernel.k1.length_scale": tuple(quartiles[:, 0]),
+        "kernel.k2.noise_level": tuple(quartiles[:, 1]),
+    }
     assert all(member.belief().shape == (10, 2) for member in pooled.members())
 
 

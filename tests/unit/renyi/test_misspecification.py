@@ -131,3 +131,19 @@ def test_every_entry_secret_leaves_nothing_to_misjudge():
     inner = sf.measures.renyi(order=6.0).loss(rbf(1.0, 2), secret, release).value
     assert found.value == pytest.approx(1.25 * inner, rel=1e-9)
     assert np.isfinite(found.value)
+
+
+def test_a_member_at_the_edge_of_a_finite_divergence_hides_no_other():
+    """At order 2 the divergences of order 4 and 5 are taken: 5 Q − 4 P vanishes for P = 5/4 Q."""
+    secret, measure = sf.secrets.basic(1), sf.measures.misspecification(order=2.0, region=2.0)
+    true, edge = (sf.priors.rbf(length_scale=1.0, times=3, variance=v) for v in (1.0, 1.25))
+    design = sf.mechanisms.gaussian_uniform(mse=0.5)
+    with pytest.raises(sf.Undecidable):
+        measure.loss(true, secret, design.protect(edge, secret))
+    own = measure.loss(true, secret, design.protect(true, secret))
+    both = measure.loss(true, secret, design.protect(sf.AnyOf(edge, true), secret))
+    assert both.value == own.value
+    covariance = true.belief().covariance.dense()
+    left = covariance - covariance @ np.linalg.solve(covariance + 0.5 * np.eye(3), covariance)
+    square = 1 / left[1, 1] - 1
+    assert both.value == pytest.approx(2.5 / 2 * 3 * square, rel=1e-9)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sfumato.prior_classes import AnyOf, Family, Interval
+from sfumato.prior_classes import AnyOf, Interval
+from sfumato.prior_families import Family
 from sfumato.protocols import Prior, PriorClass
 
 
@@ -18,7 +19,7 @@ def member_at(prior: PriorClass, place: float) -> Any:
     """
     if isinstance(prior, Family) and not prior.finite:
         chosen = {name: _within(domain, place) for name, domain in prior.varying.items()}
-        return prior.prior(**prior.fixed, **chosen)
+        return prior.member(chosen)
     members = list(prior.members())
     return members[min(int(place * len(members)), len(members) - 1)]
 
