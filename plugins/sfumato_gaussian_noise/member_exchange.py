@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import attrs
 import numpy as np
 
@@ -15,6 +17,7 @@ from sfumato_gaussian_noise.class_losses import Violation, class_losses
 from sfumato_gaussian_noise.design_task import Certified, Task
 from sfumato_gaussian_noise.dual_bound import DualBound
 from sfumato_gaussian_noise.dual_program import ATTEMPTS, best_noise
+from sfumato_gaussian_noise.reading_space import ReadingSpace
 
 ROUNDS = 60
 """Largest number of programs solved for one design."""
@@ -26,6 +29,15 @@ SIGNS = 5
 """Up to this many signs of a group enter one by one; more enter as one matrix."""
 
 WHOLE = b"whole"
+
+WHOLE_SPACE = 256
+"""Longer traces are designed in a small space of directions, which follows the design."""
+
+UNLEARNT = 2
+"""Designs in a small space that are not looked at: what tells the secret is not yet in it."""
+
+LARGEST_PROGRAM = 400
+"""Entries up to which a program in all directions is tried where the small space fails."""
 
 STEP = 4
 """Pairs that enter in one later round."""
@@ -107,9 +119,9 @@ def member_exchange(task: Task) -> Certified:
         losses = class_losses(task.prior, task.secret, even)
         return Certified(even, losses, DualBound(0.0, 0.0, task.budget), "nothing to learn")
     best, failures = None, []
-    for attempt in ATTEMPTS:
+    for attempt, space in _attempts(task):
         try:
-            best = _exchange(pool, task, attempt, best)
+            best = _exchange(pool, task, attempt, space, best)
         except SolverFailed as failure:
             failures.append(str(failure))
             continue
@@ -122,13 +134,30 @@ def member_exchange(task: Task) -> Certified:
     raise SolverFailed(" ".join(failures))
 
 
+def _attempts(task: Task) -> Iterator[tuple[tuple[str, float], ReadingSpace | None]]:
+    """Yield solvers, and the space to which they confine a long trace's noise."""
+    if task.belief.entries > WHOLE_SPACE:
+        yield ATTEMPTS[0], ReadingSpace(task.budget, task.floor, task.independent)
+    if task.belief.entries <= LARGEST_PROGRAM:
+        yield from ((attempt, None) for attempt in ATTEMPTS)
+
+
 def _exchange(
-    pool: _Pool, task: Task, attempt: tuple[str, float], best: Certified | None
+    pool: _Pool,
+    task: Task,
+    attempt: tuple[str, float],
+    space: ReadingSpace | None,
+    best: Certified | None,
 ) -> Certified:
-    for _ in range(ROUNDS):
-        solution = best_noise(pool.active, task.budget, task.independent, attempt)
+    for turn in range(ROUNDS):
+        solution = best_noise(pool.active, task.budget, task.independent, attempt, space)
+        if space is not None:
+            space.learn(solution.factor)
+        if space is not None and turn < UNLEARNT:
+            continue
         found = task.certify(solution, f"dual program by {attempt[0]}")
         grown = best is None or task.lower(found) > task.lower(best)
+        fallen = best is None or found.losses.worst < best.losses.worst
         best = found if best is None else _better(best, found, task)
         if task.met(best):
             break
@@ -136,7 +165,7 @@ def _exchange(
             pool.keep({witness.source for witness in solution.witnesses if witness.weight > 1e-7})
         threshold = task.lower(best) * (1 + task.tolerance / 4)
         entered = [pool.add(violation) for violation in found.losses.above(threshold)[:STEP]]
-        if not any(entered):
+        if not any(entered) and (space is None or not fallen):
             break
     if best is None:
         raise SolverFailed(f"{attempt[0]} must be given at least one round; got none.")
