@@ -54,7 +54,7 @@ def limited(work, *arguments):
     """Run a reference in a process of its own: its time, whether it ended, and its result."""
     fresh = multiprocessing.get_context("spawn")  # a solver's threads do not survive a fork
     inlet, outlet = fresh.Pipe(duplex=False)
-    process = fresh.Process(target=_answer, args=(outlet, work, *arguments))
+    process = fresh.Process(target=_answer, args=(outlet, LIMIT, work, *arguments))
     process.start()
     outlet.close()
     try:
@@ -66,9 +66,9 @@ def limited(work, *arguments):
     return seconds, True, result
 
 
-def _answer(outlet, work, *arguments):
+def _answer(outlet, limit, work, *arguments):
     used = math.ceil(time.process_time())
-    resource.setrlimit(resource.RLIMIT_CPU, (used + LIMIT, used + LIMIT + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (used + limit, used + limit + 1))
     began = time.process_time()
     result = work(*arguments)
     outlet.send((time.process_time() - began, result))
