@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +17,13 @@ from sfumato.prior_classes import AnyOf, Interval, ScaleEnd, largest, require_on
 from sfumato.prior_operators import PriorOperators
 from sfumato.protocols.prior import Prior
 from sfumato.protocols.prior_class import PriorClass, Supremum
-from sfumato.supremum_search import search_box
+from sfumato.supremum_search import search_box, search_line
+
+RoughValues = Callable[[Any], Sequence[float] | None]
+
+
+class _NoGlanceError(Exception):
+    """No quick look at many members is to be had."""
 
 
 def is_set(value: object) -> bool:
@@ -159,6 +165,43 @@ class Family(ByContent, PriorOperators, PriorClass):
         best = search_box(value_at, box)
         value, member = tried[best]
         return Supremum(value, member, "searched")
+
+    def ranked(self, function: Callable[[Prior], float], rough: RoughValues) -> Supremum:
+        """Return the supremum; over one interval, led by rough values of many members at once.
+
+        `rough` takes covariances (k, n, n) and returns k numbers to rank by, or None. `function`
+        then looks at the peaks: the value that is returned is its own.
+        """
+        intervals = self._intervals()
+        if len(intervals) != 1:
+            return self.supremum(function)
+        ((place, interval),) = intervals.items()
+        found = []
+        for chosen in self._choices():
+            peaks = self._peaks(rough, chosen, place, interval)
+            if peaks is None:
+                return self.supremum(function)
+            found += [Supremum(function(member), member, "searched") for member in peaks]
+        return largest(found)
+
+    def _peaks(
+        self, rough: RoughValues, chosen: Mapping[str, Any], place: str, interval: Interval
+    ) -> list[Prior] | None:
+        """Return the members where the rough values peak; None if there are no such values."""
+
+        def values_at(points: list[float]) -> Sequence[float]:
+            members = [self.member({**chosen, place: point}) for point in points]
+            covariances = self.prior.glance(members)
+            values = None if covariances is None else rough(covariances)
+            if values is None:
+                raise _NoGlanceError
+            return values
+
+        try:
+            peaks = search_line(values_at, interval.low, interval.high)
+        except _NoGlanceError:
+            return None
+        return [self.member({**chosen, place: peak}) for peak in peaks]
 
     def at_scale(self, end: ScaleEnd) -> PriorClass:
         """Return the members whose covariance is the smallest ("low") or largest ("high")."""

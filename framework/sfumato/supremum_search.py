@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 Point = tuple[float, ...]
 Box = tuple[tuple[float, float], ...]
@@ -15,6 +15,9 @@ GRID = {1: 193, 2: 21, 3: 9}
 COARSE = 5
 REFINED = 6
 WHOLE_NUMBERS = 64
+# Each round of a zoom cuts a bracket into this many parts.
+PARTS = 16
+ROUNDS = 3
 
 
 def search_box(value_at: Callable[[Point], float], box: Box) -> Point:
@@ -26,6 +29,41 @@ def search_box(value_at: Callable[[Point], float], box: Box) -> Point:
     starts = list(itertools.islice(_spread_out(ranked, axes), REFINED))
     refined = [_refine(value_at, start, axes) for start in starts]
     return max([ranked[0], *refined], key=value_at)
+
+
+def search_line(
+    values_at: Callable[[list[float]], Sequence[float]], low: float, high: float
+) -> list[float]:
+    """Return the few highest peaks of a function that looks at many points at once.
+
+    The grid is that of `search_box`; round every peak of the grid the bracket is cut into parts,
+    and again round the highest.
+
+    >>> [round(x, 4) for x in search_line(lambda xs: [-abs(x - 1.2345) for x in xs], 0.0, 3.0)]
+    [1.2345]
+    """
+    points = axis_points(low, high, GRID[1])
+    values = list(values_at(points))
+    last = len(points) - 1
+    around = [(max(i - 1, 0), i, min(i + 1, last)) for i in range(len(points))]
+    tops = [place for place in around if values[place[1]] >= max(values[i] for i in place)]
+    tops = sorted(tops, key=lambda place: -values[place[1]])[:REFINED]
+    brackets = [(points[i], points[top], points[j]) for i, top, j in tops]
+    for _ in range(ROUNDS):
+        cuts = [_cut(bracket) for bracket in brackets]
+        found = iter(values_at([point for cut in cuts for point in cut]))
+        brackets = [_highest(cut, [next(found) for _ in cut]) for cut in cuts]
+    return [top for _, top, _ in brackets]
+
+
+def _cut(bracket: tuple[float, float, float]) -> list[float]:
+    low, top, high = bracket
+    return sorted({top, high, *(low + (high - low) * part / PARTS for part in range(PARTS))})
+
+
+def _highest(points: list[float], values: list[float]) -> tuple[float, float, float]:
+    top = max(range(len(points)), key=values.__getitem__)
+    return points[max(top - 1, 0)], points[top], points[min(top + 1, len(points) - 1)]
 
 
 def axis_points(low: float, high: float, count: int) -> list[float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +31,7 @@ class Certified:
     route: str
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Task:
     """Noise of total variance `budget` for a prior class and a secret.
 
@@ -50,7 +52,7 @@ class Task:
     tolerance: float
     independent: NDArray[np.intp] | None = None
 
-    @property
+    @functools.cached_property
     def belief(self) -> Gaussian:
         """The first member's belief: all members share the trace."""
         belief: Gaussian = next(self.prior.members()).belief()

@@ -13,6 +13,7 @@ from sfumato.matrices.matrix import Array
 from sfumato_gaussian_noise.blocks import Block
 from sfumato_gaussian_noise.closed_forms import Solution
 from sfumato_gaussian_noise.dual_bound import Witness
+from sfumato_gaussian_noise.reading_space import ReadingSpace
 from sfumato_gaussian_noise.solved import solve
 
 ATTEMPTS = (("CLARABEL", 1e-14), ("CLARABEL", 1e-12), ("SCS", 1e-12))
@@ -58,6 +59,7 @@ def best_noise(
     budget: float,
     independent: NDArray[np.intp] | None = None,
     attempt: tuple[str, float] = ATTEMPTS[0],
+    space: ReadingSpace | None = None,
 ) -> Solution:
     """Return the noise with the smallest worst loss over the blocks, as the solver sees it.
 
@@ -69,15 +71,16 @@ def best_noise(
 
     Γ is the multiplier of the n × n corner of the matrix inequality. No prior is inverted.
     It is solved in units of B, and in the directions in which some prior has variance at all.
-    With `independent`, Γ is restricted as in `dual_bound`.
+    With `independent`, Γ is restricted as in `dual_bound`; with a `space`, to that space.
 
     >>> block = Block(np.ones((1, 1)), np.zeros((1, 1)), ((0,),), np.zeros((1, 1)), np.zeros(1))
     >>> bool(abs(best_noise([block], 4.0).factor ** 2 - 4.0) < 1e-6)
     True
     """
     solver, negligible = attempt
-    basis = _basis(blocks, negligible, independent)
-    parts, problem = _program(blocks, basis, budget, independent)
+    basis = _basis(blocks, negligible, independent) if space is None else space.basis(blocks)
+    even = 0.0 if space is None else space.floor / len(basis)
+    parts, problem = _program(blocks, basis, budget, independent, even)
     solve(problem, solver, "the noise program", verified=True, **solver_options(solver))
     factor, extra = parts.factor(blocks[0].shifts.shape[0], independent)
     return Solution(
@@ -119,7 +122,11 @@ def orthonormal(matrix: Array, least: float) -> Array:
 
 
 def _program(
-    blocks: Sequence[Block], basis: Array, budget: float, independent: NDArray[np.intp] | None
+    blocks: Sequence[Block],
+    basis: Array,
+    budget: float,
+    independent: NDArray[np.intp] | None,
+    even: float,
 ) -> tuple[_Parts, Any]:
     import cvxpy as cp
 
@@ -143,9 +150,10 @@ def _program(
             apart_terms.append(_fraction(other, weight))
             every = cp.vstack([mine, other]) if rank else other
         # Given one group, the independent entries of another still fluctuate: C spans both parts.
-        root = roots.setdefault(
-            id(block.spread), spread_root(whole.T @ block.spread @ whole / budget)
-        )
+        if id(block.spread) not in roots:
+            inner = whole.T @ block.spread @ whole / budget
+            roots[id(block.spread)] = spread_root(inner + even * np.eye(len(inner)))
+        root = roots[id(block.spread)]
         if root.size:
             objective -= _fraction(root @ every, weight)
         start += count

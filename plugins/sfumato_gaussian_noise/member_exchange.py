@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import attrs
 import numpy as np
 
@@ -16,6 +18,7 @@ from sfumato_gaussian_noise.design_task import Certified, Task
 from sfumato_gaussian_noise.dual_bound import DualBound
 from sfumato_gaussian_noise.dual_program import ATTEMPTS, best_noise
 from sfumato_gaussian_noise.mirrored_program import mirror_groups, mirror_partners, mirrored_noise
+from sfumato_gaussian_noise.reading_space import ReadingSpace
 
 ROUNDS = 60
 """Largest number of programs solved for one design."""
@@ -36,6 +39,15 @@ HIDDEN = 1e-12
 
 ROUGH = 1e-6
 """Below this total variance, in the same units, the rounding of a smooth prior may be too much."""
+
+WHOLE_SPACE = 256
+"""Longer traces are designed in a small space of directions, which follows the design."""
+
+UNLEARNT = 2
+"""Designs in a small space that are not looked at: what tells the secret is not yet in it."""
+
+LARGEST_PROGRAM = 400
+"""Entries up to which a program in all directions is tried where the small space fails."""
 
 STEP = 4
 """Pairs that enter in one later round."""
@@ -118,9 +130,9 @@ def member_exchange(task: Task) -> Certified:
         losses = class_losses(task.prior, task.secret, even)
         return Certified(even, losses, DualBound(0.0, 0.0, task.budget), "nothing to learn")
     best, failures = None, []
-    for attempt in ATTEMPTS:
+    for attempt, space in _attempts(task):
         try:
-            best = _exchange(pool, task, attempt, best)
+            best = _exchange(pool, task, attempt, space, best)
         except SolverFailed as failure:
             failures.append(str(failure))
             continue
@@ -134,6 +146,14 @@ def member_exchange(task: Task) -> Certified:
         least = ROUGH * _variance(task) / task.belief.entries
         failures.append(f"So small a budget drowns in rounding: use an mse of {least:.2g} or more.")
     raise SolverFailed(" ".join(failures))
+
+
+def _attempts(task: Task) -> Iterator[tuple[tuple[str, float], ReadingSpace | None]]:
+    """Yield solvers, and the space to which they confine a long trace's noise."""
+    if task.belief.entries > WHOLE_SPACE:
+        yield ATTEMPTS[0], ReadingSpace(task.budget, task.floor, task.independent)
+    if task.belief.entries <= LARGEST_PROGRAM:
+        yield from ((attempt, None) for attempt in ATTEMPTS)
 
 
 def _variance(task: Task) -> float:
@@ -155,12 +175,21 @@ def _refuse_hidden(task: Task) -> None:
 
 
 def _exchange(
-    pool: _Pool, task: Task, attempt: tuple[str, float], best: Certified | None
+    pool: _Pool,
+    task: Task,
+    attempt: tuple[str, float],
+    space: ReadingSpace | None,
+    best: Certified | None,
 ) -> Certified:
-    for _ in range(ROUNDS):
-        solution = _solved(pool.active, task, attempt)
+    for turn in range(ROUNDS):
+        solution = _solved(pool.active, task, attempt, space)
+        if space is not None:
+            space.learn(solution.factor)
+        if space is not None and turn < UNLEARNT:
+            continue
         found = task.certify(solution, f"dual program by {attempt[0]}")
         grown = best is None or task.lower(found) > task.lower(best)
+        fallen = best is None or found.losses.worst < best.losses.worst
         best = found if best is None else _better(best, found, task)
         if task.met(best):
             break
@@ -169,18 +198,21 @@ def _exchange(
         threshold = task.lower(best) * (1 + task.tolerance / 4)
         worst = found.losses.above(threshold)[:STEP]
         entered = [pool.add_with_image(violation) for violation in worst]
-        if not any(entered):
+        if not any(entered) and (space is None or not fallen):
             break
     if best is None:
         raise SolverFailed(f"{attempt[0]} must be given at least one round; got none.")
     return best
 
 
-def _solved(blocks: list[Block], task: Task, attempt: tuple[str, float]) -> Solution:
-    """Solve the program, at half the size where time may be reversed."""
-    partners = mirror_partners(blocks) if task.independent is None else None
+def _solved(
+    blocks: list[Block], task: Task, attempt: tuple[str, float], space: ReadingSpace | None
+) -> Solution:
+    """Solve the program, in a small space or at half the size where time may be reversed."""
+    plain = space is None and task.independent is None
+    partners = mirror_partners(blocks) if plain else None
     if partners is None:
-        return best_noise(blocks, task.budget, task.independent, attempt)
+        return best_noise(blocks, task.budget, task.independent, attempt, space)
     return mirrored_noise(blocks, partners, task.budget, attempt)
 
 

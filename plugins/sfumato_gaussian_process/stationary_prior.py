@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +126,21 @@ class StationaryPrior(Prior):
         )
         return across_coordinates(over_time, self.dimensions, self.across)
 
+    @classmethod
+    def glance(cls, members: Sequence[Self]) -> NDArray[np.float64] | None:
+        """Return the covariances of members with one coordinate on a common regular grid."""
+        times, one = members[0].times, members[0].dimensions is None
+        if not (isinstance(times, int) and one):
+            return None
+        lags = np.arange(times, dtype=np.float64)
+        shape = [_common([getattr(m, name) for m in members]) for name in cls.shape_parameters]
+        with np.errstate(over="ignore"):  # as in `covariance_at`
+            columns = cls.correlation(lags[None, :], *shape)
+        columns = np.array([[member.variance] for member in members]) * columns
+        ring = np.concatenate([columns[:, :0:-1], columns], axis=1)
+        windows = np.lib.stride_tricks.sliding_window_view(ring, times, axis=1)
+        return np.ascontiguousarray(windows[:, ::-1])
+
     def trace_signature(self) -> Hashable:
         """Return the numbers of times and of coordinates, and stamps other than 0, 1, …."""
         return trace_of(self.times, self.dimensions, self.across)
@@ -148,3 +163,8 @@ class StationaryPrior(Prior):
                 return arb_mat([[column[abs(i - j)] for j in every] for i in every])
             t = [arb(float(stamp)) for stamp in stamps(self.times)]
             return arb_mat([[self.ball_at(abs(a - b)) for b in t] for a in t])
+
+
+def _common(values: list[float]) -> float | NDArray[np.float64]:
+    """Return the value that all share, else a column of them: a smoothness takes no array."""
+    return values[0] if len(set(values)) == 1 else np.array(values)[:, None]

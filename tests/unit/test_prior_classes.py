@@ -111,3 +111,71 @@ def test_the_periodic_resonance_is_found_and_never_called_exact():
     ]
     assert max(loss.value for loss in ends) == pytest.approx(73.9314, abs=1e-4)
     assert max(ends[0].value, ends[-1].value) == pytest.approx(73.6195, abs=1e-4)
+
+
+# --- led by rough values ---------------------------------------------------------------------
+
+
+def first_row_sum(stack):
+    """A function of the covariances that peaks inside the interval."""
+    return [-abs(float(row.sum()) - 3.0) for row in stack[:, 0]]
+
+
+def exactly(member):
+    return -abs(float(member.belief().covariance.dense()[0].sum()) - 3.0)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        sf.priors.rbf(length_scale=sf.Interval(0.5, 9), times=8),
+        sf.priors.rbf(length_scale=sf.Interval(0.5, 9), times=8, variance=sf.AnyOf(0.5, 2.0)),
+        sf.priors.matern(length_scale=sf.Interval(0.5, 9), nu=sf.AnyOf(0.5, 2.5), times=8),
+        sf.priors.periodic(length_scale=1.0, period=sf.Interval(2.5, 7), times=8),
+        sf.priors.rbf(length_scale=2.0, variance=sf.Interval(0.5, 3), times=8),
+    ],
+)
+def test_rough_values_lead_to_the_same_member(family):
+    asked = []
+
+    def counted(member):
+        asked.append(member)
+        return exactly(member)
+
+    found, searched = family.ranked(counted, first_row_sum), family.supremum(exactly)
+    assert found.how == "searched"
+    assert found.value == exactly(found.member)
+    assert found.value == pytest.approx(searched.value, abs=1e-3)
+    assert len(asked) <= 12
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        sf.priors.rbf(length_scale=sf.Interval(1, 2), variance=sf.Interval(1, 2), times=4),
+        sf.priors.rbf(length_scale=sf.Interval(1, 2), times=[0.0, 1.0, 3.0]),
+        sf.priors.rbf(length_scale=sf.Interval(1, 2), times=4, dimensions=2),
+        sf.priors.rbf(length_scale=sf.AnyOf(1, 2), times=4),
+    ],
+)
+def test_without_rough_values_the_search_is_the_ordinary_one(family):
+    found = family.ranked(exactly, first_row_sum)
+    assert found == family.supremum(exactly)
+
+
+def test_rough_values_may_be_refused():
+    family = sf.priors.rbf(length_scale=sf.Interval(1, 9), times=8)
+    assert family.ranked(exactly, lambda _: None) == family.supremum(exactly)
+
+
+def test_a_glance_is_what_the_beliefs_say():
+    for prior, varied in (
+        (sf.priors.rbf, "length_scale"),
+        (sf.priors.matern, "length_scale"),
+        (sf.priors.periodic, "period"),
+    ):
+        given = {"length_scale": 2.0, "times": 6, "variance": 1.5}
+        given |= {"period": 4.0} if varied == "period" else {}
+        members = [prior(**{**given, varied: value}) for value in (1.5, 2.0, 5.0)]
+        expected = [member.belief().covariance.dense() for member in members]
+        np.testing.assert_array_equal(type(members[0]).glance(members), expected)

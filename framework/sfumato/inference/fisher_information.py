@@ -23,6 +23,7 @@ from sfumato.inference.information import (
     spread_information,
 )
 from sfumato.inference.one_factorisation import one_factorisation
+from sfumato.inference.one_substitution import one_substitution
 from sfumato.inference.rational_information import (
     MAX_ENTRIES,
     is_singular,
@@ -93,7 +94,7 @@ def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Ar
     """
     check_fit(belief, channel)
     with np.errstate(all="ignore"):  # what overflows has no certificate, and is done again below
-        values, errors = one_factorisation(belief, channel.noise)
+        values, errors = _in_float64(belief, channel.noise)
     pending = np.flatnonzero(~(errors <= EXACT)).tolist()
     if len(pending) > 1 and balls_apply(belief):
         for entry, (value, error) in ball_scalar_informations(
@@ -105,6 +106,12 @@ def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Ar
         values[entry] = information.matrix[0, 0]
         errors[entry] = information.relative_error
     return values, float(errors.max())
+
+
+def _in_float64(belief: Gaussian, noise: Matrix) -> tuple[Array, Array]:
+    """Return the informations about all entries and their errors, the cheap way if it certifies."""
+    found = one_substitution(belief, noise)
+    return one_factorisation(belief, noise) if found is None else found
 
 
 def check_fit(belief: Gaussian, channel: AdditiveGaussian) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 from sfumato.parameters import Declared
 from sfumato.prior_operators import PriorOperators
@@ -52,6 +52,14 @@ class Prior(Declared, PriorOperators, PriorClass):
     def supremum(self, function: Callable[[Prior], float]) -> Supremum:
         """Return the function's value at the prior itself."""
         return Supremum(function(self), self, "single")
+
+    @classmethod
+    def glance(cls, members: Sequence[Self]) -> Any:  # noqa: ARG003  # authors override it
+        """Return many members' covariances (k, n, n) at once, unchecked: for searches to rank by.
+
+        None, the default, says that there is no quicker way than belief by belief.
+        """
+        return None
 
     def trace_signature(self) -> Hashable:
         """Return what all members of a class must share: by default the declared sizes."""

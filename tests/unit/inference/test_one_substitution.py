@@ -1,0 +1,99 @@
+"""Against 60-digit arithmetic straight from the definition."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+from sfumato.beliefs.gaussian import Gaussian
+from sfumato.channels.additive_gaussian import AdditiveGaussian
+from sfumato.inference import one_substitution
+from sfumato.inference.fisher_information import scalar_informations
+from sfumato.matrices import Dense, Diagonal, LowRank, Sum
+
+SIZE = 23
+
+
+def true_informations(prior, noise):
+    """1/V_ss − 1/Σ_ss with V = Σ − Σ K⁻¹ Σ."""
+    with mpmath.workdps(60):
+        sigma = mpmath.matrix(prior.tolist())
+        total = sigma + mpmath.matrix(noise.tolist())
+        posterior = sigma - sigma * mpmath.inverse(total) * sigma
+        return [float(1 / posterior[s, s] - 1 / sigma[s, s]) for s in range(sigma.rows)]
+
+
+def smooth(deviations):
+    times = np.arange(SIZE)
+    return np.outer(deviations, deviations) * np.exp(
+        -0.5 * (np.subtract.outer(times, times) / 3.0) ** 2
+    )
+
+
+# Panels that divide the size, that do not, and one for all.
+@pytest.mark.parametrize("panel", [1, 7, 23, 256])
+@pytest.mark.parametrize("level", [1e-3, 0.02, 5.0])
+def test_every_entry_within_the_certified_error(monkeypatch, panel, level):
+    monkeypatch.setattr(one_substitution, "PANEL", panel)
+    rng = np.random.default_rng(panel)
+    prior = smooth(rng.uniform(0.5, 2.0, SIZE))
+    variances = level * rng.uniform(0.5, 2.0, SIZE)
+    belief = Gaussian(Dense(prior), rounding=0.0)
+    values, errors = one_substitution.one_substitution(belief, Diagonal(variances))
+    truth = np.array(true_informations(prior, np.diag(variances)))
+    assert np.all(np.abs(truth / values - 1) <= errors)
+    assert np.all(errors <= 1e-5)
+    assert np.all(np.abs(truth / values - 1) <= 1e-10)
+
+
+@pytest.mark.parametrize("panel", [7, 256])
+def test_noise_that_is_correlated(monkeypatch, panel):
+    monkeypatch.setattr(one_substitution, "PANEL", panel)
+    rng = np.random.default_rng(panel)
+    prior, factor = smooth(rng.uniform(0.5, 2.0, SIZE)), rng.normal(size=(SIZE, 2))
+    noise = Sum((LowRank(factor), Diagonal.constant(0.01, SIZE)))
+    belief = Gaussian(Dense(prior), rounding=0.0)
+    values, errors = one_substitution.one_substitution(belief, noise)
+    truth = np.array(true_informations(prior, noise.dense()))
+    assert np.all(np.abs(truth / values - 1) <= errors)
+    assert np.all(errors <= 1e-5)
+    assert np.all(np.abs(truth / values - 1) <= 1e-10)
+
+
+@pytest.mark.parametrize("variance", [1e-160, 1e-12, 1e9, 1e160])
+def test_no_answer_where_the_noise_is_too_small_or_cancels(variance):
+    belief = Gaussian(Dense(smooth(np.ones(SIZE))))
+    assert one_substitution.one_substitution(belief, Diagonal.constant(variance, SIZE)) is None
+
+
+def test_a_known_entry_and_one_without_noise_are_left_to_others():
+    prior, even = Diagonal([1.0, 0.0, 1.0]), Diagonal.constant(0.5, 3)
+    assert one_substitution.one_substitution(Gaussian(prior), even) is None
+    silent = Diagonal([0.5, 0.5, 0.0])
+    assert one_substitution.one_substitution(Gaussian(Diagonal([1.0] * 3)), silent) is None
+
+
+def test_a_coarse_belief_is_as_uncertain_as_it_says():
+    prior = smooth(np.ones(SIZE))
+    belief = Gaussian(Dense(prior), rounding=1e-9)
+    values, errors = one_substitution.one_substitution(belief, Diagonal.constant(0.1, SIZE))
+    # |E_ij| ≤ 1e-9 with the signs that matter most to the middle entry.
+    x = np.linalg.solve(prior + 0.1 * np.eye(SIZE), prior[SIZE // 2])
+    x[SIZE // 2] -= 1.0
+    moved = prior + 1e-9 * np.sign(np.outer(x, x))
+    truth = true_informations(moved, 0.1 * np.eye(SIZE))[SIZE // 2]
+    change = abs(truth / values[SIZE // 2] - 1)
+    assert 1e-9 < change <= errors[SIZE // 2]
+
+
+def test_it_serves_the_losses_of_all_entries(monkeypatch):
+    def never(*_):
+        raise AssertionError("the dearer factorisation was not needed")
+
+    monkeypatch.setattr("sfumato.inference.fisher_information.one_factorisation", never)
+    prior = smooth(np.ones(SIZE))
+    channel = AdditiveGaussian(Diagonal.constant(0.02, SIZE))
+    values, error = scalar_informations(Gaussian(Dense(prior)), channel)
+    np.testing.assert_allclose(values, true_informations(prior, 0.02 * np.eye(SIZE)), rtol=1e-9)
+    assert error <= 1e-5
