@@ -17,9 +17,11 @@ from sfumato.plugin_registry import default_registry
 from sfumato.report.figure_style import mechanism_colours, save_figure
 from sfumato.report.html_question import question
 from sfumato.report.html_tables import left_out, losses
+from sfumato.report.leak_figure import leak_figure
 from sfumato.report.loss_figure import panels_figure, panels_of
 from sfumato.report.risk_figure import risk_figure
 from sfumato.report.risk_map import RiskMap, risk_maps
+from sfumato.report.risk_words import told_of_map, told_of_maps
 from sfumato.report.sandwich_figure import MOST_SCENARIOS, sandwich_figure, sandwiches
 from sfumato.studies.study_writing import to_toml
 
@@ -72,31 +74,26 @@ def _figures(comparison: Comparison, colours: dict[str, str]) -> Iterator[str]:
             f" {MOST_SCENARIOS} of {len(found)} scenarios." if len(found) > MOST_SCENARIOS else ""
         )
         yield _caption(f"The shaded span is where the truth must lie.{some}")
-    maps = risk_maps(comparison)
-    if maps:
-        yield "<h3>Which points leak</h3>"
+    yield from _risks(risk_maps(comparison))
+
+
+def _risks(maps: list[RiskMap]) -> Iterator[str]:
+    """Yield the maps under what they are maps of."""
+    if not maps:
+        return
+    yield "<h3>Which points leak which secret</h3>"
+    yield _caption(told_of_maps(maps))
     for risk in maps:
+        yield f"<h4>{escape(f'Prior {risk.prior}; secret {risk.secret}')}</h4>"
         if risk.rows:
             yield _inline(risk_figure(risk))
-        yield _caption(_told(risk))
-
-
-def _told(risk: RiskMap) -> str:
-    words = [
-        f"Prior: {risk.prior}. Secret: {risk.secret}.",
-        "Each cell is the loss if that single time were the secret; darker is worse.",
-    ]
-    if risk.marked:
-        words.append("▾ marks what the mechanisms were asked to protect.")
-    if not all(row.exact for row in risk.rows):
-        words.append("Some values are bounds.")
-    if risk.left_out:
-        words.append(f"Not drawn: {'; '.join(risk.left_out)}.")
-    return " ".join(words)
+        if any(row.alone for row in risk.rows):
+            yield _inline(leak_figure(risk))
+        yield _caption(told_of_map(risk))
 
 
 def _caption(text: str) -> str:
-    return f"<p class='caption'>{escape(text)}</p>"
+    return f"<p class='caption'>{escape(text)}</p>" if text else ""
 
 
 def _inline(figure: Figure) -> str:

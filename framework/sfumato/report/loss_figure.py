@@ -94,11 +94,12 @@ def _panel_key(quantity: Quantity, axis: SweepAxis | None) -> Any:
 def panels_figure(parts: Sequence[tuple[str, Sequence[Panel]]], colours: dict[str, str]) -> Figure:
     """Draw the panels of each part, one below the other, under the part's heading."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     with styled():
         shown = [(heading, panels) for heading, panels in parts if panels]
         heights = [_part_height(heading, panels) for heading, panels in shown] or [1.0]
-        figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
+        figure = Figure(figsize=(WIDTH, sum(heights)), layout=ConstrainedLayoutEngine(h_pad=0.09))
         if not shown:
             figure.text(0.5, 0.5, "nothing was measured", ha="center")
             return figure
