@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato.report.figure_style import PALETTE, mechanism_colours, save_figure
 from sfumato.report.loss_figure import loss_figure, panels_of
 from sfumato.report.sandwich_figure import sandwich_figure, sandwiches
-from sfumato.report.sweep_axes import sweep_axes
+from sfumato.report.sweep_axes import SweepAxis, sweep_axes
 
 
 def axes_of(figure):
@@ -25,7 +25,7 @@ def saved(figure, kind="svg"):
 
 
 def test_a_sweep_is_drawn_as_lines_through_the_values(swept):
-    assert [axis.column for axis in sweep_axes(swept.cells)] == ["prior.length_scale"]
+    assert sweep_axes(swept.cells) == [SweepAxis("prior", "length_scale")]
     table = swept.to_pandas()
     axes = axes_of(swept.plot())
     assert len(axes) == 2

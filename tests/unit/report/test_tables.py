@@ -78,6 +78,46 @@ def test_names_that_would_be_equal_are_told_apart(worlds):
     assert any("#1" in name for name in names)
 
 
+def many():
+    """Two worlds of unlabelled nouns with long names."""
+    chains = [
+        sf.priors.markov_chain(
+            initial=initial,
+            transitions=[[0.6, 0.35, 0.05], [0.35, 0.6, 0.05], [0.45, 0.45, 0.1]],
+            steps=steps,
+            states=["home", "work", "hospital"],
+        )
+        for initial in ("stationary", [0.5, 0.3, 0.2])
+        for steps in (3, 4)
+    ]
+    return sf.compare(
+        [*chains, sf.priors.rbf(length_scale=1.0, times=12)],
+        [
+            sf.secrets.contexts({"hospital"}),
+            sf.secrets.contexts({"work", "hospital"}),
+            sf.secrets.basic(3),
+        ],
+        [
+            *(sf.mechanisms.suppress_probabilistic(delta=delta) for delta in (0.2, 0.4)),
+            sf.mechanisms.gaussian_uniform(mse=0.1),
+        ],
+        [sf.measures.posterior_gap(), sf.measures.released_fraction(), sf.measures.renyi()],
+    )
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_long_names_are_listed_once_and_numbered(width):
+    comparison = many()
+    text = printed(comparison, width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    assert text.count("3×3 table") == 1
+    assert "mechanism 2: suppress_probabilistic delta=0.4" in lines
+    assert len([line for line in lines if line.startswith(("prior ", "mechanism "))]) <= 10
+    for cell in comparison.measured:  # no number is cut
+        assert number(cell.reading) in text
+
+
 def test_labels_are_used_and_completed_where_they_repeat():
     comparison = sf.compare(
         [sf.priors.rbf(length_scale=2.0, times=5)],
