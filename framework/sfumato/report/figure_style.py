@@ -1,8 +1,8 @@
-"""How figures look: one style, one colour for each mechanism, markers that say the direction."""
+"""How figures look: one style, and markers that say the direction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from sfumato.comparison import Cell, Comparison
+    from sfumato.comparison import Cell
     from sfumato.protocols.loss import Reading
 
-# Distinguishable also with colour-blind eyes and in grey (Okabe and Ito, 2008).
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6E6E6E", "#8B6F00")
 INK = "#22272e"
 FAINT = "#d9dde3"
 WIDTH = 7.6
@@ -63,19 +61,6 @@ def styled() -> Iterator[None]:
     defaults: Any = mpl.rcParamsDefault
     with mpl.rc_context({**defaults, **STYLE, "backend": mpl.rcParams["backend"]}):
         yield
-
-
-def mechanism_colours(comparisons: Iterable[Comparison]) -> dict[str, str]:
-    """Return a colour for each mechanism, the same in all figures of a study."""
-    families = dict.fromkeys(
-        mechanism_family(cell) for comparison in comparisons for cell in comparison.measured
-    )
-    return {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(families)}
-
-
-def mechanism_family(cell: Cell) -> str:
-    """Return what a mechanism's colour goes by: its label, else its whole name."""
-    return cell.labels.get("mechanism") or str(cell.mechanism)
 
 
 def scenario_names(cells: Sequence[Cell], kinds: Sequence[str]) -> list[str]:

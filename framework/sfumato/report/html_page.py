@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from sfumato.atomic_files import write_whole
 from sfumato.measuring import versions
 from sfumato.plugin_registry import default_registry
-from sfumato.report.figure_style import mechanism_colours, save_figure
+from sfumato.report.figure_style import save_figure
 from sfumato.report.html_question import question
 from sfumato.report.html_tables import left_out, losses
 from sfumato.report.leak_figure import leak_figure
 from sfumato.report.loss_figure import panels_figure, panels_of
+from sfumato.report.mechanism_colours import MechanismColours
 from sfumato.report.risk_figure import risk_figure
 from sfumato.report.risk_map import RiskMap, risk_maps
 from sfumato.report.risk_words import told_of_map, told_of_maps
@@ -40,7 +41,7 @@ def write_page(path: Path, result: StudyResult) -> None:
 def page(result: StudyResult) -> str:
     """Return the whole page."""
     study = result.study
-    colours = mechanism_colours(result.comparisons)
+    colours = MechanismColours.of_all(result.comparisons)
     style = files("sfumato.report").joinpath("page.css").read_text(encoding="utf-8")
     sections = "".join(_section(comparison, colours) for comparison in result.comparisons)
     return (
@@ -52,7 +53,7 @@ def page(result: StudyResult) -> str:
     )
 
 
-def _section(comparison: Comparison, colours: dict[str, str]) -> str:
+def _section(comparison: Comparison, colours: MechanismColours) -> str:
     heading = f"<h2>{escape(comparison.title)}</h2>" if comparison.title else ""
     notes = f"<p>{escape(comparison.notes)}</p>" if comparison.notes else ""
     return (
@@ -62,7 +63,7 @@ def _section(comparison: Comparison, colours: dict[str, str]) -> str:
     )
 
 
-def _figures(comparison: Comparison, colours: dict[str, str]) -> Iterator[str]:
+def _figures(comparison: Comparison, colours: MechanismColours) -> Iterator[str]:
     if not comparison.measured:
         return
     yield "<h3>The losses as a picture</h3>"

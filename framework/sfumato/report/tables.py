@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sfumato.report.failures import advice, failures
 from sfumato.report.loss_columns import LEGEND, Column, LossTable, loss_table, number
-from sfumato.report.noun_names import full_name
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.table import Table
 
-    from sfumato.comparison import Cell, Comparison
+    from sfumato.comparison import Comparison
 
 SPACE = 3
 """Columns of the terminal between two columns of the table."""
@@ -55,21 +55,13 @@ class ComparisonTable:
                 yield Padding(Text(f"{count} × {reason}", style="dim"), (0, 0, 0, 2))
         if comparison.failed:
             yield Text(f"{len(comparison.failed)} cells failed:", style="bold red")
-            for line in failures(comparison):
+            found = failures(comparison)
+            for failure in found:
+                line = f"{failure.count} × {failure.reason}"
                 yield Padding(Text(line, style="red"), (0, 0, 0, 2))
-
-
-def failures(comparison: Comparison) -> list[str]:
-    """Return the reasons for failures, each with a count and the first cell it stopped."""
-    reasons: dict[str, list[Cell]] = {}
-    for cell in comparison.failed:
-        reasons.setdefault(cell.reason, []).append(cell)
-    lines = []
-    for reason, cells in reasons.items():
-        nouns = (getattr(cells[0], kind) for kind in ("measure", "mechanism", "secret", "prior"))
-        first = "; ".join(full_name(noun) for noun in nouns)
-        lines.append(f"{len(cells)} × {reason} First in: {first}.")
-    return lines
+                yield Padding(Text(f"first: {failure.first}", style="dim"), (0, 0, 0, 6))
+            if advice(found):
+                yield Padding(Text(advice(found), style="dim"), (0, 0, 0, 2))
 
 
 def _names_width(table: LossTable) -> int:

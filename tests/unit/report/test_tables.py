@@ -72,6 +72,21 @@ def test_refusals_and_failures_are_counted(worlds):
     assert sum(counts) == refused
 
 
+def test_parameters_that_do_not_fit_another_noun_are_counted_with_advice():
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=2.0, times=times) for times in (20, 40)],
+        [sf.secrets.basic(30)],
+        [sf.Labelled(sf.mechanisms.gaussian_uniform(mse=m), "noise") for m in (0.1, 0.2)],
+        [sf.measures.renyi()],
+    )
+    lines = [line.strip() for line in printed(comparison, 120).splitlines()]
+    assert "2 cells failed:" in lines
+    assert "2 × basic.index must be below the trace length 20; got 30." in lines
+    told = "first: prior rbf length_scale=2, times=20; secret basic index=30; mechanism noise; "
+    assert f"{told}measure renyi" in lines
+    assert lines[-1] == "Nouns that do not fit each other can go into [[parts]] of their own."
+
+
 def test_names_that_would_be_equal_are_told_apart(worlds):
     names = noun_names(worlds.measured, "mechanism").names.values()
     assert len(set(names)) == len(names) == 3
