@@ -32,7 +32,8 @@ def leak_figure(risk: RiskMap) -> Figure:
     from matplotlib.figure import Figure
 
     rows = [row for row in risk.rows if row.alone]
-    across, down = min(ACROSS, len(rows)), math.ceil(len(rows) / ACROSS)
+    across = 2 if len(rows) == 4 else min(ACROSS, len(rows))
+    down = math.ceil(len(rows) / across)
     with styled():
         side = (WIDTH - 0.8) / ACROSS
         figure = Figure(figsize=(side * across + 0.8, (side + 0.12) * down), layout="constrained")
@@ -41,21 +42,21 @@ def leak_figure(risk: RiskMap) -> Figure:
         grid = figure.subplots(down, across, squeeze=False)
         for place, (row, axes) in enumerate(zip(rows, grid.flat, strict=False)):
             _draw(axes, row, risk.marked, colours)
-            axes.set_title(_title(row, rows))
-            if place % ACROSS == 0:
+            axes.set_title(_title(row, rows), fontsize=8)
+            if place % across == 0:
                 axes.set_ylabel("secret at time")
-            if place + ACROSS >= len(rows):
+            if place + across >= len(rows):
                 axes.set_xlabel("released at time, alone")
         for axes in grid.flat[len(rows) :]:
             axes.set_visible(False)
-        colour_bar(figure, colours, risk.quantity, grid, _extend(rows, low, high))
+        colour_bar(figure, colours, risk.quantity, grid, _extend(rows, low, high), lines=down)
     return figure
 
 
 def _title(row: RiskRow, rows: Sequence[RiskRow]) -> str:
     several = len({other.asked for other in rows}) > 1
     name = f"{row.mechanism} · {row.asked}" if several else row.mechanism
-    return "\n".join(textwrap.wrap(name, 34))
+    return "\n".join(textwrap.wrap(name, 24))
 
 
 def _losses(row: RiskRow) -> list[float]:
@@ -105,7 +106,7 @@ def _draw(axes: Axes, row: RiskRow, marked: Iterable[int], colours: ScalarMappab
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    ticks = _ticks(times)
+    ticks = _ticks(times, edges[-1] - 0.06 * whole)
     axes.set_yticks(ticks)
     axes.set_xticks([*ticks, sum(strip) / 2], [*map(str, ticks), "all"])
     for time in set(marked) & set(times):
@@ -121,14 +122,12 @@ def _from(row: RiskRow, secret: int, released: Iterable[int] | None) -> list[flo
     return [row.alone[secret, time] for time in released]
 
 
-def _ticks(times: Sequence[int]) -> list[int]:
+def _ticks(times: Sequence[int], latest: float) -> list[int]:
     """Return a few round times, none so late that it would touch the word below the strip."""
     from matplotlib.ticker import MaxNLocator
 
-    ends = times[0], times[-1]
-    found = MaxNLocator(integer=True, nbins=5).tick_values(*ends)
-    latest = ends[0] + 0.93 * (ends[1] - ends[0])
-    return [int(tick) for tick in found if ends[0] <= tick <= latest] or [times[0]]
+    found = MaxNLocator(integer=True, nbins=5).tick_values(times[0], times[-1])
+    return [int(tick) for tick in found if times[0] <= tick <= min(times[-1], latest)]
 
 
 def _coloured(table: list[list[float]], colours: ScalarMappable) -> np.ndarray:

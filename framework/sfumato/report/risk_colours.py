@@ -31,11 +31,13 @@ def colour_bar(
     quantity: Quantity,
     axes: Any,
     extend: Literal["neither", "min", "max", "both"],
+    *,
+    lines: int = 1,
 ) -> None:
-    """Draw the scale of the colours beside `axes`."""
+    """Draw the scale of the colours beside `axes`, which stand in some lines."""
     from matplotlib.ticker import FuncFormatter
 
-    bar = figure.colorbar(colours, ax=axes, pad=0.015, aspect=14, extend=extend)
+    bar = figure.colorbar(colours, ax=axes, pad=0.015, aspect=14 * lines, extend=extend)
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
     bar.minorticks_off()

@@ -100,14 +100,15 @@ def test_matrices_of_a_chain_have_one_colour_scale():
         initial=[0.5, 0.5], transitions=[[0.9, 0.1], [0.2, 0.8]], steps=4, states=["s", "x"]
     )
     mechanisms = [
-        sf.mechanisms.suppress_given(probabilities=[[1, chance]] * 4) for chance in (0.2, 0.4, 0.6)
+        sf.mechanisms.suppress_given(probabilities=[[1, chance]] * 4)
+        for chance in (0.1, 0.2, 0.4, 0.6)
     ] + [sf.mechanisms.suppress_sensitive()]
     (risk,) = risk_maps(
         sf.compare([prior], [sf.secrets.contexts({"s"})], mechanisms, [sf.measures.posterior_gap()])
     )
     assert all(len(row.alone) == 16 for row in risk.rows)
     shown = [axes for axes in leak_figure(risk).axes if axes.get_visible()]
-    assert len(shown) == 5  # in two lines, the second not filled
+    assert len(shown) == 6  # in two lines, the second not filled
 
 
 def test_a_class_is_mapped_by_its_worst_member():
