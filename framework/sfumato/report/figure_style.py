@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report.noun_names import noun_names
+from sfumato.report.short_names import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,10 +65,10 @@ def styled() -> Iterator[None]:
 
 
 def scenario_names(cells: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
-    """Return, for each cell, the names of the nouns in which the cells differ."""
+    """Return, for each cell, the names of the nouns in which the cells differ, cut to fit."""
     names = {kind: noun_names(cells, kind) for kind in kinds}
     varying = [kind for kind in kinds if len(names[kind].names) > 1]
-    return [" · ".join(names[kind].of(cell, kind) for kind in varying) for cell in cells]
+    return short_names([tuple(names[kind].of(cell, kind) for kind in varying) for cell in cells])
 
 
 def draw_reading(axes: Axes, x: float, y: float, reading: Reading, colour: str) -> None:

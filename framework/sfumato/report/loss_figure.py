@@ -26,7 +26,10 @@ MOST_PANELS = 12
 """Of one part; further quantities are in its table."""
 
 MOST_ROWS = 40
-"""Of scenarios one below the other, or of lines in one panel."""
+"""Of scenarios one below the other."""
+
+MOST_LINES = 24
+"""Of a sweep in one panel."""
 
 
 @attrs.frozen
@@ -47,7 +50,7 @@ class Panel:
     @property
     def drawn_series(self) -> list[Series]:
         """The lines of a sweep, as many as can be told apart."""
-        return series_of(self.cells, self.axis)[:MOST_ROWS] if self.axis is not None else []
+        return series_of(self.cells, self.axis)[:MOST_LINES] if self.axis is not None else []
 
     @property
     def scenarios(self) -> dict[Any, list[Cell]]:
@@ -63,9 +66,9 @@ class Panel:
         some = ""
         if self.axis is None and len(self.scenarios) > MOST_ROWS:
             some = f" (the first {MOST_ROWS} of {len(self.scenarios)} scenarios)"
-        elif self.axis is not None and len(series_of(self.cells, self.axis)) > MOST_ROWS:
+        if self.axis is not None:
             lines = len(series_of(self.cells, self.axis))
-            some = f" (the first {MOST_ROWS} of {lines} lines)"
+            some = f" (the first {MOST_LINES} of {lines} lines)" if lines > MOST_LINES else ""
         return f"{self.quantity}, {self.quantity.worse} is worse{some}"
 
 

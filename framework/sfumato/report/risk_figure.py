@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.report.figure_style import INK, WIDTH, styled
 from sfumato.report.risk_colours import colour_bar, risk_colours
 from sfumato.report.risk_map import RiskMap, finite_losses
+from sfumato.report.short_names import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +63,7 @@ def _write(axes: Axes, risk: RiskMap) -> None:
     from matplotlib.ticker import MaxNLocator
 
     several = len({row.asked for row in risk.rows}) > 1
-    names = [f"{row.mechanism} · {row.asked}" if several else row.mechanism for row in risk.rows]
+    names = short_names([(row.mechanism, row.asked if several else "") for row in risk.rows])
     axes.set_yticks(range(len(names)), names)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False)

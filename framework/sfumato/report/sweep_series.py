@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sfumato.report.noun_names import noun_names
+from sfumato.report.short_names import short_names
 from sfumato.report.sweep_axes import KINDS, SweepAxis
 
 if TYPE_CHECKING:
@@ -40,9 +41,8 @@ def series_of(cells: Sequence[Cell], axis: SweepAxis) -> list[Series]:
         groups.setdefault(tuple(words), []).append(cell)
     found: list[Series] = []
     strokes: dict[tuple[str, ...], str] = {}
-    for key, members in groups.items():
+    for name, (key, members) in zip(short_names(list(groups)), groups.items(), strict=True):
         others = tuple(word for kind, word in zip(KINDS, key, strict=True) if kind != "mechanism")
         stroke = strokes.setdefault(others, LINES[len(strokes) % len(LINES)])
-        name = " · ".join(word for word in key if word)
         found.append(Series(name, stroke, tuple(members)))
     return found

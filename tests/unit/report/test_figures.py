@@ -88,6 +88,29 @@ def test_names_of_many_lines_do_not_meet():
     assert all(above.y0 >= below.y1 - 1 for below, above in itertools.pairwise(boxes))
 
 
+def test_very_long_names_leave_room_for_the_figure():
+    long = "a mechanism with a name that goes on and on, far beyond what fits beside a panel, "
+    for measures in ([sf.measures.renyi()], [sf.measures.renyi(order=o) for o in (2.0, 3.0, 4.0)]):
+        comparison = sf.compare(
+            [
+                sf.Labelled(sf.priors.rbf(length_scale=1.0, times=5), f"{long} and its prior"),
+                sf.Labelled(sf.priors.rbf(length_scale=2.0, times=5), f"{long} and another"),
+            ],
+            [sf.secrets.basic(2), sf.secrets.basic(1) | sf.secrets.compound([2, 3])],
+            [
+                sf.Labelled(sf.mechanisms.gaussian_uniform(mse=mse), f"{long} {mse}")
+                for mse in (0.1, 0.2)
+            ],
+            measures,
+        )
+        figure = comparison.plot()
+        (panel,) = axes_of(figure)
+        saved(figure)  # a layout that does not fit is a warning, which fails here
+        assert panel.get_position().width > 0.3
+        words = [text.get_text() for text in (*panel.get_yticklabels(), *panel.texts)]
+        assert len({word for word in words if "a mech" in word}) == 8
+
+
 def test_an_infinite_value_interrupts_its_line():
     covariances = [np.diag([0.5, value, 0.5]).tolist() for value in (0.5, 0.0)]
     comparison = sf.compare(
