@@ -17,6 +17,9 @@ from sfumato.report.noun_names import shown
 if TYPE_CHECKING:
     from sfumato.comparison import Cell, Comparison
 
+LONG = 26
+"""Characters of a name; a longer one may go on in a second line."""
+
 
 def losses(comparison: Comparison, colours: MechanismColours) -> str:
     """Return the table of losses with what each release costs."""
@@ -69,8 +72,10 @@ def _names(names: tuple[str, ...], before: tuple[str, ...], table: LossTable, co
     out = ""
     for place, name in enumerate(names):
         repeated = names[: place + 1] == before[: place + 1]
-        swatch = _swatch(colour) if table.factors[place] == "mechanism" else ""
-        out += f"<th class='name'>{'' if repeated else swatch + escape(name)}</th>"
+        dotted = table.factors[place] == "mechanism"
+        kinds = ["name", *["dotted"] * dotted, *["long"] * (len(name) > LONG)]
+        dot = _swatch(colour) if dotted else ""
+        out += f"<th class='{' '.join(kinds)}'>{'' if repeated else dot + escape(name)}</th>"
     return out
 
 

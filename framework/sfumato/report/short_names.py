@@ -14,8 +14,8 @@ def short_names(names: Sequence[tuple[str, ...]], longest: int = LONGEST) -> lis
 
     >>> short_names([("rough", "uniform"), ("rough", "optimal")])
     ['rough · uniform', 'rough · optimal']
-    >>> short_names([("a very long name", "x"), ("a very long one", "x")], longest=12)
-    ['a very… · x', 'a ver…#2 · x']
+    >>> short_names([("rbf length_scale=1", "x"), ("rbf length_scale=3", "x")], longest=15)
+    ['rbf…scale=1 · x', 'rbf…scale=3 · x']
     """
     if not any(map(any, names)):  # nothing varies, so there is nothing to tell apart
         return [""] * len(names)
@@ -34,7 +34,13 @@ def _cut(words: Sequence[str], width: int) -> list[str]:
     known: dict[str, dict[str, int]] = {}
     cut = []
     for word in words:
-        short = word if len(word) <= width else word[: width - 1].rstrip() + "…"
+        short = word if len(word) <= width else _elided(word, width)
         number = known.setdefault(short, {}).setdefault(word, len(known[short]) + 1)
-        cut.append(short if number == 1 else f"{short[: width - 3].rstrip('…')}…#{number}")
+        cut.append(short if number == 1 else f"{_elided(word, width - 2)}#{number}")
     return cut
+
+
+def _elided(word: str, width: int) -> str:
+    """Leave out the middle: names begin with what they are and end with what tells them apart."""
+    beginning = width // 3
+    return f"{word[:beginning].rstrip()}…{word[beginning + 1 - width :].lstrip()}"
