@@ -22,7 +22,7 @@ from sfumato.report.noun_names import noun_names
 if TYPE_CHECKING:
     from sfumato.comparison import Cell, Comparison
 
-MOST_MAPS = 3
+MOST_MAPS = 2
 MOST_ROWS = 12
 MOST_MATRICES = 6
 MOST_TIMES = 20
