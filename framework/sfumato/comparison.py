@@ -136,16 +136,15 @@ class Comparison:
     def to_pandas(self) -> pd.DataFrame:
         """Return one row for each cell: what was measured, refused and failed.
 
-        Each parameter that was swept has a column of its own, such as ``prior.length_scale``.
+        Each parameter that varies has a column of its own, such as ``prior.length_scale``.
         """
         import pandas as pd
 
-        from sfumato.report.sweep_axes import swept_columns
+        from sfumato.report.parameter_columns import parameter_columns, typed_column
 
         table = pd.DataFrame([cell.row() for cell in self.cells])
-        for name, values in swept_columns(self.cells).items():
-            table[name] = values
-        return table
+        seeds = {"seed": typed_column([cell.finding.seed for cell in self.cells])}
+        return table.assign(**seeds, **parameter_columns(self.cells))
 
     @property
     def measured(self) -> tuple[Cell, ...]:

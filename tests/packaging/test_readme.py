@@ -20,3 +20,13 @@ def test_both_commands_are_there():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "\npip install . && sfumato compare\n" in text
     assert "\npip install '.[test]' && pytest\n" in text
+
+
+def test_the_study_of_the_readme_runs(tmp_path):
+    import sfumato as sf
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (study,) = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
+    (tmp_path / "study.toml").write_text(study, encoding="utf-8")
+    result = sf.Study.read(tmp_path / "study.toml").run()
+    assert [len(comparison.measured) for comparison in result.comparisons] == [40]

@@ -81,7 +81,7 @@ BAD_STUDIES = {
     'priors = [{ name = "rbf", length_scale = -1.0, times = 5 }]': (
         "priors[0].length_scale must be positive; got -1.0."
     ),
-    'priors = [{ name = "rbf", lengthscale = 1.0, times = 5 }]': "no parameter 'lengthscale'",
+    'priors = [{ name = "rbf", lengthscale = 1.0, times = 5 }]': "priors[0].lengthscale is no",
     "parts = 3": "parts must be a list",
 }
 

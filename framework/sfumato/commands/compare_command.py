@@ -142,7 +142,7 @@ def _check_outputs(
 
 
 def _written(file: Path, write: Callable[[Path], object]) -> bool:
-    """Write a file beside its place, then move it there; say if it could not be written.
+    """Write a file beside its place, then move it there; say so, or that it could not be written.
 
     Another output may still be written where this one could not.
     """
@@ -152,8 +152,10 @@ def _written(file: Path, write: Callable[[Path], object]) -> bool:
         beside.replace(file)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        click.echo(f"sfumato: {file} cannot be written: {error.strerror or error}.", err=True)
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        click.echo(f"sfumato: {file} cannot be written: {reason}.", err=True)
         return False
+    click.echo(f"written: {file}", err=True)
     return True
 
 

@@ -14,8 +14,9 @@ from sfumato.figures.curve import Curve
 from sfumato.figures.drawing import Drawing
 from sfumato.figures.matrix_panel import MatrixPanel
 from sfumato.figures.panel import Panel
-from sfumato.report.figure_style import PALETTE, save_figure, styled
+from sfumato.report.figure_style import save_figure, styled
 from sfumato.report.loss_figure import set_logarithmic
+from sfumato.report.mechanism_colours import PALETTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

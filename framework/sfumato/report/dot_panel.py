@@ -6,9 +6,10 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from sfumato.report.figure_style import draw_reading, mechanism_family, scenario_names
+from sfumato.report.figure_style import draw_reading, scenario_names
 from sfumato.report.loss_columns import number
 from sfumato.report.loss_figure import MOST_ROWS, finite_values, use_logarithm
+from sfumato.report.mechanism_colours import MechanismColours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from sfumato.report.loss_figure import Panel
 
 
-def draw_dots(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
+def draw_dots(axes: Axes, panel: Panel, colours: MechanismColours) -> None:
     """Draw the panel; an infinite value stands at the right edge."""
     shown = list(itertools.islice(panel.scenarios.values(), MOST_ROWS))
     cells = [cell for group in shown for cell in group]
@@ -28,7 +29,7 @@ def draw_dots(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     written: set[str] = set()
     for cell, name in zip(cells, names, strict=True):
         reading = cell.reading
-        colour = colours[mechanism_family(cell)]
+        colour = colours[cell]
         x = reading.value if math.isfinite(reading.value) else math.copysign(edge, reading.value)
         draw_reading(axes, x, rows[name], reading, colour)
         if name not in written:  # further measures of a scenario are told in the sandwich

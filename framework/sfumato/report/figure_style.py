@@ -1,22 +1,21 @@
-"""How figures look: one style, one colour for each mechanism, markers that say the direction."""
+"""How figures look: one style, and markers that say the direction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report.noun_names import noun_names
+from sfumato.report.short_names import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from sfumato.comparison import Cell, Comparison
+    from sfumato.comparison import Cell
     from sfumato.protocols.loss import Reading
 
-# Distinguishable also with colour-blind eyes and in grey (Okabe and Ito, 2008).
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6E6E6E", "#8B6F00")
 INK = "#22272e"
 FAINT = "#d9dde3"
 WIDTH = 7.6
@@ -65,24 +64,11 @@ def styled() -> Iterator[None]:
         yield
 
 
-def mechanism_colours(comparisons: Iterable[Comparison]) -> dict[str, str]:
-    """Return a colour for each mechanism, the same in all figures of a study."""
-    families = dict.fromkeys(
-        mechanism_family(cell) for comparison in comparisons for cell in comparison.measured
-    )
-    return {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(families)}
-
-
-def mechanism_family(cell: Cell) -> str:
-    """Return what a mechanism's colour goes by: its label, else its whole name."""
-    return cell.labels.get("mechanism") or str(cell.mechanism)
-
-
 def scenario_names(cells: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
-    """Return, for each cell, the names of the nouns in which the cells differ."""
+    """Return, for each cell, the names of the nouns in which the cells differ, cut to fit."""
     names = {kind: noun_names(cells, kind) for kind in kinds}
     varying = [kind for kind in kinds if len(names[kind].names) > 1]
-    return [" · ".join(names[kind].of(cell, kind) for kind in varying) for cell in cells]
+    return short_names([tuple(names[kind].of(cell, kind) for kind in varying) for cell in cells])
 
 
 def draw_reading(axes: Axes, x: float, y: float, reading: Reading, colour: str) -> None:

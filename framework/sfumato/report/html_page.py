@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING
 from sfumato.atomic_files import write_whole
 from sfumato.measuring import versions
 from sfumato.plugin_registry import default_registry
-from sfumato.report.figure_style import mechanism_colours, save_figure
+from sfumato.report.figure_style import WIDTH, save_figure
 from sfumato.report.html_question import question
 from sfumato.report.html_tables import left_out, losses
+from sfumato.report.leak_figure import leak_figure
 from sfumato.report.loss_figure import panels_figure, panels_of
+from sfumato.report.mechanism_colours import MechanismColours
 from sfumato.report.risk_figure import risk_figure
 from sfumato.report.risk_map import RiskMap, risk_maps
+from sfumato.report.risk_words import told_of_map, told_of_maps
 from sfumato.report.sandwich_figure import MOST_SCENARIOS, sandwich_figure, sandwiches
 from sfumato.studies.study_writing import to_toml
 
@@ -27,7 +30,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sfumato.comparison import Comparison
+    from sfumato.studies.study import Study
     from sfumato.studies.study_result import StudyResult
+
+PIXELS = 900
+"""The width of a full figure on the page."""
 
 
 def write_page(path: Path, result: StudyResult) -> None:
@@ -38,21 +45,25 @@ def write_page(path: Path, result: StudyResult) -> None:
 def page(result: StudyResult) -> str:
     """Return the whole page."""
     study = result.study
-    colours = mechanism_colours(result.comparisons)
+    colours = MechanismColours.of_all(result.comparisons)
     style = files("sfumato.report").joinpath("page.css").read_text(encoding="utf-8")
-    sections = "".join(_section(comparison, colours) for comparison in result.comparisons)
+    notes = f"<p>{escape(study.notes.strip())}</p>" if study.notes.strip() else ""
+    sections = "".join(_section(part, colours, study) for part in result.comparisons)
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{escape(study.title)}</title><style>{style}</style></head><body>"
-        f"<header><div><h1>{escape(study.title)}</h1><p>{escape(study.notes.strip())}</p></div>"
+        f"<header><div><h1>{escape(study.title)}</h1>{notes}</div>"
         f"</header><main>{sections}{_environment(result)}</main></body></html>\n"
     )
 
 
-def _section(comparison: Comparison, colours: dict[str, str]) -> str:
-    heading = f"<h2>{escape(comparison.title)}</h2>" if comparison.title else ""
-    notes = f"<p>{escape(comparison.notes)}</p>" if comparison.notes else ""
+def _section(comparison: Comparison, colours: MechanismColours, study: Study) -> str:
+    """Return a part, without the words that stand above as the study's own."""
+    title = comparison.title if comparison.title != study.title else ""
+    words = comparison.notes if comparison.notes != study.notes else ""
+    heading = f"<h2>{escape(title)}</h2>" if title else ""
+    notes = f"<p>{escape(words)}</p>" if words else ""
     return (
         f"<section>{heading}{notes}{question(comparison)}<h3>Every definition's answer</h3>"
         f"{losses(comparison, colours)}{''.join(_figures(comparison, colours))}"
@@ -60,7 +71,7 @@ def _section(comparison: Comparison, colours: dict[str, str]) -> str:
     )
 
 
-def _figures(comparison: Comparison, colours: dict[str, str]) -> Iterator[str]:
+def _figures(comparison: Comparison, colours: MechanismColours) -> Iterator[str]:
     if not comparison.measured:
         return
     yield "<h3>The losses as a picture</h3>"
@@ -72,31 +83,26 @@ def _figures(comparison: Comparison, colours: dict[str, str]) -> Iterator[str]:
             f" {MOST_SCENARIOS} of {len(found)} scenarios." if len(found) > MOST_SCENARIOS else ""
         )
         yield _caption(f"The shaded span is where the truth must lie.{some}")
-    maps = risk_maps(comparison)
-    if maps:
-        yield "<h3>Which points leak</h3>"
+    yield from _risks(risk_maps(comparison))
+
+
+def _risks(maps: list[RiskMap]) -> Iterator[str]:
+    """Yield the maps under what they are maps of."""
+    if not maps:
+        return
+    yield "<h3>Which points leak which secret</h3>"
+    yield _caption(told_of_maps(maps))
     for risk in maps:
+        yield f"<h4>{escape(f'Prior: {risk.prior}. Secret: {risk.secret}.')}</h4>"
         if risk.rows:
             yield _inline(risk_figure(risk))
-        yield _caption(_told(risk))
-
-
-def _told(risk: RiskMap) -> str:
-    words = [
-        f"Prior: {risk.prior}. Secret: {risk.secret}.",
-        "Each cell is the loss if that single time were the secret; darker is worse.",
-    ]
-    if risk.marked:
-        words.append("▾ marks what the mechanisms were asked to protect.")
-    if not all(row.exact for row in risk.rows):
-        words.append("Some values are bounds.")
-    if risk.left_out:
-        words.append(f"Not drawn: {'; '.join(risk.left_out)}.")
-    return " ".join(words)
+        if any(row.alone for row in risk.rows):
+            yield _inline(leak_figure(risk))
+        yield _caption(told_of_map(risk))
 
 
 def _caption(text: str) -> str:
-    return f"<p class='caption'>{escape(text)}</p>"
+    return f"<p class='caption'>{escape(text)}</p>" if text else ""
 
 
 def _inline(figure: Figure) -> str:
@@ -106,7 +112,8 @@ def _inline(figure: Figure) -> str:
     drawing = target.getvalue()
     drawing = drawing[drawing.index("<svg") :]
     drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
-    return f"<figure>{drawing}</figure>"
+    width = PIXELS * figure.get_figwidth() / WIDTH
+    return f"<figure style='max-width:{width:.0f}px'>{drawing}</figure>"
 
 
 def _environment(result: StudyResult) -> str:

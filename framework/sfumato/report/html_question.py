@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.prior_classes import AnyOf
 from sfumato.prior_families import Family
-from sfumato.report.noun_names import full_name
-from sfumato.report.sweep_axes import distinct
+from sfumato.report.noun_groups import NounGroup, noun_groups
 from sfumato.secret_unions import SecretUnion
 
 if TYPE_CHECKING:
@@ -28,26 +27,23 @@ def question(comparison: Comparison) -> str:
     """Return a list of the four roles, each with its nouns and what they are."""
     roles = []
     for kind, words in ROLES.items():
-        pairs = distinct(
-            (cell.labels.get(kind, ""), getattr(cell, kind)) for cell in comparison.cells
-        )
+        groups = noun_groups(comparison.cells, kind)
         told: set[str] = set()
-        items = "".join(_item(label, noun, told) for label, noun in pairs[:MOST_NOUNS])
-        more = len(pairs) - MOST_NOUNS
+        items = "".join(_item(group, told) for group in groups[:MOST_NOUNS])
+        more = sum(group.size for group in groups[MOST_NOUNS:])
         if more > 0:
             items += f"<li class='more'>and {more} more</li>"
         roles.append(f"<div><dt>{words}</dt><dd><ul>{items}</ul></dd></div>")
     return f"<dl class='question'>{''.join(roles)}</dl>"
 
 
-def _item(label: str, noun: Any, told: set[str]) -> str:
+def _item(group: NounGroup, told: set[str]) -> str:
     """Return a noun; what it is, unless that was told before."""
-    summary = _summary(noun)
+    summary = _summary(group.first)
     words = "" if summary in told else f"<span>{escape(summary)}</span>"
     told.add(summary)
-    name = f"<b>{escape(label)}</b> " if label else ""
-    code = f"<code>{escape(full_name(noun))}</code>"
-    return f"<li>{name}{code}{words}</li>"
+    name = f"<b>{escape(group.label)}</b> " if group.label else ""
+    return f"<li>{name}<code>{escape(group.said)}</code>{words}</li>"
 
 
 def _summary(noun: Any) -> str:

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 
 from sfumato.protocols.prior import Prior
 from sfumato.protocols.quantity import Quantity
-from sfumato.report.figure_style import mechanism_family
+from sfumato.report.failures import advice, failures
 from sfumato.report.loss_columns import LEGEND, Column, LossTable, loss_table, number
+from sfumato.report.mechanism_colours import MechanismColours
 from sfumato.report.noun_names import shown
-from sfumato.report.tables import failures
 
 if TYPE_CHECKING:
     from sfumato.comparison import Cell, Comparison
 
+LONG = 26
+"""Characters of a name; a longer one may go on in a second line."""
 
-def losses(comparison: Comparison, colours: dict[str, str]) -> str:
+
+def losses(comparison: Comparison, colours: MechanismColours) -> str:
     """Return the table of losses with what each release costs."""
     if not comparison.measured:
         return "<p>Nothing was measured.</p>"
@@ -29,7 +32,7 @@ def losses(comparison: Comparison, colours: dict[str, str]) -> str:
     for names, cells in table.rows:
         starts = " class='starts'" if names[:1] != before[:1] else ""
         some = next(iter(cells.values()))
-        heads = _names(names, before, table, colours[mechanism_family(some)])
+        heads = _names(names, before, table, colours[some])
         body += f"<tr{starts}>{heads}{_values(cells, table, costs)}</tr>"
         before = names
     shared = "".join(f"<li>{escape(line)}</li>" for line in table.shared)
@@ -69,8 +72,10 @@ def _names(names: tuple[str, ...], before: tuple[str, ...], table: LossTable, co
     out = ""
     for place, name in enumerate(names):
         repeated = names[: place + 1] == before[: place + 1]
-        swatch = _swatch(colour) if table.factors[place] == "mechanism" else ""
-        out += f"<th class='name'>{'' if repeated else swatch + escape(name)}</th>"
+        dotted = table.factors[place] == "mechanism"
+        kinds = ["name", *["dotted"] * dotted, *["long"] * (len(name) > LONG)]
+        dot = _swatch(colour) if dotted else ""
+        out += f"<th class='{' '.join(kinds)}'>{'' if repeated else dot + escape(name)}</th>"
     return out
 
 
@@ -111,7 +116,13 @@ def left_out(comparison: Comparison) -> str:
         total = sum(comparison.refusals.values())
         out += f"<h3>{total} combinations do not fit</h3><ul class='reasons'>{items}</ul>"
     if comparison.failed:
-        items = "".join(f"<li>{escape(line)}</li>" for line in failures(comparison))
+        found = failures(comparison)
+        items = "".join(
+            f"<li><b>{failure.count} ×</b> {escape(failure.reason)}"
+            f"<small>first: {escape(failure.first)}</small></li>"
+            for failure in found
+        )
         count = len(comparison.failed)
         out += f"<h3 class='failed'>{count} cells failed</h3><ul class='reasons'>{items}</ul>"
+        out += f"<p class='caption'>{escape(advice(found))}</p>" if advice(found) else ""
     return out

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from sfumato.report.figure_style import WIDTH, mechanism_colours, styled
+from sfumato.report.figure_style import WIDTH, styled
 from sfumato.report.loss_columns import loss_table
+from sfumato.report.mechanism_colours import MechanismColours
 from sfumato.report.sweep_axes import SweepAxis, sweep_axes
+from sfumato.report.sweep_series import Series, series_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,9 @@ MOST_PANELS = 12
 MOST_ROWS = 40
 """Of scenarios one below the other."""
 
+MOST_LINES = 24
+"""Of a sweep in one panel."""
+
 
 @attrs.frozen
 class Panel:
@@ -38,7 +43,14 @@ class Panel:
     @property
     def height(self) -> float:
         """How tall it is, in inches."""
-        return 2.7 if self.axis is not None else 0.9 + 0.27 * min(len(self.scenarios), MOST_ROWS)
+        if self.axis is None:
+            return 0.9 + 0.27 * min(len(self.scenarios), MOST_ROWS)
+        return max(2.7, 0.9 + 0.19 * len(self.drawn_series))
+
+    @property
+    def drawn_series(self) -> list[Series]:
+        """The lines of a sweep, as many as can be told apart."""
+        return series_of(self.cells, self.axis)[:MOST_LINES] if self.axis is not None else []
 
     @property
     def scenarios(self) -> dict[Any, list[Cell]]:
@@ -54,13 +66,16 @@ class Panel:
         some = ""
         if self.axis is None and len(self.scenarios) > MOST_ROWS:
             some = f" (the first {MOST_ROWS} of {len(self.scenarios)} scenarios)"
+        if self.axis is not None:
+            lines = len(series_of(self.cells, self.axis))
+            some = f" (the first {MOST_LINES} of {lines} lines)" if lines > MOST_LINES else ""
         return f"{self.quantity}, {self.quantity.worse} is worse{some}"
 
 
 def loss_figure(comparisons: Sequence[Comparison]) -> Figure:
     """Return one figure with a panel for each quantity of each comparison."""
     parts = [(_heading(comparison), panels_of(comparison)) for comparison in comparisons]
-    return panels_figure(parts, mechanism_colours(comparisons))
+    return panels_figure(parts, MechanismColours.of_all(comparisons))
 
 
 def _heading(comparison: Comparison) -> str:
@@ -91,14 +106,17 @@ def _panel_key(quantity: Quantity, axis: SweepAxis | None) -> Any:
     return quantity.name, quantity.unit, quantity.worse, others
 
 
-def panels_figure(parts: Sequence[tuple[str, Sequence[Panel]]], colours: dict[str, str]) -> Figure:
+def panels_figure(
+    parts: Sequence[tuple[str, Sequence[Panel]]], colours: MechanismColours
+) -> Figure:
     """Draw the panels of each part, one below the other, under the part's heading."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     with styled():
         shown = [(heading, panels) for heading, panels in parts if panels]
         heights = [_part_height(heading, panels) for heading, panels in shown] or [1.0]
-        figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
+        figure = Figure(figsize=(WIDTH, sum(heights)), layout=ConstrainedLayoutEngine(h_pad=0.09))
         if not shown:
             figure.text(0.5, 0.5, "nothing was measured", ha="center")
             return figure
@@ -114,7 +132,7 @@ def _part_height(heading: str, panels: Sequence[Panel]) -> float:
     return 0.2 * len(heading.splitlines()) + 0.15 + sum(panel.height for panel in panels)
 
 
-def _draw_part(subfigure: Any, panels: Sequence[Panel], colours: dict[str, str]) -> None:
+def _draw_part(subfigure: Any, panels: Sequence[Panel], colours: MechanismColours) -> None:
     from sfumato.report.dot_panel import draw_dots
     from sfumato.report.sweep_panel import draw_sweep
 

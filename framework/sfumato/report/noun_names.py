@@ -29,7 +29,7 @@ class NounNames:
 
     A label is used as it is; where several nouns share it, the parameters in which they differ
     follow. A noun without a label has its registered name and the parameters that are not shared
-    by all.
+    by all, or by all of its name.
     """
 
     shared: str
@@ -50,10 +50,11 @@ def noun_names(cells: Sequence[Cell], kind: str, without: str = "") -> NounNames
     bare = [tables[pair] for pair in pairs if not pair[0]]
     fixed = _fixed(bare)
     one_name = len({_head(table) for table in bare}) == 1 and len(bare) == len(pairs)
-    shared = [f"{key}={shown(value)}" for key, value in fixed.items() if key not in NOT_SAID]
+    shared = _said(fixed)
     if len(pairs) == 1 and not pairs[0][0]:
         whole = _called(_head(bare[0]), shared)
         return NounNames(whole, {pairs[0]: whole})
+    own = {} if one_name else _fixed_by_name(bare, fixed)
     names = {}
     for pair, table in tables.items():
         if pair[0]:
@@ -61,12 +62,30 @@ def noun_names(cells: Sequence[Cell], kind: str, without: str = "") -> NounNames
             inside = _different(table, _fixed(alike))
             names[pair] = ", ".join([pair[0], *inside])
         else:
-            inside = _different(table, fixed)
+            inside = _different(table, {**fixed, **own.get(_head(table), {})})
             names[pair] = ", ".join(inside) if one_name else _called(_head(table), inside)
+    by_name = [_called(head, _said(items)) for head, items in own.items() if _said(items)]
+    common = _called(_head(bare[0]), shared) if one_name else ", ".join(shared)
     return NounNames(
-        _called(_head(bare[0]), shared) if one_name else ", ".join(shared),
+        "; ".join(filter(None, (common, *by_name))),
         _told_apart(names, tables),
     )
+
+
+def _said(fixed: Table) -> list[str]:
+    return [f"{key}={shown(value)}" for key, value in fixed.items() if key not in NOT_SAID]
+
+
+def _fixed_by_name(tables: Sequence[Table], fixed: Table) -> dict[str, dict[str, Any]]:
+    """Return what several nouns of one name say alike, beyond what all nouns do."""
+    groups: dict[str, list[Table]] = {}
+    for table in tables:
+        groups.setdefault(_head(table), []).append(table)
+    return {
+        head: {key: value for key, value in _fixed(group).items() if key not in fixed}
+        for head, group in groups.items()
+        if len(group) > 1
+    }
 
 
 def full_name(noun: Any) -> str:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.report.figure_style import INK, WIDTH, styled
+from sfumato.report.risk_colours import colour_bar, risk_colours
 from sfumato.report.risk_map import RiskMap, finite_losses
+from sfumato.report.short_names import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,24 +24,14 @@ DECADES = 1e4
 def risk_figure(risk: RiskMap) -> Figure:
     """Draw one map; times that the secret names are marked above it."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter
 
     with styled():
         height = 1.15 + 0.3 * len(risk.rows)
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.subplots()
-        image = axes.imshow(
-            _table(risk),
-            aspect="auto",
-            interpolation="nearest",
-            cmap=_colour_map(risk),
-            norm=_norm(risk),
-        )
-        bar = figure.colorbar(image, ax=axes, pad=0.015, aspect=12, extend=_extend(risk))
-        bar.outline.set_visible(False)
-        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
-        bar.minorticks_off()
-        bar.set_label(risk.quantity.unit or risk.quantity.name)
+        colours = risk_colours(risk.quantity, *_range(risk))
+        axes.imshow(colours.to_rgba(_table(risk)), aspect="auto", interpolation="nearest")
+        colour_bar(figure, colours, risk.quantity, axes, _extend(risk))
         _write(axes, risk)
     return figure
 
@@ -52,20 +44,6 @@ def _table(risk: RiskMap) -> Any:
         for time, loss in row.losses.items():
             table[place, time] = loss if math.isfinite(loss) else max(finite, default=1.0)
     return np.ma.masked_invalid(table)
-
-
-def _colour_map(risk: RiskMap) -> str:
-    """Dark is worse, whichever way that is."""
-    return "YlOrRd" if risk.quantity.worse == "larger" else "YlOrRd_r"
-
-
-def _norm(risk: RiskMap) -> Any:
-    from matplotlib.colors import LogNorm, Normalize
-
-    low, high = _range(risk)
-    if low > 0 and high / low > 30 and risk.quantity.unit != "probability":
-        return LogNorm(low, high)
-    return Normalize(min(low, 0.0), high if high > low else low + 1.0)
 
 
 def _range(risk: RiskMap) -> tuple[float, float]:
@@ -85,7 +63,7 @@ def _write(axes: Axes, risk: RiskMap) -> None:
     from matplotlib.ticker import MaxNLocator
 
     several = len({row.asked for row in risk.rows}) > 1
-    names = [f"{row.mechanism} · {row.asked}" if several else row.mechanism for row in risk.rows]
+    names = short_names([(row.mechanism, row.asked if several else "") for row in risk.rows])
     axes.set_yticks(range(len(names)), names)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False)

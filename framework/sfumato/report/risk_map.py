@@ -1,10 +1,10 @@
-"""Which points of a trace leak: the loss of every single time, under each mechanism."""
+"""Which points of a trace leak which secret, under each mechanism."""
 
 from __future__ import annotations
 
 import math
 import time as clock
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,27 +12,48 @@ import attrs
 
 from sfumato.measuring import attempt
 from sfumato.plugin_registry import default_registry
+from sfumato.progress import delayed_progress
 from sfumato.protocols.loss_measure import DeclaredMeasure
 from sfumato.protocols.quantity import Quantity
 from sfumato.questions.by_time import by_time
+from sfumato.report.leak_matrix import leak_matrix
 from sfumato.report.noun_names import noun_names
 
 if TYPE_CHECKING:
     from sfumato.comparison import Cell, Comparison
 
-MOST_MAPS = 3
+MOST_MAPS = 2
 MOST_ROWS = 12
+MOST_MATRICES = 6
+MOST_TIMES = 20
+"""On each side of a matrix; of longer traces, times evenly spread."""
+MOST_MARKED = 5
 PATIENCE = 20.0
 """Seconds for the maps of one comparison; rows that would take longer are left out and counted."""
 
 
 @attrs.frozen(kw_only=True)
 class RiskRow:
-    """The loss at each time of one thing that is asked, under one mechanism."""
+    """The loss at each time of one thing that is asked, under one mechanism.
+
+    Attributes
+    ----------
+    losses
+        With each time as the secret, from all that is released.
+    alone
+        With the first time as the secret, from what is released at the second time alone; empty
+        where that has no answer.
+    why_not_alone
+        Why it is empty.
+    exact
+        Whether all of these are exact.
+    """
 
     mechanism: str
     asked: str
     losses: Mapping[int, float]
+    alone: Mapping[tuple[int, int], float]
+    why_not_alone: str
     exact: bool
 
 
@@ -70,15 +91,16 @@ def risk_maps(comparison: Comparison) -> list[RiskMap]:
     for cell in comparison.measured:
         if _asks_by_time(cell):
             groups.setdefault((cell.prior, cell.secret, type(cell.measure)), []).append(cell)
-    first: dict[
-        Any, list[Cell]
-    ] = {}  # one measure for each prior and secret: the first that reads its question
+    # One measure for each prior and secret: the first that reads its question.
+    first: dict[Any, list[Cell]] = {}
     for (prior, secret, _), cells in groups.items():
         same = [cell for cell in cells if cell.measure == cells[0].measure]
         first.setdefault((prior, secret), same)
     chosen = _spread(list(first.values()), MOST_MAPS)
     until = clock.monotonic() + PATIENCE
-    return [_risk_map(comparison.measured, cells, until) for cells in chosen]
+    with delayed_progress("risk maps", sum(map(len, chosen))) as advance:
+        maps = [_risk_map(comparison.measured, cells, until, advance) for cells in chosen]
+    return [risk for risk in maps if risk.rows or risk.left_out]
 
 
 def _asks_by_time(cell: Cell) -> bool:
@@ -94,16 +116,22 @@ def _spread(items: list[Any], most: int) -> list[Any]:
     return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]
 
 
-def _risk_map(every: Sequence[Cell], cells: list[Cell], until: float) -> RiskMap:
+def _risk_map(
+    every: Sequence[Cell], cells: list[Cell], until: float, advance: Callable[[int], None]
+) -> RiskMap:
     names = {kind: noun_names(every, kind) for kind in ("prior", "secret", "mechanism")}
     rows: list[RiskRow] = []
     left_out: list[str] = []
+    marked = _marked(cells[0])
     for cell in cells:
         name = names["mechanism"].of(cell, "mechanism")
+        advance(1)
         if clock.monotonic() > until or len(rows) >= MOST_ROWS:
             left_out.append(f"{name} (too many)")
             continue
-        found, _, reason = attempt(list, partial(_rows, cell, name))
+        # Of a few rows also a matrix, for which half the time may be spent.
+        patient = until - PATIENCE / 2 if len(rows) < MOST_MATRICES else -math.inf
+        found, _, reason = attempt(list, partial(_rows, cell, name, marked, patient))
         if found is None:
             left_out.append(f"{name} ({reason})")
         else:
@@ -113,12 +141,12 @@ def _risk_map(every: Sequence[Cell], cells: list[Cell], until: float) -> RiskMap
         secret=names["secret"].of(cells[0], "secret"),
         quantity=cells[0].quantity,
         rows=tuple(rows),
-        marked=_marked(cells[0]),
+        marked=marked,
         left_out=tuple(left_out),
     )
 
 
-def _rows(cell: Cell, mechanism: str) -> list[RiskRow]:
+def _rows(cell: Cell, mechanism: str, marked: frozenset[int], until: float) -> list[RiskRow]:
     """Design the release again and read it at each time, for the worst member of the class."""
     channel = cell.mechanism.protect(cell.prior, cell.secret).channel
     belief = _worst(cell).belief()
@@ -128,15 +156,38 @@ def _rows(cell: Cell, mechanism: str) -> list[RiskRow]:
             time: cell.measure.evaluate(belief, question, channel)
             for time, question in questions.items()
         }
+        alone, _, why_not = attempt(
+            dict,
+            partial(
+                leak_matrix,
+                cell.measure,
+                belief,
+                channel,
+                questions,
+                times=_chosen(list(questions), marked),
+                until=until,
+            ),
+        )
+        readings = [*found.values(), *(alone or {}).values()]
         rows.append(
             RiskRow(
                 mechanism=mechanism,
                 asked=asked,
                 losses={time: reading.value for time, reading in found.items()},
-                exact=all(reading.bound == "exact" for reading in found.values()),
+                alone={pair: reading.value for pair, reading in (alone or {}).items()},
+                why_not_alone=why_not,
+                exact=all(reading.bound == "exact" for reading in readings),
             )
         )
     return rows
+
+
+def _chosen(times: list[int], marked: frozenset[int]) -> list[int]:
+    """Return the times on the sides of a matrix: evenly spread, with those the secret names."""
+    stride = math.ceil(len(times) / MOST_TIMES)
+    named = sorted(marked & set(times))[:MOST_MARKED]
+    first = times.index(named[0]) % stride if named else 0
+    return sorted({*times[first::stride], *named})
 
 
 def _worst(cell: Cell) -> Any:

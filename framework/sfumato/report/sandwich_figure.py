@@ -12,12 +12,12 @@ from sfumato.report.figure_style import (
     FAINT,
     WIDTH,
     draw_reading,
-    mechanism_family,
     scenario_names,
     styled,
 )
 from sfumato.report.loss_columns import number
 from sfumato.report.loss_figure import finite_values, use_logarithm
+from sfumato.report.mechanism_colours import MechanismColours
 from sfumato.report.noun_names import noun_names
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _rank(cell: Cell) -> tuple[int, float]:
 
 
 def sandwich_figure(
-    quantity: Quantity, found: Sequence[Sandwich], colours: dict[str, str]
+    quantity: Quantity, found: Sequence[Sandwich], colours: MechanismColours
 ) -> Figure:
     """Draw up to six scenarios; the shaded span is where the truth must lie."""
     from matplotlib.figure import Figure
@@ -102,7 +102,7 @@ def _spread(found: Sequence[Sandwich]) -> list[Sandwich]:
 
 
 def _draw(
-    axes: Axes, one: Sandwich, everything: Sequence[Cell], edge: float, colours: dict[str, str]
+    axes: Axes, one: Sandwich, everything: Sequence[Cell], edge: float, colours: MechanismColours
 ) -> None:
     names = noun_names(everything, "measure")
     labels = []
@@ -111,7 +111,7 @@ def _draw(
         axes.axvspan(min(low, high), max(low, high), color=FAINT, zorder=0, linewidth=2)
     for place, cell in enumerate(one.cells):
         reading = cell.reading
-        colour = colours[mechanism_family(cell)]
+        colour = colours[cell]
         x = reading.value if math.isfinite(reading.value) else edge
         if reading.bound == "estimate" and reading.interval is not None:
             ends = [min(max(end, -edge), edge) for end in reading.interval]

@@ -26,15 +26,9 @@ class SweepAxis:
     kind: str
     parameter: str
 
-    @property
-    def column(self) -> str:
-        """The name of its column in the tidy table."""
-        return f"{self.kind}.{self.parameter}"
-
     def value(self, cell: Cell) -> float | None:
         """Return the cell's value of the parameter, or None where its noun has none."""
-        noun = getattr(cell, self.kind)
-        found: Any = {**_defaults(noun), **flat(noun)}.get(self.parameter)
+        found: Any = said(getattr(cell, self.kind)).get(self.parameter)
         return float(found) if _is_number(found) else None
 
 
@@ -50,6 +44,16 @@ def flat(noun: Any) -> dict[str, Any]:
     return dict(_leaves(plain, ""))
 
 
+def said(noun: Any) -> dict[str, Any]:
+    """Return what a noun says, with the defaults of what it leaves open.
+
+    >>> import sfumato as sf
+    >>> said(sf.secrets.basic(3))
+    {'radius': 1.0, 'name': 'basic', 'index': 3}
+    """
+    return {**_defaults(noun), **flat(noun)}
+
+
 def tables_of(nouns: Sequence[Any]) -> list[dict[str, Any]]:
     """Return what each noun says, with its default where another noun of its name says more.
 
@@ -57,13 +61,13 @@ def tables_of(nouns: Sequence[Any]) -> list[dict[str, Any]]:
     >>> tables_of([sf.secrets.trajectory(0), sf.secrets.trajectory(2)])
     [{'name': 'trajectory', 'mistakes': 0}, {'name': 'trajectory', 'mistakes': 2}]
     """
-    said = [flat(noun) for noun in nouns]
+    written = [flat(noun) for noun in nouns]
     keys: dict[Any, dict[str, None]] = {}
-    for table in said:
+    for table in written:
         keys.setdefault(table.get("name"), {}).update(dict.fromkeys(table))
     return [
         {key: table.get(key, _defaults(noun).get(key)) for key in keys[table.get("name")]}
-        for noun, table in zip(nouns, said, strict=True)
+        for noun, table in zip(nouns, written, strict=True)
     ]
 
 
@@ -116,9 +120,3 @@ def _longest_run(tables: list[dict[str, Any]], parameter: str) -> int:
             rest = to_json({key: value for key, value in table.items() if key != parameter})
             groups.setdefault(rest, set()).add(table[parameter])
     return max((len(values) for values in groups.values()), default=0)
-
-
-def swept_columns(cells: Sequence[Cell]) -> dict[str, list[float | None]]:
-    """Return, for each parameter that varies by itself, its value in every cell."""
-    axes = sweep_axes(cells, fewest=2)
-    return {axis.column: [axis.value(cell) for cell in cells] for axis in axes}

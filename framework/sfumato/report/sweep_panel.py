@@ -7,37 +7,24 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-
-from sfumato.report.figure_style import MARKERS, mechanism_family
+from sfumato.report.figure_style import MARKERS
 from sfumato.report.loss_figure import draw_nothing, finite_values, set_logarithmic, use_logarithm
-from sfumato.report.noun_names import noun_names
-from sfumato.report.sweep_axes import KINDS, SweepAxis
+from sfumato.report.mechanism_colours import MechanismColours, readable
+from sfumato.report.sweep_axes import SweepAxis
+from sfumato.report.sweep_series import Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sfumato.comparison import Cell
+    from sfumato.protocols.loss import Reading
     from sfumato.report.loss_figure import Panel
 
-MOST_LABELS = 14
-LINES = ("-", "--", ":", "-.")
-LINE_HEIGHT = 0.075
-"""Of a label, as a share of the panel's height."""
+SMALLEST_STEP = 0.19
+"""Between the names of two lines, in inches."""
 
 
-@attrs.frozen
-class Series:
-    """The cells that differ in the swept parameter only."""
-
-    name: str
-    style: str
-    colour: str
-    cells: tuple[Cell, ...]
-
-
-def draw_sweep(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
-    """Draw the panel; infinite values are left out of the line and counted below it."""
+def draw_sweep(axes: Axes, panel: Panel, colours: MechanismColours) -> None:
+    """Draw the panel; an infinite value interrupts its line and stands at the edge."""
     if panel.axis is None:
         return
     axis = panel.axis
@@ -49,67 +36,57 @@ def draw_sweep(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     xs = [x for x in (axis.value(cell) for cell in panel.cells) if x is not None]
     if _is_logarithmic(xs):
         set_logarithmic(axes, "x", xs)
-    found = _series(panel.cells, axis, colours)
-    ends = [_draw_line(axes, one, axis) for one in found]
+    ends = []
+    for series in panel.drawn_series:
+        end = _draw_line(axes, series, axis, colours[series.cells[0]])
+        if end is not None:
+            ends.append((series.name or "loss", readable(colours[series.cells[0]]), end))
     axes.margins(x=0.03)
     axes.set_xlabel(f"{axis.parameter} of the {axis.kind}".replace("_", " "))
     axes.set_ylabel(panel.quantity.unit)
-    if len(found) <= MOST_LABELS:
-        _name_lines(axes, [(one, end) for one, end in zip(found, ends, strict=True) if end])
+    _name_lines(axes, ends, SMALLEST_STEP / panel.height)
 
 
-def _series(cells: Sequence[Cell], axis: SweepAxis, colours: dict[str, str]) -> list[Series]:
-    names = {
-        kind: noun_names(cells, kind, axis.parameter if kind == axis.kind else "") for kind in KINDS
-    }
-    varying = [kind for kind in KINDS if len(set(names[kind].names.values())) > 1]
-    groups: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in cells:
-        words = (names[kind].of(cell, kind) if kind in varying else "" for kind in KINDS)
-        groups.setdefault(tuple(words), []).append(cell)
-    found: list[Series] = []
-    styles: dict[tuple[str, ...], str] = {}
-    for key, members in groups.items():
-        others = tuple(word for kind, word in zip(KINDS, key, strict=True) if kind != "mechanism")
-        style = styles.setdefault(others, LINES[len(styles) % len(LINES)])
-        name = " · ".join(word for word in key if word)
-        found.append(Series(name, style, _colour(members, colours), tuple(members)))
-    return found
-
-
-def _colour(members: Sequence[Cell], colours: dict[str, str]) -> str:
-    return colours[mechanism_family(members[0])]
-
-
-def _draw_line(axes: Axes, series: Series, axis: SweepAxis) -> tuple[float, float] | None:
-    """Draw one line with markers for the directions; return its end."""
-    points = []
+def _draw_line(
+    axes: Axes, series: Series, axis: SweepAxis, colour: str
+) -> tuple[float, float] | None:
+    """Draw one line with markers for the directions; return its last finite point."""
+    points: list[tuple[float, Reading]] = []
     for cell in series.cells:
-        x, reading = axis.value(cell), cell.reading
-        if x is not None and math.isfinite(reading.value):
-            points.append((x, reading))
+        x = axis.value(cell)
+        if x is not None:
+            points.append((x, cell.reading))
     points.sort(key=lambda point: point[0])
-    if not points:
-        return None
-    axes.plot(
-        [x for x, _ in points],
-        [reading.value for _, reading in points],
-        series.style,
-        color=series.colour,
-    )
-    for bound in {reading.bound for _, reading in points}:
-        chosen = [(x, reading) for x, reading in points if reading.bound == bound]
+    finite = [(x, reading) for x, reading in points if math.isfinite(reading.value)]
+    heights = [reading.value if math.isfinite(reading.value) else math.nan for _, reading in points]
+    axes.plot([x for x, _ in points], heights, series.stroke, color=colour)
+    for bound in sorted({reading.bound for _, reading in finite}):
+        chosen = [(x, reading) for x, reading in finite if reading.bound == bound]
         axes.plot(
             [x for x, _ in chosen],
             [reading.value for _, reading in chosen],
             MARKERS[bound],
-            color=series.colour,
-            markerfacecolor=series.colour if bound == "exact" else "white",
+            color=colour,
+            markerfacecolor=colour if bound == "exact" else "white",
         )
     for x, reading in points:
-        if reading.bound == "estimate" and reading.interval is not None:
-            _draw_interval(axes, x, reading.interval, series.colour)
-    return points[-1][0], points[-1][1].value
+        if math.isinf(reading.value):
+            _draw_infinity(axes, x, reading.value, colour)
+        elif reading.bound == "estimate" and reading.interval is not None:
+            _draw_interval(axes, x, reading.interval, colour)
+    return (finite[-1][0], finite[-1][1].value) if finite else None
+
+
+def _draw_infinity(axes: Axes, x: float, value: float, colour: str) -> None:
+    axes.annotate(
+        "∞" if value > 0 else "−∞",
+        (x, 1.0 if value > 0 else 0.0),
+        xycoords=axes.get_xaxis_transform(),
+        ha="center",
+        va="top" if value > 0 else "bottom",
+        color=readable(colour),
+        weight="bold",
+    )
 
 
 def _draw_interval(axes: Axes, x: float, interval: tuple[float, float], colour: str) -> None:
@@ -117,7 +94,9 @@ def _draw_interval(axes: Axes, x: float, interval: tuple[float, float], colour: 
         axes.plot([x, x], interval, color=colour, linewidth=1.0, alpha=0.6)
 
 
-def _name_lines(axes: Axes, ends: Sequence[tuple[Series, tuple[float, float]]]) -> None:
+def _name_lines(
+    axes: Axes, ends: Sequence[tuple[str, str, tuple[float, float]]], step: float
+) -> None:
     """Write each line's name at its end, pushed apart where ends meet."""
     low, high = axes.get_ylim()
     log = axes.get_yscale() == "log"
@@ -126,18 +105,33 @@ def _name_lines(axes: Axes, ends: Sequence[tuple[Series, tuple[float, float]]]) 
         a, b, c = (math.log(v) if log else v for v in (low, high, value))
         return (c - a) / (b - a)
 
-    placed = -math.inf
-    for series, (x, y) in sorted(ends, key=lambda item: item[1][1]):
-        placed = max(height(y), placed + LINE_HEIGHT)
+    ordered = sorted(ends, key=lambda item: item[2][1])
+    places = _apart([height(y) for _, _, (_, y) in ordered], step)
+    for (name, colour, point), place in zip(ordered, places, strict=True):
         axes.annotate(
-            series.name or "loss",
-            (x, y),
-            xytext=(1.015, placed),
+            name,
+            point,
+            xytext=(1.015, place),
             textcoords="axes fraction",
             va="center",
-            color=series.colour,
+            color=colour,
             annotation_clip=False,
         )
+
+
+def _apart(heights: Sequence[float], step: float) -> list[float]:
+    """Return rising heights at least a step apart, none above the panel if they can fit.
+
+    >>> _apart([0.2, 0.2, 0.9], 0.1), _apart([0.9, 1.0, 1.0], 0.25)
+    ([0.2, 0.30000000000000004, 0.9], [0.5, 0.75, 1.0])
+    """
+    places: list[float] = []
+    for height in heights:
+        places.append(max(height, places[-1] + step) if places else height)
+    ceiling = max(1.0, step * (len(places) - 1))
+    for number in reversed(range(len(places))):
+        places[number] = min(places[number], ceiling - step * (len(places) - 1 - number))
+    return places
 
 
 def _is_logarithmic(values: Sequence[float]) -> bool:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sfumato.report.failures import advice, failures
 from sfumato.report.loss_columns import LEGEND, Column, LossTable, loss_table, number
-from sfumato.report.noun_names import full_name
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.table import Table
 
-    from sfumato.comparison import Cell, Comparison
+    from sfumato.comparison import Comparison
 
 SPACE = 3
 """Columns of the terminal between two columns of the table."""
@@ -41,10 +41,9 @@ class ComparisonTable:
             table = loss_table(comparison.measured)
             for line in table.shared:
                 yield Text(line, style="italic")
-            if _names_width(table) > options.max_width // 2:
-                table = _numbered(table)
-                for line in table.shared:
-                    yield Text(line)
+            table, lists = _numbered(table, options.max_width // 2)
+            for line in lists:
+                yield Text(line)
             for columns in _groups(table, options.max_width):
                 yield Text("")
                 yield _rich_table(table, columns, options.max_width)
@@ -56,21 +55,13 @@ class ComparisonTable:
                 yield Padding(Text(f"{count} × {reason}", style="dim"), (0, 0, 0, 2))
         if comparison.failed:
             yield Text(f"{len(comparison.failed)} cells failed:", style="bold red")
-            for line in failures(comparison):
+            found = failures(comparison)
+            for failure in found:
+                line = f"{failure.count} × {failure.reason}"
                 yield Padding(Text(line, style="red"), (0, 0, 0, 2))
-
-
-def failures(comparison: Comparison) -> list[str]:
-    """Return the reasons for failures, each with a count and the first cell it stopped."""
-    reasons: dict[str, list[Cell]] = {}
-    for cell in comparison.failed:
-        reasons.setdefault(cell.reason, []).append(cell)
-    lines = []
-    for reason, cells in reasons.items():
-        nouns = (getattr(cells[0], kind) for kind in ("measure", "mechanism", "secret", "prior"))
-        first = "; ".join(full_name(noun) for noun in nouns)
-        lines.append(f"{len(cells)} × {reason} First in: {first}.")
-    return lines
+                yield Padding(Text(f"first: {failure.first}", style="dim"), (0, 0, 0, 6))
+            if advice(found):
+                yield Padding(Text(advice(found), style="dim"), (0, 0, 0, 2))
 
 
 def _names_width(table: LossTable) -> int:
@@ -83,13 +74,27 @@ def _name_width(table: LossTable, place: int, width: Callable[[str], int]) -> in
     return max(len(table.factors[place]), *(width(row[place]) for row, _ in table.rows))
 
 
-def _numbered(table: LossTable) -> LossTable:
-    """Put the names, too long for columns, into a list above and numbers into the table."""
-    lines, rows = [], []
-    for place, (names, losses) in enumerate(table.rows, start=1):
-        lines.append(f"{place}: " + "; ".join(names))
-        rows.append(((str(place),), losses))
-    return LossTable(tuple(lines), ("scenario",), table.columns, tuple(rows))
+def _numbered(table: LossTable, width: int) -> tuple[LossTable, list[str]]:
+    """Put names into lists above, and their numbers into the table, until the rest fits a width.
+
+    The factor with the longest names goes first.
+    """
+    lists: dict[str, list[str]] = {factor: [] for factor in table.factors}
+    while _names_width(table) > width:
+        places = range(len(table.factors))
+        place = max(places, key=lambda place: _name_width(table, place, _longest_word))
+        names = dict.fromkeys(row[place] for row, _ in table.rows)
+        numbers = {name: str(number) for number, name in enumerate(names, start=1)}
+        factor = table.factors[place]
+        if _longest_word(max(names, key=_longest_word)) <= len(factor):
+            break  # numbers are no narrower than the factor's own name
+        lists[factor] = [f"{factor} {number}: {name}" for name, number in numbers.items()]
+        rows = tuple(
+            ((*row[:place], numbers[row[place]], *row[place + 1 :]), losses)
+            for row, losses in table.rows
+        )
+        table = attrs.evolve(table, rows=rows)
+    return table, [line for lines in lists.values() for line in lines]
 
 
 def _groups(table: LossTable, width: int) -> Iterator[Sequence[Column]]:

@@ -63,14 +63,7 @@ class Cache:
             return None
         try:
             return _read(key, from_json(text))
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except DAMAGE as error:
             self._note_damage(path, error)
             return None
 

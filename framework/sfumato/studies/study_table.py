@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,6 +23,8 @@ LISTS = {
     "measures": "measure",
 }
 ADVERSARIES = "adversaries"
+MANY_CELLS = 1_000_000
+"""What `max_cells` can be raised to: all cells of a study are kept in memory."""
 PART_KEYS = {"title", "notes", ADVERSARIES, *LISTS}
 
 
@@ -29,6 +32,10 @@ def study_from_table(table: Mapping[str, Any], registry: Registry, source: str) 
     """Return the study that a table describes; its size is known before anything is built."""
     _only_keys(table, {"seed", "max_cells", "parts", *PART_KEYS}, source)
     most = _whole(table, "max_cells", MAX_CELLS, source)
+    if not 1 <= most <= MANY_CELLS:
+        raise StudyError(
+            f"{source}: max_cells must lie in 1 to {MANY_CELLS:,}; got {most:,}: split the study."
+        )
     parts = dict(_part_tables(table, source))
     total = sum(_part_size(part, registry, where) for where, part in parts.items())
     if total > most:
@@ -134,6 +141,9 @@ def _built(registry: Registry, kind: str, item: Any, where: str) -> Iterator[Lab
 
 def _placed(message: str, where: str) -> str:
     """Name the place: "mechanisms[2].mse must be ..." for "gaussian_uniform.mse must be ..."."""
+    unknown = re.fullmatch(r"(\w+) has no parameter '(\w+)'; (.*)", message)
+    if unknown:
+        return f"{where}.{unknown[2]} is no parameter of {unknown[1]}; {unknown[3]}"
     plugin, dot, rest = message.partition(".")
     own = dot and plugin.isidentifier() and rest.split(" ")[0].isidentifier()
     return f"{where}.{rest}" if own else f"{where}: {message}"

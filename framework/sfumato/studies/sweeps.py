@@ -69,7 +69,7 @@ def _is_sweep(plain: Any) -> bool:
 def _length(plain: Mapping[str, Any], where: str) -> int:
     ((form, given),) = plain.items()
     if not isinstance(given, list) or not given:
-        raise StudyError(f"{where}.{form} must be a list; got {given!r}.")
+        raise StudyError(f"{where}.{form} must be a list of values; got {given!r}.")
     if form == "sweep":
         return len(given)
     _, _, steps = _ends(form, given, where)

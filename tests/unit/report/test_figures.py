@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import itertools
 
 import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.report.figure_style import PALETTE, mechanism_colours, save_figure
+from sfumato.report.figure_style import save_figure
 from sfumato.report.loss_figure import loss_figure, panels_of
+from sfumato.report.mechanism_colours import PALETTE, MechanismColours, mixed
 from sfumato.report.sandwich_figure import sandwich_figure, sandwiches
-from sfumato.report.sweep_axes import sweep_axes
+from sfumato.report.sweep_axes import SweepAxis, sweep_axes
+
+LABELS = ("little", "much")
 
 
 def axes_of(figure):
@@ -25,7 +29,7 @@ def saved(figure, kind="svg"):
 
 
 def test_a_sweep_is_drawn_as_lines_through_the_values(swept):
-    assert [axis.column for axis in sweep_axes(swept.cells)] == ["prior.length_scale"]
+    assert sweep_axes(swept.cells) == [SweepAxis("prior", "length_scale")]
     table = swept.to_pandas()
     axes = axes_of(swept.plot())
     assert len(axes) == 2
@@ -39,12 +43,84 @@ def test_a_sweep_is_drawn_as_lines_through_the_values(swept):
         assert {text.get_text() for text in panel.texts} == {"little", "much"}
 
 
-def test_colours_belong_to_mechanisms_in_every_panel(swept):
-    colours = mechanism_colours([swept])
-    assert colours == {"little": PALETTE[0], "much": PALETTE[1]}
+def lines_of(axes):
+    return [line for line in axes.lines if line.get_linestyle() != "None"]
+
+
+def test_a_mechanism_has_one_hue_and_its_settings_shades(swept):
+    colours = MechanismColours.of_all([swept])
+    little, much = (next(c for c in swept.cells if c.labels["mechanism"] == n) for n in LABELS)
+    assert colours[little] == PALETTE[0].lower()
+    assert colours[much] == mixed(PALETTE[0], 255, 0.55)
     for panel in axes_of(swept.plot()):
-        lines = [line for line in panel.lines if line.get_linestyle() != "None"]
-        assert [line.get_color() for line in lines] == list(PALETTE[:2])
+        assert [line.get_color() for line in lines_of(panel)] == [colours[little], colours[much]]
+
+
+def test_hues_go_by_name_whatever_is_swept_and_labelled():
+    uniform, optimal = sf.mechanisms.gaussian_uniform, sf.mechanisms.gaussian_optimal
+    settings = (0.1, 0.2, 0.5)
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=2.0, times=5)],
+        [sf.secrets.basic(2)],
+        [sf.Labelled(uniform(mse=mse), "u") for mse in settings]
+        + [optimal(mse=mse) for mse in settings],
+        [sf.measures.renyi(), sf.measures.posterior_interval()],
+    )
+    for panel in axes_of(comparison.plot()):
+        drawn = [line.get_color() for line in lines_of(panel)]
+        assert drawn == [PALETTE[0].lower(), PALETTE[1].lower()]
+    colours = MechanismColours.of_all([comparison])
+    assert len({colours[cell] for cell in comparison.cells}) == 6
+
+
+def test_names_of_many_lines_do_not_meet():
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=float(l), times=9) for l in range(1, 11)],
+        [sf.secrets.basic(index) for index in range(9)],
+        [sf.mechanisms.gaussian_uniform(mse=mse) for mse in (0.1, 0.2)],
+        [sf.measures.renyi()],
+    )
+    figure = comparison.plot()
+    (panel,) = axes_of(figure)
+    assert len(panel.texts) == 18
+    figure.canvas.draw()
+    boxes = sorted((text.get_window_extent() for text in panel.texts), key=lambda box: box.y0)
+    assert all(above.y0 >= below.y1 - 1 for below, above in itertools.pairwise(boxes))
+
+
+def test_very_long_names_leave_room_for_the_figure():
+    long = "a mechanism with a name that goes on and on, far beyond what fits beside a panel, "
+    for measures in ([sf.measures.renyi()], [sf.measures.renyi(order=o) for o in (2.0, 3.0, 4.0)]):
+        comparison = sf.compare(
+            [
+                sf.Labelled(sf.priors.rbf(length_scale=1.0, times=5), f"{long} and its prior"),
+                sf.Labelled(sf.priors.rbf(length_scale=2.0, times=5), f"{long} and another"),
+            ],
+            [sf.secrets.basic(2), sf.secrets.basic(1) | sf.secrets.compound([2, 3])],
+            [
+                sf.Labelled(sf.mechanisms.gaussian_uniform(mse=mse), f"{long} {mse}")
+                for mse in (0.1, 0.2)
+            ],
+            measures,
+        )
+        figure = comparison.plot()
+        (panel,) = axes_of(figure)
+        saved(figure)  # a layout that does not fit is a warning, which fails here
+        assert panel.get_position().width > 0.3
+        words = [text.get_text() for text in (*panel.get_yticklabels(), *panel.texts)]
+        assert len({word for word in words if " · " in word}) == 8
+
+
+def test_an_infinite_value_interrupts_its_line():
+    covariances = [np.diag([0.5, value, 0.5]).tolist() for value in (0.5, 0.0)]
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=l, times=3) for l in (1.0, 2.0, 3.0)],
+        [sf.secrets.basic(1)],
+        [sf.mechanisms.gaussian_given(covariance=covariance) for covariance in covariances],
+        [sf.measures.renyi()],
+    )
+    (panel,) = axes_of(comparison.plot())
+    assert [text.get_text() for text in panel.texts].count("∞") == 3
 
 
 def test_without_a_sweep_each_scenario_has_a_row(worlds):
@@ -90,7 +166,7 @@ def test_the_sandwich_holds_attack_exact_and_bound(sandwiched):
     assert [len(one.cells) for one in found] == [3, 3]
     assert [cell.measure.name for cell in found[0].cells] == ["attacked", "exactly", "above"]
     assert (found[0].floor, found[0].ceiling) == (0.5, 0.5)
-    figure = sandwich_figure(quantity, found, mechanism_colours([sandwiched]))
+    figure = sandwich_figure(quantity, found, MechanismColours.of_all([sandwiched]))
     texts = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert texts.count("≤ 0.7") == 2
     ticks = [label.get_text() for label in figure.axes[0].get_yticklabels()]

@@ -12,6 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.plugin_registry import default_registry
 from sfumato.report.html_page import page
+from sfumato.report.noun_groups import noun_groups
 from sfumato.studies import default_study
 from sfumato.studies.study_writing import as_study_result
 
@@ -110,6 +111,55 @@ def test_text_is_escaped():
     assert "<script" not in text
     assert "&lt;b&gt;bold" in text
     outline(text)
+
+
+def test_a_sweep_is_one_noun_of_the_question_and_a_class_is_not_a_sweep(swept):
+    text = page(as_study_result(swept))
+    assert "rbf length_scale=1, 2, …, 10 (10 values), times=9" in text
+    family = sf.compare(
+        [sf.priors.rbf(length_scale=sf.AnyOf(1.0, 2.0), times=5)],
+        [sf.secrets.basic(1), sf.secrets.basic(2), sf.secrets.basic(1) | sf.secrets.basic(2)],
+        [sf.mechanisms.gaussian_uniform(mse=mse) for mse in (0.1, 0.2)]
+        + [sf.Labelled(sf.mechanisms.gaussian_uniform(mse=0.3), "much")],
+        [sf.measures.mean_squared_error()],
+    )
+    words = [group.said for group in noun_groups(family.cells, "secret")]
+    assert words == ["basic index=1, 2 (2 values)", "basic(index=1) | basic(index=2)"]
+    groups = noun_groups(family.cells, "mechanism")
+    assert [(group.label, group.said) for group in groups] == [
+        ("", "gaussian_uniform mse=0.1, 0.2 (2 values)"),
+        ("much", "gaussian_uniform mse=0.3"),
+    ]
+    (prior,) = noun_groups(family.cells, "prior")
+    assert prior.said == "rbf length_scale=1 or 2, times=5"
+
+
+def test_only_whole_grids_are_told_as_sweeps():
+    pairs = ((1.0, 5), (2.0, 6))
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=scale, times=times) for scale, times in pairs],
+        [sf.secrets.basic(1)],
+        [sf.mechanisms.gaussian_uniform(mse=0.1)],
+        [sf.measures.renyi()],
+    )
+    words = [group.said for group in noun_groups(comparison.cells, "prior")]
+    assert words == ["rbf length_scale=1, times=5", "rbf length_scale=2, times=6"]
+
+
+def test_the_words_of_the_study_are_said_once():
+    study = sf.Study.from_table(
+        {
+            "title": "Only once",
+            "notes": "Neither these.",
+            "priors": [{"name": "rbf", "length_scale": 1.0, "times": 3}],
+            "secrets": [{"name": "basic", "index": 1}],
+            "mechanisms": [{"name": "gaussian_uniform", "mse": 0.1}],
+            "measures": ["renyi"],
+        }
+    )
+    body = page(study.run()).split("<main>")[1].split("How to run it again")[0]
+    assert "Only once" not in body
+    assert "Neither these" not in body
 
 
 def test_the_page_of_nothing_is_a_page(tmp_path):

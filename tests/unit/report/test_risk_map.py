@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import sfumato as sf
+from sfumato.report.leak_figure import leak_figure
 from sfumato.report.risk_figure import risk_figure
 from sfumato.report.risk_map import risk_maps
+from sfumato.report.risk_words import told_of_map, told_of_maps
 
 
 def test_each_time_of_a_gaussian_trace_has_the_loss_of_its_own_secret():
@@ -47,6 +51,66 @@ def test_each_time_of_a_chain_has_the_gap_of_its_own_event():
             )
 
 
+def smooth_map(times, secret, mechanisms=None):
+    (risk,) = risk_maps(
+        sf.compare(
+            [sf.priors.rbf(length_scale=2.0, times=times)],
+            [secret],
+            mechanisms or [sf.mechanisms.gaussian_uniform(mse=0.5)],
+            [sf.measures.renyi(order=2.0)],
+        )
+    )
+    return risk
+
+
+def test_a_matrix_is_the_loss_from_each_release_alone():
+    """ρ²/(1 − ρ² + 0.5) for the value at distance k, ρ = exp(−k²/8)."""
+    risk = smooth_map(5, sf.secrets.basic(1))
+    alone = risk.rows[0].alone
+    assert set(alone) == {(s, t) for s in range(5) for t in range(5)}
+    for (s, t), loss in alone.items():
+        square = math.exp(-((s - t) ** 2) / 4.0)
+        assert loss == pytest.approx(square / (1.5 - square), abs=2e-6)
+    together = risk.rows[0].losses
+    assert all(alone[s, t] < together[s] for s, t in alone)
+    assert leak_figure(risk).axes
+    assert "nothing but the release" in told_of_maps([risk])
+    assert not told_of_map(risk)
+
+
+def test_long_traces_show_some_times_with_those_of_the_secret():
+    risk = smooth_map(90, sf.secrets.basic(7) | sf.secrets.basic(31))
+    sides = sorted({secret for secret, _ in risk.rows[0].alone})
+    assert len(sides) <= 21
+    assert {7, 31} <= set(sides)
+    assert leak_figure(risk).axes
+
+
+def test_why_there_is_no_matrix_is_said(monkeypatch):
+    mechanisms = [sf.mechanisms.gaussian_uniform(mse=0.1), sf.mechanisms.gaussian_uniform(mse=1.0)]
+    monkeypatch.setattr("sfumato.report.risk_map.MOST_MATRICES", 1)
+    risk = smooth_map(5, sf.secrets.basic(2), mechanisms)
+    assert [bool(row.alone) for row in risk.rows] == [True, False]
+    assert told_of_map(risk) == "Without a square: mse=1 (too many)."
+    assert len(leak_figure(risk).axes) == 2  # one matrix and the scale of its colours
+
+
+def test_matrices_of_a_chain_have_one_colour_scale():
+    prior = sf.priors.markov_chain(
+        initial=[0.5, 0.5], transitions=[[0.9, 0.1], [0.2, 0.8]], steps=4, states=["s", "x"]
+    )
+    mechanisms = [
+        sf.mechanisms.suppress_given(probabilities=[[1, chance]] * 4)
+        for chance in (0.1, 0.2, 0.4, 0.6)
+    ] + [sf.mechanisms.suppress_sensitive()]
+    (risk,) = risk_maps(
+        sf.compare([prior], [sf.secrets.contexts({"s"})], mechanisms, [sf.measures.posterior_gap()])
+    )
+    assert all(len(row.alone) == 16 for row in risk.rows)
+    shown = [axes for axes in leak_figure(risk).axes if axes.get_visible()]
+    assert len(shown) == 6  # in two lines, the second not filled
+
+
 def test_a_class_is_mapped_by_its_worst_member():
     family = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 4.0), times=5)
     worst = sf.priors.rbf(length_scale=4.0, times=5)
@@ -67,7 +131,7 @@ def test_a_whole_trajectory_has_no_map():
         [sf.mechanisms.sensor_counts([0, 1])],
         [sf.measures.reconstruction()],
     )
-    assert not any(risk.rows for risk in risk_maps(comparison))
+    assert not risk_maps(comparison)
 
 
 def test_mechanisms_there_is_no_time_for_are_named(monkeypatch):

@@ -72,10 +72,65 @@ def test_refusals_and_failures_are_counted(worlds):
     assert sum(counts) == refused
 
 
+def test_parameters_that_do_not_fit_another_noun_are_counted_with_advice():
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=2.0, times=times) for times in (20, 40)],
+        [sf.secrets.basic(30)],
+        [sf.Labelled(sf.mechanisms.gaussian_uniform(mse=m), "noise") for m in (0.1, 0.2)],
+        [sf.measures.renyi()],
+    )
+    lines = [line.strip() for line in printed(comparison, 120).splitlines()]
+    assert "2 cells failed:" in lines
+    assert "2 × basic.index must be below the trace length 20; got 30." in lines
+    told = "first: prior rbf length_scale=2, times=20; secret basic index=30; mechanism noise; "
+    assert f"{told}measure renyi" in lines
+    assert lines[-1] == "Nouns that do not fit each other can go into [[parts]] of their own."
+
+
 def test_names_that_would_be_equal_are_told_apart(worlds):
     names = noun_names(worlds.measured, "mechanism").names.values()
     assert len(set(names)) == len(names) == 3
     assert any("#1" in name for name in names)
+
+
+def many():
+    """Two worlds of unlabelled nouns with long names."""
+    chains = [
+        sf.priors.markov_chain(
+            initial=initial,
+            transitions=[[0.6, 0.35, 0.05], [0.35, 0.6, 0.05], [0.45, 0.45, 0.1]],
+            steps=steps,
+            states=["home", "work", "hospital"],
+        )
+        for initial in ("stationary", [0.5, 0.3, 0.2])
+        for steps in (3, 4)
+    ]
+    return sf.compare(
+        [*chains, sf.priors.rbf(length_scale=1.0, times=12)],
+        [
+            sf.secrets.contexts({"hospital"}),
+            sf.secrets.contexts({"work", "hospital"}),
+            sf.secrets.basic(3),
+        ],
+        [
+            *(sf.mechanisms.suppress_probabilistic(delta=delta) for delta in (0.2, 0.4)),
+            sf.mechanisms.gaussian_uniform(mse=0.1),
+        ],
+        [sf.measures.posterior_gap(), sf.measures.released_fraction(), sf.measures.renyi()],
+    )
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_long_names_are_listed_once_and_numbered(width):
+    comparison = many()
+    text = printed(comparison, width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    assert text.count("3×3 table") == 1
+    assert "mechanism 2: suppress_probabilistic delta=0.4" in lines
+    assert len([line for line in lines if line.startswith(("prior ", "mechanism "))]) <= 10
+    for cell in comparison.measured:  # no number is cut
+        assert number(cell.reading) in text
 
 
 def test_labels_are_used_and_completed_where_they_repeat():

@@ -29,7 +29,7 @@ GOOD = '{name="basic", index=1}'
         ),
         (
             'secrets=[{name="basic", idx=1}]\nmeasures=["renyi"]',
-            r"secrets\[0\]: basic has no parameter 'idx'",
+            r"secrets\[0\]\.idx is no parameter of basic; ",
         ),
         (
             'secrets=[{name="basic", index=-1}]\nmeasures=["renyi"]',

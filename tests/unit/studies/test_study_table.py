@@ -45,7 +45,7 @@ def test_a_study_reads_as_it_is_written():
         ("'x'", "study.toml: mechanisms[2].mse must be positive (a real number); got 'x'."),
         ("nan", "study.toml: mechanisms[2].mse must be positive and finite; got nan."),
         ("{ sweep = [1.0, -2.0] }", "study.toml: mechanisms[2].mse must be positive; got -2.0."),
-        ("1.0, msq = 2.0", "study.toml: mechanisms[2]: gaussian_uniform has no parameter 'msq'"),
+        ("1.0, msq = 2.0", "study.toml: mechanisms[2].msq is no parameter of gaussian_uniform; "),
         ("1.0, label = 3", "study.toml: mechanisms[2]: label must be text; got 3."),
     ],
 )
@@ -63,6 +63,7 @@ def test_an_error_names_the_path(value, message):
         ("seed = -1", "seed must be a whole number"),
         ("seed = true", "seed must be a whole number"),
         ("max_cells = 1.5", "max_cells must be a whole number"),
+        ("max_cells = 10_000_000_000", "max_cells must lie in 1 to 1,000,000; got 10,000,000,000"),
         ("parts = []", "parts must be a list"),
         ("parts = [3]", r"parts[0] must be a table; got 3"),
         ("[[parts]]\nprior = []", "parts[0] has no key 'prior'; did you mean 'priors'"),

@@ -56,7 +56,7 @@ def test_whole_ends_give_whole_numbers():
 @pytest.mark.parametrize(
     ("sweep", "match"),
     [
-        ({"sweep": 3}, r"must be a list; got 3"),
+        ({"sweep": 3}, r"must be a list of values; got 3"),
         ({"sweep": []}, r"must be a list"),
         ({"linspace": [0, 1]}, r"must be \[from, to, how many\]"),
         ({"linspace": [0, 1, 1]}, r"with 2 or more"),
