@@ -11,7 +11,7 @@ leave p's state out, never by subtraction, so nothing cancels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import attrs
 import numpy as np
@@ -56,16 +56,30 @@ class Line:
 def lowest_chances(lines: Iterable[Line], grid: NDArray[np.intp]) -> FloatArray:
     """Return the lowest probability of each group, (G,): 1/d of the grid, or exactly for d = 0."""
     kept = list(lines)
-    lowest = np.maximum.reduce([np.zeros(len(grid)), *(line.lowest() for line in kept)])
-    exact = np.where(lowest > 0.0, np.clip(lowest, FINEST, 1.0), 0.0)
-    exact[exact > 1.0 - FINEST] = 1.0
+    return on_grid(kept, lowest_of(kept, len(grid)), grid)
+
+
+def lowest_of(lines: Sequence[Line], groups: int) -> FloatArray:
+    """Return the lowest probability of each group that keeps all lines, (G,)."""
+    lowest = np.maximum.reduce([np.zeros(groups), *(line.lowest() for line in lines)])
+    lowest[lowest > 1.0 - FINEST] = 1.0
+    return np.asarray(np.where(lowest > 0.0, np.maximum(lowest, FINEST), 0.0))
+
+
+def on_grid(lines: Sequence[Line], lowest: FloatArray, grid: NDArray[np.intp]) -> FloatArray:
+    """Return the lowest probabilities that keep all lines and are multiples of 1/d where d > 0."""
     if not grid.any():
-        return np.asarray(exact)
+        return lowest
     fineness = np.maximum(grid, 1)
-    below = np.floor(lowest * fineness + 1e-9) / fineness
-    fits = np.logical_and.reduce([np.ones(len(grid), bool), *(line.holds(below) for line in kept)])
+    below = least_on_grid(lowest, fineness)
+    fits = np.logical_and.reduce([np.ones(len(grid), bool), *(line.holds(below) for line in lines)])
     coarse = np.where(fits, below, np.minimum((np.floor(lowest * fineness) + 1) / fineness, 1.0))
-    return np.asarray(np.where(grid > 0, coarse, exact))
+    return np.asarray(np.where(grid > 0, coarse, lowest))
+
+
+def least_on_grid(lowest: FloatArray, fineness: NDArray[np.intp]) -> FloatArray:
+    """Return the multiples of 1/d just below, or at, the lowest probabilities."""
+    return np.asarray(np.floor(lowest * fineness + 1e-9) / fineness)
 
 
 def _largest(needed: FloatArray) -> FloatArray:

@@ -41,7 +41,6 @@ class Rules:
 
 def chosen_chances(
     laws: Sequence[WaitingLaws],
-    time: int,
     allowed: NDArray[np.bool_],
     gains: FloatArray,
     rules: Rules,
@@ -59,7 +58,7 @@ def chosen_chances(
     """
     allowed = allowed & (gains > 0.0)
     chances = np.where(allowed, 0.0, 1.0)
-    constraints = _Constraints.of(laws, time, allowed)
+    constraints = _Constraints.of(laws, allowed)
     left = np.flatnonzero(~constraints.hold(chances))
     if len(left):
         few = constraints.of_groups(left)
@@ -95,12 +94,12 @@ class _Constraints:
     bound: FloatArray
 
     @classmethod
-    def of(cls, laws: Sequence[WaitingLaws], time: int, allowed: NDArray[np.bool_]) -> _Constraints:
+    def of(cls, laws: Sequence[WaitingLaws], allowed: NDArray[np.bool_]) -> _Constraints:
         """Collect the constraints of all events, but those that no choice can break."""
         joints, bounds = [], []
         for law in laws:
-            joint = law.risks(time)
-            bound = law.limits[:, None] * law.arrivals[:, None]
+            joint, limits = law.risks()
+            bound = limits[:, None] * law.arrivals[:, None]
             excess = joint - bound
             # At worst, states that give cover are released, wherever they may be.
             worst = np.where((excess < 0.0) & allowed[:, None], 0.0, excess).sum(axis=-1)
