@@ -14,6 +14,7 @@ from sfumato.inference.segment_check import is_private, worst_segment_gap
 from sfumato.protocols import DeclaredMechanism, PriorClass, Secret
 from sfumato.questions import Events
 from sfumato_suppression.protected_chain import ProtectedChain
+from sfumato_suppression.sharpening import sharpened
 from sfumato_suppression.suppressing_release import SuppressingRelease, suppressing_release
 
 Chains = tuple[ProtectedChain, ...]
@@ -68,14 +69,15 @@ class _Designer:
 
         Where a constraint holds with equality, rounding may put the computed gap above δ by a
         part in 1e14. A design a hair inside δ is then preferred, unless it costs utility.
+        Where rational arithmetic can tell, probabilities are then lowered to their very limit.
         """
         channel = self._certified(delta, delta)
-        gap = self._gap(channel)
-        if gap > delta:
+        if self._gap(channel) > delta:
             inside = self._certified(delta * (1.0 - INSIDE), delta)
             if self._utility(inside) >= self._utility(channel) * (1.0 - EQUAL):
-                return inside, self._gap(inside)
-        return channel, gap
+                channel = inside
+        channel = sharpened(channel, self._members, delta, lambda other: self._gap(other) <= delta)
+        return channel, self._gap(channel)
 
     def _certified(self, aim: float, delta: float) -> Suppression:
         chains = tuple(ProtectedChain.of(b, question, aim) for b, question in self._members)
