@@ -38,12 +38,19 @@ class Line:
 
     def lowest(self) -> FloatArray:
         """Return the smallest p that keeps all constraints of each group, (G,), at most 1."""
+        if self.joint_with.size == 0:
+            return np.zeros(len(self.joint_with))
         excess = self.joint_without - self.bound_without * (1.0 - MARGIN)
         relief = self.bound_with * (1.0 - MARGIN) - self.joint_with
         needed = np.ones_like(excess)
         np.divide(excess, relief, out=needed, where=relief > 0.0)
         needed[self.joint_without <= self.bound_without * (1.0 + ROUNDING)] = 0.0
         return _largest(np.minimum(needed, 1.0))
+
+    def free(self) -> NDArray[np.bool_]:
+        """Return whether all constraints of each group hold at p = 0, up to rounding, (G,)."""
+        fine = self.joint_without <= self.bound_without * (1.0 + ROUNDING)
+        return np.asarray(fine.reshape(len(fine), -1).all(axis=1))
 
     def holds(self, chances: FloatArray) -> NDArray[np.bool_]:
         """Return whether all constraints hold at p = `chances` (G,), up to rounding."""
@@ -56,6 +63,9 @@ class Line:
 def lowest_chances(lines: Iterable[Line], grid: NDArray[np.intp]) -> FloatArray:
     """Return the lowest probability of each group, (G,): 1/d of the grid, or exactly for d = 0."""
     kept = list(lines)
+    if (grid == 1).all():
+        free = np.logical_and.reduce([np.ones(len(grid), bool), *(line.free() for line in kept)])
+        return np.where(free, 0.0, 1.0)
     return on_grid(kept, lowest_of(kept, len(grid)), grid)
 
 
@@ -72,7 +82,9 @@ def on_grid(lines: Sequence[Line], lowest: FloatArray, grid: NDArray[np.intp]) -
         return lowest
     fineness = np.maximum(grid, 1)
     below = least_on_grid(lowest, fineness)
-    fits = np.logical_and.reduce([np.ones(len(grid), bool), *(line.holds(below) for line in lines)])
+    fits = below >= lowest
+    if ((below > 0.0) & ~fits).any():  # at zero it holds only if that is the lowest
+        fits |= np.logical_and.reduce([line.holds(below) for line in lines])
     coarse = np.where(fits, below, np.minimum((np.floor(lowest * fineness) + 1) / fineness, 1.0))
     return np.asarray(np.where(grid > 0, coarse, lowest))
 

@@ -71,22 +71,28 @@ class _Designer:
         part in 1e14. A design a hair inside δ is then preferred, unless it costs utility.
         Where rational arithmetic can tell, probabilities are then lowered to their very limit.
         """
-        channel = self._certified(delta, delta)
-        if self._gap(channel) > delta:
-            inside = self._certified(delta * (1.0 - INSIDE), delta)
+        channel, gap = self._certified(delta, delta)
+        if gap > delta:
+            inside, smaller = self._certified(delta * (1.0 - INSIDE), delta)
             if self._utility(inside) >= self._utility(channel) * (1.0 - EQUAL):
-                channel = inside
-        channel = sharpened(channel, self._members, delta, lambda other: self._gap(other) <= delta)
-        return channel, self._gap(channel)
+                channel, gap = inside, smaller
+        sharp = sharpened(channel, self._members, delta, lambda other: self._gap(other) <= delta)
+        return (channel, gap) if sharp is channel else (sharp, self._gap(sharp))
 
-    def _certified(self, aim: float, delta: float) -> Suppression:
+    def _certified(self, aim: float, delta: float) -> tuple[Suppression, float]:
+        """Return the best channel found that is private, and its posterior gap."""
         chains = tuple(ProtectedChain.of(b, question, aim) for b, question in self._members)
         found = sorted(self._search(chains), key=self._utility, reverse=True)
         for channel in found:
-            if all(is_private(b, channel, question.masks, delta) for b, question in self._members):
-                return channel
+            gap = self._gap(channel)
+            if gap <= delta or self._is_private(channel, delta):
+                return channel, gap
         belief = self._members[0][0]
-        return Suppression.memoryless(belief.states, np.ones((belief.steps, belief.state_count)))
+        hidden = np.ones((belief.steps, belief.state_count))
+        return Suppression.memoryless(belief.states, hidden), 0.0
+
+    def _is_private(self, channel: Suppression, delta: float) -> bool:
+        return all(is_private(b, channel, question.masks, delta) for b, question in self._members)
 
     def _utility(self, channel: Suppression) -> float:
         return min(expected_releases(belief, channel) for belief, _ in self._members)
