@@ -14,6 +14,7 @@ from sfumato.inference.segment_check import is_private, worst_segment_gap
 from sfumato.protocols import DeclaredMechanism, PriorClass, Secret
 from sfumato.questions import Events
 from sfumato_suppression.protected_chain import ProtectedChain
+from sfumato_suppression.sharpening import sharpened
 from sfumato_suppression.suppressing_release import SuppressingRelease, suppressing_release
 
 Chains = tuple[ProtectedChain, ...]
@@ -68,23 +69,30 @@ class _Designer:
 
         Where a constraint holds with equality, rounding may put the computed gap above δ by a
         part in 1e14. A design a hair inside δ is then preferred, unless it costs utility.
+        Where rational arithmetic can tell, probabilities are then lowered to their very limit.
         """
-        channel = self._certified(delta, delta)
-        gap = self._gap(channel)
+        channel, gap = self._certified(delta, delta)
         if gap > delta:
-            inside = self._certified(delta * (1.0 - INSIDE), delta)
+            inside, smaller = self._certified(delta * (1.0 - INSIDE), delta)
             if self._utility(inside) >= self._utility(channel) * (1.0 - EQUAL):
-                return inside, self._gap(inside)
-        return channel, gap
+                channel, gap = inside, smaller
+        sharp = sharpened(channel, self._members, delta, lambda other: self._gap(other) <= delta)
+        return (channel, gap) if sharp is channel else (sharp, self._gap(sharp))
 
-    def _certified(self, aim: float, delta: float) -> Suppression:
+    def _certified(self, aim: float, delta: float) -> tuple[Suppression, float]:
+        """Return the best channel found that is private, and its posterior gap."""
         chains = tuple(ProtectedChain.of(b, question, aim) for b, question in self._members)
         found = sorted(self._search(chains), key=self._utility, reverse=True)
         for channel in found:
-            if all(is_private(b, channel, question.masks, delta) for b, question in self._members):
-                return channel
+            gap = self._gap(channel)
+            if gap <= delta or self._is_private(channel, delta):
+                return channel, gap
         belief = self._members[0][0]
-        return Suppression.memoryless(belief.states, np.ones((belief.steps, belief.state_count)))
+        hidden = np.ones((belief.steps, belief.state_count))
+        return Suppression.memoryless(belief.states, hidden), 0.0
+
+    def _is_private(self, channel: Suppression, delta: float) -> bool:
+        return all(is_private(b, channel, question.masks, delta) for b, question in self._members)
 
     def _utility(self, channel: Suppression) -> float:
         return min(expected_releases(belief, channel) for belief, _ in self._members)

@@ -68,6 +68,12 @@ class ProtectedChain:
         """Return how many events lie before `time`; they come first."""
         return int(np.searchsorted(self.times, time))
 
+    def coming(self, time: int) -> NDArray[np.intp]:
+        """Return the events at `time` or later that some state of then makes too likely."""
+        first = self.before(time)
+        risky = (self.outlook[first:, time] > self.limits[first:, None]).any(axis=1)
+        return np.asarray(first + np.flatnonzero(risky))
+
 
 def _may_start(
     outlook: FloatArray, times: NDArray[np.intp], limits: FloatArray

@@ -39,12 +39,12 @@ def judge(
         for number, law in enumerate(laws):
             reached = law.arrivals > 0.0
             ends = (chances < 1.0) & reached
-            private &= (~ends | (law.may_end(time) & able[time])).all(axis=1)
+            private &= (~ends | (law.may_end() & able[time])).all(axis=1)
             worth = law.arrivals * (1.0 - chances) * (1.0 + to_go[number, time])
             values[number] += law.mass * worth.sum(axis=1)
-            law.suppress(time, chances)
+            law.suppress(chances)
             if time + 1 < belief.steps:
-                law.step(time)
+                law.step()
     for law in laws:
         private &= law.ends_privately()
     return Judged(private, values)

@@ -101,13 +101,13 @@ def _greedy_tables(
         allowed = np.broadcast_to(able[time], tables[:, time].shape)
         gains = np.zeros(allowed.shape)
         for number, law in enumerate(laws):
-            allowed = allowed & law.may_end(time)
+            allowed = allowed & law.may_end()
             later = np.tile(waiting[number, :, time], (len(rules.grid), 1))
             worth = 1.0 + to_go[number, time] - later
             gains += law.mass[:, None] * law.arrivals * worth
-        tables[:, time] = chosen_chances(laws, time, allowed, gains, repeated)
+        tables[:, time] = chosen_chances(laws, allowed, gains, repeated)
         for law in laws:
-            law.suppress(time, tables[:, time])
+            law.suppress(tables[:, time])
             if time + 1 < belief.steps:
-                law.step(time)
+                law.step()
     return tables

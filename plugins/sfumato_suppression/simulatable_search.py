@@ -37,14 +37,14 @@ def simulatable_tables(chains: Sequence[ProtectedChain], starts: Starts) -> Floa
     for time in range(starts.time + 1, belief.steps):
         release = waiting.copy()
         for law in laws:
-            fine = law.may_end(time) & able[time]
+            fine = law.may_end() & able[time]
             release &= (fine | (law.arrivals == 0.0)).all(axis=1)
         tables[release, time] = 0.0
         waiting &= ~release
         if not waiting.any():
             break
         for law in laws:
-            law.suppress(time, certain)
+            law.suppress(certain)
             if time + 1 < belief.steps:
-                law.step(time)
+                law.step()
     return tables

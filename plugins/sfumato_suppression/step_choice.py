@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import attrs
 import numpy as np
@@ -41,7 +42,6 @@ class Rules:
 
 def chosen_chances(
     laws: Sequence[WaitingLaws],
-    time: int,
     allowed: NDArray[np.bool_],
     gains: FloatArray,
     rules: Rules,
@@ -59,7 +59,7 @@ def chosen_chances(
     """
     allowed = allowed & (gains > 0.0)
     chances = np.where(allowed, 0.0, 1.0)
-    constraints = _Constraints.of(laws, time, allowed)
+    constraints = _Constraints.of(laws, allowed)
     left = np.flatnonzero(~constraints.hold(chances))
     if len(left):
         few = constraints.of_groups(left)
@@ -94,13 +94,18 @@ class _Constraints:
     joint: FloatArray
     bound: FloatArray
 
+    @cached_property
+    def both(self) -> FloatArray:
+        """Both sides, one above the other, (G, 2C, M)."""
+        return np.concatenate([self.joint, self.bound], axis=1)
+
     @classmethod
-    def of(cls, laws: Sequence[WaitingLaws], time: int, allowed: NDArray[np.bool_]) -> _Constraints:
+    def of(cls, laws: Sequence[WaitingLaws], allowed: NDArray[np.bool_]) -> _Constraints:
         """Collect the constraints of all events, but those that no choice can break."""
         joints, bounds = [], []
         for law in laws:
-            joint = law.risks(time)
-            bound = law.limits[:, None] * law.arrivals[:, None]
+            joint, limits = law.risks()
+            bound = limits[:, None] * law.arrivals[:, None]
             excess = joint - bound
             # At worst, states that give cover are released, wherever they may be.
             worst = np.where((excess < 0.0) & allowed[:, None], 0.0, excess).sum(axis=-1)
@@ -124,13 +129,10 @@ class _Constraints:
         groups = np.arange(len(chances))
         without = chances.copy()
         without[groups, states] = 0.0
-        columns = without[:, :, None]
-        return Line(
-            (self.joint @ columns)[..., 0],
-            self.joint[groups, :, states],
-            (self.bound @ columns)[..., 0],
-            self.bound[groups, :, states],
-        )
+        count = self.joint.shape[1]
+        rest = (self.both @ without[:, :, None])[..., 0]
+        alone = self.both[groups, :, states]
+        return Line(rest[:, :count], alone[:, :count], rest[:, count:], alone[:, count:])
 
     def cover(self, allowed: NDArray[np.bool_]) -> FloatArray:
         """Return how much each state covers for events that need it, (G, M); never zero.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -13,6 +14,7 @@ from sfumato.errors import ParameterError
 from sfumato.inference.expected_releases import expected_releases
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES
+from sfumato_suppression.release_fingerprint import release_fingerprint
 from sfumato_suppression.suppression_stream import SuppressionStream
 
 
@@ -30,6 +32,11 @@ class SuppressingRelease(Release):
     (sf.SUPPRESSED, 'x')
     """
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """A few digits that another release does not share; a stream's `state` holds them."""
+        return release_fingerprint(self)
+
     def stream(
         self,
         rng: np.random.Generator | None = None,
@@ -37,11 +44,12 @@ class SuppressingRelease(Release):
     ) -> SuppressionStream:
         """Begin a stream, or resume one from its `state`.
 
-        Without a generator the decisions come from the secure source.
+        Without a generator the decisions come from the secure source. A state that was saved by
+        a stream of another release is refused.
         """
         if state is not None:
-            return SuppressionStream.resumed(self.channel, state)
-        return SuppressionStream.begun(self.channel, rng)
+            return SuppressionStream.resumed(self.channel, state, lambda: self.fingerprint)
+        return SuppressionStream.begun(self.channel, rng, lambda: self.fingerprint)
 
     def apply(
         self, trace: Sequence[Hashable], rng: np.random.Generator | None = None

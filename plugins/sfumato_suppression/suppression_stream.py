@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,11 +27,23 @@ class SuppressionStream:
     nobody can send the same state until it is let through.
 
     The key is as confidential as the trace itself: it tells which states would be suppressed.
+
+    Parameters
+    ----------
+    channel
+        What decides.
+    fingerprint
+        Returns the digits of the release, which a saved `state` holds; called only if needed.
+    key
+        Where the coins come from.
+    time, last
+        How many states were sent, and the last release.
     """
 
     def __init__(
         self,
         channel: Suppression | RelabelledSuppression,
+        fingerprint: Callable[[], str],
         key: bytes,
         time: int = 0,
         last: LastRelease = None,
@@ -41,6 +53,7 @@ class SuppressionStream:
             channel.shown if isinstance(channel, RelabelledSuppression) else channel.states
         )
         self._positions = positions_of(channel.states)
+        self._fingerprint = fingerprint
         self._key = key
         self._coins = _coins(key, channel.steps)
         self._time = time
@@ -51,27 +64,30 @@ class SuppressionStream:
     def begun(
         cls,
         channel: Suppression | RelabelledSuppression,
-        rng: np.random.Generator | None = None,
+        rng: np.random.Generator | None,
+        fingerprint: Callable[[], str],
     ) -> SuppressionStream:
         """Begin at time 0 with a key from the secure source, or from a generator for research."""
         if rng is None:
-            return cls(channel, secrets.token_bytes(KEY_BYTES))
-        return cls(channel, generator_or_secure(rng).bytes(KEY_BYTES))
+            return cls(channel, fingerprint, secrets.token_bytes(KEY_BYTES))
+        return cls(channel, fingerprint, generator_or_secure(rng).bytes(KEY_BYTES))
 
     @classmethod
     def resumed(
         cls,
         channel: Suppression | RelabelledSuppression,
         state: str | Mapping[str, Any],
+        fingerprint: Callable[[], str],
     ) -> SuppressionStream:
         """Go on from a saved `state`, given as the table itself or as JSON text."""
         try:
             saved = json.loads(state) if isinstance(state, str) else dict(state)
             key, time, last = bytes.fromhex(saved["key"]), _whole(saved["time"]), saved["last"]
-            release = None if last is None else (_whole(last[0]), _whole(last[1]))
+            shown = None if last is None else (_whole(last[0]), _whole(last[1]))
+            saved_by = saved["release"]
             fits = 0 <= time <= channel.steps and len(key) == KEY_BYTES
-            if release is not None:
-                fits &= 0 <= release[0] < time and 0 <= release[1] < len(channel.states)
+            if shown is not None:
+                fits &= 0 <= shown[0] < time and 0 <= shown[1] < len(channel.states)
         except (KeyError, TypeError, ValueError, IndexError):
             fits = False
         if not fits:
@@ -79,13 +95,19 @@ class SuppressionStream:
                 f"state must be what the state of a stream of {channel.steps} steps was; got "
                 "something else (not shown, as a state holds the stream's key)."
             )
-        return cls(channel, key, time, release)
+        if saved_by != fingerprint():
+            raise ParameterError(
+                f"state must have been saved by a stream of this release, {fingerprint()}; got one "
+                f"of release {saved_by!r}, whose answers this release's tables do not fit."
+            )
+        return cls(channel, fingerprint, key, time, shown)
 
     @property
     def state(self) -> dict[str, Any]:
         """What is needed to go on later, in plain values for JSON."""
         last = None if self._last is None else list(self._last)
-        return {"time": self._time, "last": last, "key": self._key.hex()}
+        release = self._fingerprint()
+        return {"time": self._time, "last": last, "key": self._key.hex(), "release": release}
 
     def send(self, state: Hashable) -> Any:
         """Return what is released for the state of now."""

@@ -18,6 +18,9 @@ class WaitingLaws:
     All are scaled at each step; the scales cancel in every comparison of a segment with itself.
     `mass` (G,) keeps the true probability of the open segment.
 
+    An event is followed until no state now makes it likelier than its limit. From then on nothing
+    does: whatever is seen later, its posterior is an average of those given the state now.
+
     Parameters
     ----------
     chain
@@ -30,68 +33,68 @@ class WaitingLaws:
 
     def __init__(self, chain: ProtectedChain, begin: int, arrivals: FloatArray) -> None:
         self.chain = chain
-        self._first = chain.before(begin)
-        self.limits = chain.limits[self._first :]
+        self._time = begin
         groups, states = arrivals.shape
         self.arrivals = np.array(arrivals)
-        self._weights: FloatArray = np.zeros((chain.width, groups, len(self.limits)))
-        self._rows: FloatArray = np.zeros((chain.width, groups, len(self.limits), states))
         self.mass: FloatArray = np.ones(groups)
+        self._limits: FloatArray = np.empty(0)  # of the events that are followed
+        self._weights: FloatArray = np.empty((chain.width, groups, 0))
+        self._rows: FloatArray = np.empty((chain.width, groups, 0, states))
+        self._past: FloatArray = np.empty((groups, 0, states))  # joint laws with those events
 
-    def _before(self, time: int) -> int:
-        """Return how many of the events that are followed lie before `time`."""
-        return self.chain.before(time) - self._first
+    def risks(self) -> tuple[FloatArray, FloatArray]:
+        """Return Pr[event, X = k now, segment], (G, E, M), and the limits of the events, (E,).
 
-    def risks(self, time: int) -> FloatArray:
-        """Return Pr[event, X_time = k, segment] for all events and states, (G, E, M).
-
-        For events still to come: as if all later states were suppressed.
+        For events still to come: as if all later states were suppressed. Events that no state of
+        now makes likelier than their limit are left out.
         """
-        past = self._before(time)
-        joint = np.empty((len(self.arrivals), len(self.limits), self.arrivals.shape[1]))
-        joint[:, :past] = self._past(past)
-        outlook = self.chain.outlook[self._first + past :, time]
-        np.multiply(self.arrivals[:, None], outlook, out=joint[:, past:])
-        return joint
+        coming = self.chain.coming(self._time)
+        outlook = self.chain.outlook[coming, self._time]
+        joint = np.concatenate([self._past, self.arrivals[:, None] * outlook], axis=1)
+        return joint, np.concatenate([self._limits, self.chain.limits[coming]])
 
-    def may_end(self, time: int) -> NDArray[np.bool_]:
+    def may_end(self) -> NDArray[np.bool_]:
         """Return which releases now keep all earlier events of the segments private, (G, M)."""
-        past = self._before(time)
-        limits = self.limits[:past, None] * (1.0 + ROUNDING)
-        return np.asarray((self._past(past) <= limits * self.arrivals[:, None]).all(axis=1))
+        limits = self._limits[:, None] * (1.0 + ROUNDING)
+        return np.asarray((self._past <= limits * self.arrivals[:, None]).all(axis=1))
 
-    def _past(self, count: int) -> FloatArray:
-        """Return the joint laws with the first events, (G, count, M)."""
-        parts = self._weights[..., :count, None] * self._rows[:, :, :count]
-        return parts[0] if len(parts) == 1 else np.asarray(parts.sum(axis=0))
-
-    def suppress(self, time: int, chances: FloatArray) -> None:
+    def suppress(self, chances: FloatArray) -> None:
         """Condition on suppression now, with probabilities (G, M); follow the events of now."""
-        past = self._before(time)
         self.arrivals *= chances
-        self._rows[:, :, :past] *= chances[:, None]
-        for event in range(past, self._before(time + 1)):
-            for m, state in enumerate(np.flatnonzero(self.chain.members[self._first + event])):
-                self._rows[m, :, event, state] = 1.0
-                self._weights[m, :, event] = self.arrivals[:, state]
+        self._rows *= chances[:, None]
+        first, last = self.chain.before(self._time), self.chain.before(self._time + 1)
+        rows = np.zeros((*self._rows.shape[:2], last - first, self._rows.shape[3]))
+        weights = np.zeros(rows.shape[:3])
+        for number, members in enumerate(self.chain.members[first:last]):
+            for m, state in enumerate(np.flatnonzero(members)):
+                rows[m, :, number, state] = 1.0
+                weights[m, :, number] = self.arrivals[:, state]
+        self._limits = np.concatenate([self._limits, self.chain.limits[first:last]])
+        self._rows = np.concatenate([self._rows, rows], axis=2)
+        self._weights = np.concatenate([self._weights, weights], axis=2)
 
-    def step(self, time: int) -> None:
-        """Move one step on, and scale."""
-        matrix = self.chain.belief.matrix(time)
-        past = self._before(time + 1)
+    def step(self) -> None:
+        """Move one step on, and scale; let go of the events that are safe from now on."""
+        matrix = self.chain.belief.matrix(self._time)
+        self._time += 1
         self.arrivals = self.arrivals @ matrix
-        rows = self._rows[:, :, :past] @ matrix
+        self._rows = self._rows @ matrix
         scale = _positive(self.arrivals.sum(axis=-1))
-        row_scale = _positive(rows.sum(axis=-1))
+        row_scale = _positive(self._rows.sum(axis=-1))
         self.arrivals /= scale[:, None]
         self.mass *= scale
-        np.divide(rows, row_scale[..., None], out=self._rows[:, :, :past])
-        self._weights[..., :past] *= row_scale / scale[:, None]
+        self._rows /= row_scale[..., None]
+        self._weights *= row_scale / scale[:, None]
+        self._past = (self._weights[..., None] * self._rows).sum(axis=0)
+        open_ = (self._past > self._limits[:, None] * self.arrivals[:, None]).any(axis=(0, 2))
+        if not open_.all():
+            self._limits, self._past = self._limits[open_], self._past[:, open_]
+            self._rows, self._weights = self._rows[:, :, open_], self._weights[:, :, open_]
 
     def ends_privately(self) -> NDArray[np.bool_]:
         """Return whether all events are private once the trace is over, (G,)."""
         joint = (self._weights * self._rows.sum(axis=-1)).sum(axis=0)
-        limits = self.limits * (1.0 + ROUNDING)
+        limits = self._limits * (1.0 + ROUNDING)
         fine = joint <= limits * self.arrivals.sum(axis=-1)[:, None]
         return np.asarray(fine.all(axis=1))
 

@@ -30,8 +30,9 @@ from sfumato.errors import ParameterError
 from sfumato.inference.enumeration import checked_pair
 from sfumato.inference.forward_backward import forward_backward
 from sfumato.inference.gap import Gap
+from sfumato.inference.kernel_check import kernels_keep
 from sfumato.inference.output_completion import completed, possible_states
-from sfumato.inference.segment_kernels import kernels_keep
+from sfumato.inference.reachable_states import reachable_states
 from sfumato.inference.segment_sweep import Segment, SegmentSweep
 from sfumato.inference.timed_events import TimedEvents
 from sfumato.probabilities import FloatArray
@@ -59,9 +60,11 @@ def is_private(belief: Markov, channel: Suppression, masks: ArrayLike, delta: fl
         raise ParameterError(f"delta must lie in [0, 1]; got {delta}.")
     checked_pair(belief, channel)
     events = TimedEvents.from_masks(belief, masks)
-    allowed = (events.priors(belief) + delta) * (1.0 + RELATIVE_TOLERANCE)
+    marginals = belief.marginals()
+    allowed = (events.probabilities(marginals) + delta) * (1.0 + RELATIVE_TOLERANCE)
     if channel.after is None:
-        kept = kernels_keep(belief, channel.start, events, allowed)
+        possible = reachable_states(belief, marginals)
+        kept = kernels_keep(belief, channel.start, possible, events, allowed)
         if kept is not None:  # otherwise logarithms have to do it
             return kept
     return bool((_swept(belief, channel, events).posteriors <= allowed).all())

@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs.markov import Markov
-from sfumato.inference.reachable_states import reachable_states
-from sfumato.inference.timed_events import TimedEvents
 from sfumato.probabilities import FloatArray
 
 SMALLEST = 1e-150
-"""Kernels and factors above this multiply in pairs without underflow."""
+"""Kernels above this multiply in pairs without underflow."""
 
-TINY = 1e-140
-"""In place of a limit of zero: no ordinary product is that small beside its segment."""
+SMALLEST_FACTOR = 1e-75
+"""So do probabilities above this with one another, and their products with kernels."""
 
 
 @attrs.frozen(eq=False)
@@ -30,6 +28,8 @@ class SegmentKernels:
 
     Attributes
     ----------
+    belief
+        The chain.
     chances
         The table, (T, M).
     places
@@ -41,87 +41,50 @@ class SegmentKernels:
     Examples
     --------
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.0, 1.0]], steps=2)
-    >>> SegmentKernels.of(chain, np.array([[1.0, 0.5], [1.0, 1.0]])).matrix[0].round(3).tolist()
+    >>> table = np.array([[1.0, 0.5], [1.0, 1.0]])
+    >>> SegmentKernels.of(chain, table, np.arange(4)).matrix[0].round(3).tolist()
     [0.5, 0.5, 0.45, 0.3, 0.75]
     """
 
+    belief: Markov
     chances: FloatArray
     places: NDArray[np.intp]
     matrix: FloatArray
 
     @classmethod
-    def of(
-        cls, belief: Markov, chances: FloatArray, places: NDArray[np.intp] | None = None
-    ) -> SegmentKernels:
-        """Compute the kernels from some places, or from all, step by step side by side."""
+    def of(cls, belief: Markov, chances: FloatArray, places: NDArray[np.intp]) -> SegmentKernels:
+        """Compute the kernels from all places side by side, step by step."""
         steps, count = chances.shape
-        rows = np.arange(steps * count) if places is None else places
-        matrix = np.zeros((1 + len(rows), steps * count + 1))
-        matrix[0, :count] = belief.initial
-        begun = 1 + np.searchsorted(rows, np.arange(steps) * count)  # rows before each time
-        for time in range(steps - 1):
-            here, after, later = time * count, (time + 1) * count, (time + 2) * count
-            now, then = begun[time], begun[time + 1]
-            step = belief.matrix(time)
-            matrix[:now, after:later] = (matrix[:now, here:after] * chances[time]) @ step
-            matrix[now:then, after:later] = step[rows[now - 1 : then - 1] - here]
+        matrix = np.zeros((1 + len(places), steps * count + 1))
+        laws = matrix[:, :-1].reshape(len(matrix), steps, count)  # a view: (row, v, j)
+        laws[0, 0] = belief.initial
+        begun = (1 + np.searchsorted(places, np.arange(steps) * count)).tolist()  # by each time
         last = begun[-1]
-        matrix[:last, -1] = matrix[:last, -1 - count : -1] @ chances[-1]
+        times, states = np.divmod(places[: last - 1], count)
+        laws[np.arange(1, last), times + 1] = belief.transitions[times, states]
+        hidden = chances[:-1, :, None] * belief.transitions
+        for time, now in enumerate(begun[:-1]):
+            np.matmul(laws[:now, time], hidden[time], out=laws[:now, time + 1])
+        matrix[:last, -1] = laws[:last, -1] @ chances[-1]
         matrix[last:, -1] = 1.0
-        return cls(chances, rows, matrix)
+        return cls(belief, chances, places, matrix)
 
     def are_ordinary(self) -> bool:
-        """Whether no product can have vanished by underflow."""
-        smallest = self.matrix.min(initial=1.0, where=self.matrix > 0.0)
-        factors = self.chances.min(initial=1.0, where=self.chances > 0.0)
-        return bool(min(smallest, factors) > SMALLEST)
+        """Whether no product can have vanished by underflow.
 
-
-def kernels_keep(
-    belief: Markov, chances: FloatArray, events: TimedEvents, limits: FloatArray
-) -> bool | None:
-    """Whether Pr[event | o] ≤ its limit for every output of a memoryless suppression.
-
-    Returns None where a product might have vanished by underflow: then nothing is decided.
-
-    Examples
-    --------
-    >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)))
-    >>> event = TimedEvents.from_masks(chain, [[[True, False]]])
-    >>> kernels_keep(chain, np.array([[1.0, 0.5]]), event, np.array([0.7]))
-    True
-    """
-    bound = np.flatnonzero(limits < 1.0)
-    bound = bound[np.argsort(events.times[bound], kind="stable")]
-    times, members, limits = events.times[bound], events.members[bound], limits[bound]
-    shown = (chances < 1.0) & reachable_states(belief)
-    if (members & shown[times]).any():
-        return False
-    numbers, states = np.nonzero(members)
-    inside = times[numbers] * chances.shape[1] + states
-    released = np.flatnonzero(shown.ravel())
-    shown[times[numbers], states] = True
-    kernels = SegmentKernels.of(belief, chances, np.flatnonzero(shown.ravel()))
-    if not kernels.are_ordinary():
-        return None
-    starts = np.concatenate([[0], 1 + np.searchsorted(kernels.places, released)])
-    ends = np.append(released, kernels.matrix.shape[1] - 1)
-    segments = kernels.matrix[starts[:, None], ends]
-    # Dividing by the limits here spares a product for every segment below.
-    scale = chances.flat[inside] / np.maximum(limits, TINY)[numbers]
-    into = (kernels.matrix[starts[:, None], inside] * scale).T
-    out_of = kernels.matrix[1 + np.searchsorted(kernels.places, inside)[:, None], ends]
-    single = len(inside) == len(times)
-    firsts = np.searchsorted(numbers, np.arange(len(times)))
-    clock = np.arange(len(chances) + 1)
-    before = 1 + np.searchsorted(released, clock * chances.shape[1])
-    cuts = np.searchsorted(times[numbers], clock).tolist()
-    for time in np.flatnonzero(np.diff(cuts)).tolist():
-        part, onward = slice(cuts[time], cuts[time + 1]), before[time + 1] - 1
-        joint = into[part, : before[time], None] * out_of[part, None, onward:]
-        if not single:  # sum over the states of each event
-            inner = firsts[(firsts >= part.start) & (firsts < part.stop)] - part.start
-            joint = np.add.reduceat(joint, inner)
-        if (joint > segments[: before[time], onward:]).any():
+        Every kernel is a sum of products of an earlier kernel with the two factors of one step.
+        """
+        chances = self.chances.min(initial=1.0, where=self.chances > 0.0)
+        if min(chances, self.belief.smallest_probability) <= SMALLEST_FACTOR:
             return False
-    return True
+        large = np.count_nonzero(self.matrix > SMALLEST)
+        return bool(large == np.count_nonzero(self.matrix > 0.0))
+
+    def rows(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the rows of some of the places."""
+        return np.asarray(1 + np.searchsorted(self.places, places))
+
+    def block(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> FloatArray:
+        """Return a copy of these rows and columns of the matrix."""
+        places = rows[:, None] * self.matrix.shape[1] + columns
+        return np.asarray(self.matrix.ravel()[places])

@@ -45,15 +45,24 @@ class TimedEvents:
             )
         if len(array) == 0:
             raise ParameterError("masks must hold at least one event; got none.")
-        active = np.asarray(array.any(axis=2))
-        wrong = np.flatnonzero(active.sum(axis=1) != 1)
-        if len(wrong):
+        flat = np.flatnonzero(array)  # few are true
+        numbers, places = np.divmod(flat, shape[0] * shape[1])
+        entry_times, states = np.divmod(places, shape[1])
+        times = np.full(len(array), -1)
+        times[numbers] = entry_times
+        if (times < 0).any() or (times[numbers] != entry_times).any():
+            active = array.any(axis=2).sum(axis=1)
+            wrong = int((active != 1).argmax())
             raise ParameterError(
-                f"each mask must be true at exactly one time; mask {wrong[0]} is at "
-                f"{int(active[wrong[0]].sum())}."
+                f"each mask must be true at exactly one time; mask {wrong} is at {active[wrong]}."
             )
-        times = active.argmax(axis=1)
-        return cls(times, array[np.arange(len(array)), times])
+        members = np.zeros((len(array), shape[1]), dtype=bool)
+        members[numbers, states] = True
+        return cls(times, members)
+
+    def only(self, numbers: NDArray[np.intp]) -> TimedEvents:
+        """Return some of the events, in this order."""
+        return TimedEvents(self.times[numbers], self.members[numbers])
 
     def priors(self, belief: Markov) -> FloatArray:
         """Return the probability of every event, (E,)."""

@@ -141,3 +141,18 @@ def test_additive_noise_is_accepted_after_rounding_to_its_grid():
     rng = np.random.default_rng(3)
     outputs = [channel.sample([5.0, -5.0], rng) for _ in range(4_000)]
     assert worst_p_value(channel, [5.0, -5.0], outputs)[0] > 1e-4
+
+
+@pytest.mark.parametrize("chance", [2.0**-1021, 2e-308, 5e-324, 1e-250])
+def test_a_chance_near_the_smallest_floats_is_judged(chance):
+    channel = Suppression.memoryless("sx", [[chance, 1.0]])
+    assert worst_p_value(channel, ["s"], [("s",)] * 64)[0] == 1.0
+    assert worst_p_value(channel, ["s"], [("s",)] * 63 + [(sf.SUPPRESSED,)])[0] < LEVEL
+    decides = sf.mechanisms.suppress_given(probabilities=[[chance, 1.0]])
+    labels = sf.mechanisms.suppress_set_labels(mechanism=decides, labels={"s": {"s", "y"}})
+    chain = sf.priors.markov_chain(
+        initial=[0.5, 0.5], transitions=np.eye(2), steps=1, states=["s", "x"]
+    )
+    release = labels.protect(chain, sf.secrets.contexts({"s"}))
+    outputs = [release.apply(["s"]) for _ in range(64)]
+    assert worst_p_value(release.channel, ["s"], outputs)[0] == 1.0

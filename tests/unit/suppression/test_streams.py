@@ -104,7 +104,7 @@ def test_what_cannot_be_sent_is_refused(release):
     "change",
     [
         {"time": 9}, {"time": -1}, {"time": "1"}, {"last": [3, 0]}, {"last": [0, 7]},
-        {"last": [0]}, {"key": "00"}, {"key": "xy"}, {"key": 3},
+        {"last": [0]}, {"time": True}, {"last": [0.5, 1]}, {"key": "00"}, {"key": "xy"}, {"key": 3},
     ],
 )  # fmt: skip
 def test_a_state_of_something_else_is_refused(release, change):
@@ -113,6 +113,59 @@ def test_a_state_of_something_else_is_refused(release, change):
         release.stream(state=state)
     with pytest.raises(sf.ParameterError, match="state must be"):
         release.stream(state="not JSON")
+
+
+def other_releases(release):
+    chain, secret = release.prior, sf.secrets.contexts({"s"})
+    yield sf.mechanisms.suppress_segmented(delta=0.31).protect(chain, secret)
+    yield sf.mechanisms.suppress_hybrid(delta=0.3).protect(chain, secret)
+    yield sf.mechanisms.suppress_segmented(delta=0.3).protect(chain, sf.secrets.contexts({"a"}))
+    table = np.full((8, 4), 0.5)
+    yield sf.mechanisms.suppress_given(probabilities=table).protect(chain, secret)
+
+
+def test_a_state_saved_by_another_release_is_refused(release):
+    states = [other.stream().state for other in other_releases(release)]
+    for state in states:
+        with pytest.raises(sf.ParameterError, match="saved by a stream of this release"):
+            release.stream(state=state)
+    for other in other_releases(release):
+        with pytest.raises(sf.ParameterError, match="saved by a stream of this release"):
+            other.stream(state=release.stream().state)
+    assert len({state["release"] for state in states}) == len(states)
+
+
+def test_a_table_that_differs_by_one_entry_is_another_release():
+    chain = sf.priors.markov_chain(initial=[0.5, 0.5], transitions=np.eye(2), steps=3)
+    first, second = (
+        sf.mechanisms.suppress_given(probabilities=[[1, 0.5], [1, 0.5], [1, chance]]).protect(
+            chain, sf.secrets.contexts({0})
+        )
+        for chance in (0.5, 0.5 + 1e-12)
+    )
+    with pytest.raises(sf.ParameterError, match="this release"):
+        second.stream(state=first.stream().state)
+
+
+def test_a_release_designed_again_resumes_the_stream(release):
+    again = release.mechanism.protect(release.prior, release.secret)
+    stream = release.stream(rng=np.random.default_rng(4))
+    assert stream.send("a") in ("a", sf.SUPPRESSED)
+    assert again.stream(state=stream.state).state == stream.state
+
+
+def test_set_labels_are_part_of_a_release(release):
+    secret, inner = sf.secrets.contexts({"s"}), sf.mechanisms.suppress_simulatable(delta=0.3)
+    one, other = (
+        sf.mechanisms.suppress_set_labels(mechanism=inner, labels=labels).protect(
+            release.prior, secret
+        )
+        for labels in ({}, {"a": {"a", "z"}})
+    )
+    assert one.channel.suppression == other.channel.suppression
+    assert one.stream(state=one.stream().state).state["time"] == 0
+    with pytest.raises(sf.ParameterError, match="this release"):
+        one.stream(state=other.stream().state)
 
 
 def test_a_generator_of_the_wrong_type_is_refused(release):

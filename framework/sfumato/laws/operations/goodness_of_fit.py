@@ -19,6 +19,10 @@ Finding = tuple[float, str]
 NEGLIGIBLE = 1e-12
 """Noise directions with less than this share of the largest variance are held to be flat."""
 
+LEAST_CHANCE = 1e-200
+"""SciPy's binomial law overflows near the smallest floats. With this chance in their place a count
+of zero has p-value 1, as it should, and any other one far below every level."""
+
 
 def worst_p_value(channel: Any, trace: Any, outputs: Sequence[Any]) -> Finding:
     """Return the smallest p-value, Bonferroni-corrected, of the outputs of one trace."""
@@ -150,11 +154,13 @@ def _emission(channel: Emission, trace: Sequence[Hashable], outputs: Sequence[An
 def binomial_fit(seen: int, total: int, chance: float) -> float:
     """Return the exact two-sided p-value of a count.
 
-    >>> binomial_fit(5, 10, 0.5)
-    1.0
+    >>> binomial_fit(5, 10, 0.5), binomial_fit(0, 10, 2e-308)
+    (1.0, 1.0)
     """
     from scipy.stats import binomtest
 
+    if chance > 0.0:
+        chance = max(chance, LEAST_CHANCE)
     return float(binomtest(seen, total, min(max(float(chance), 0.0), 1.0)).pvalue)
 
 
