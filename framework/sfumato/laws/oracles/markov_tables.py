@@ -30,7 +30,7 @@ class Table:
 
     @classmethod
     def of(cls, belief: Markov, channel: Emission) -> Table:
-        """Multiply out the chain and the channel, one trace and one output at a time."""
+        """Multiply out the chain and the channel, one time after another."""
         try:
             alphabets = channel.outputs()
         except OutsideHypotheses as reason:
@@ -43,11 +43,10 @@ class Table:
         outputs = list(itertools.product(*alphabets))
         prior = np.array([_trace_probability(belief, trace) for trace in traces])
         places = np.array(traces)
-        times = np.arange(belief.steps)
-        joint = np.empty((len(traces), len(outputs)))
-        for number, output in enumerate(outputs):
-            likelihood = np.exp(channel.evidence(output))
-            joint[:, number] = prior * likelihood[times, places].prod(axis=1)
+        likelihoods = np.exp(channel.evidence_batch(outputs))
+        joint = np.repeat(prior[:, None], len(outputs), axis=1)
+        for time in range(belief.steps):
+            joint *= likelihoods[:, time, places[:, time]].T
         return cls(traces, outputs, joint)
 
 
@@ -83,7 +82,7 @@ def reconstruction(belief: Markov, question: Guess, channel: Emission) -> float:
     return float(success.max(axis=0).sum())
 
 
-def mutual_information(belief: Markov, channel: Emission) -> float:
+def mutual_information(belief: Markov, _question: object, channel: Emission) -> float:
     """Return I(X; O) in nats."""
     table = Table.of(belief, channel)
     traces, outputs = np.nonzero(table.joint)
