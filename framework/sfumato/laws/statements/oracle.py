@@ -22,6 +22,9 @@ from sfumato.parameters import SEED
 PRECISION = 1e-8
 """Relative room for float64 on tiny instances, beyond what a reading declares."""
 
+OUTPUTS = 3
+"""So many outputs of one release are shown to an adversary."""
+
 LOST = 1e-6
 """What float64 may lose in solving before a comparison says nothing."""
 
@@ -62,19 +65,28 @@ def adversary_infers_what_it_promises(
     release = designed(mechanism, prior, secret)
     belief = belief_of(prior)
     rng = np.random.default_rng(seed)
-    output = release.apply(belief.sample(rng), rng)
-    found = _inferred(adversary, belief, release.channel, output)
+    channels = [release.channel]
+    with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
+        channels.append(garbled(release.channel, rng))
+    for channel in channels:
+        for _ in range(OUTPUTS):
+            output = channel.sample(belief.sample(rng), rng)
+            _require_promise(adversary, belief, channel, output)
+
+
+def _require_promise(adversary: Any, belief: Any, channel: Any, output: Any) -> None:
+    found = _inferred(adversary, belief, channel, output)
     if isinstance(belief, Gaussian):
-        _require_gaussian_posterior(found, belief, release.channel, output)
+        _require_gaussian_posterior(found, belief, channel, output)
     elif "posterior" in adversary.promises and isinstance(found, np.ndarray):
-        truth = markov_tables.posterior_marginals(belief, release.channel, output)
+        truth = markov_tables.posterior_marginals(belief, channel, output)
         require(
             np.allclose(found, truth, rtol=PRECISION, atol=PRECISION),
             f"the posterior given {output} must be {truth.tolist()}; got {found.tolist()}",
         )
     elif "most probable trace" in adversary.promises:
-        best = markov_tables.largest_posterior(belief, release.channel, output)
-        likelihood = release.channel.log_likelihood(output, found)
+        best = markov_tables.largest_posterior(belief, channel, output)
+        likelihood = channel.log_likelihood(output, found)
         chance = float(np.exp(belief.log_probability(found) + likelihood))
         require(
             chance >= best * (1 - PRECISION),
