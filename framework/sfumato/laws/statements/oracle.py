@@ -54,7 +54,7 @@ def _require_truth(measure: Any, belief: Any, question: Any, channel: Any) -> No
 @law(
     "oracle.adversary",
     over=("adversary",),
-    cost=0.25,
+    cost=0.5,
     applies=promises("adversary", "posterior", "most probable trace"),
     seed=SEED,
 )
