@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -14,6 +15,12 @@ T = TypeVar("T")
 
 SLACK = 1e-7
 """Relative amount by which the loss may stay below its target."""
+
+STEPS = 20
+"""False position needs fewer where the loss is continuous in the budget."""
+
+JUMP = 1e-6
+"""Where the loss jumps, a budget is settled to this relative width."""
 
 REACH = 1e15
 """Largest factor between the first budget tried and the last."""
@@ -58,10 +65,12 @@ def _bracket(
     """Return a budget that is too small and one that is not; no former if none was found."""
     first = trial(start)
     low = high = first
+    least = 1e-6  # doubled each time: where the loss hardly moves, its slope says nothing
     while low.excess <= 0 and not _close(low):
         if low.budget < start / REACH:
             return None, low
-        high, low = low, trial(low.budget * math.exp(max(1.01 * low.excess - 1e-6, -7.0)))
+        high, low = low, trial(low.budget * math.exp(max(1.01 * low.excess - least, -7.0)))
+        least *= 2
     if low.excess <= 0:
         return None, low
     while high.excess > 0:
@@ -70,7 +79,8 @@ def _bracket(
                 "the target loss must be reachable by adding noise; got one that no budget up to "
                 f"{high.budget:.3g} per entry reaches: allow a larger epsilon."
             )
-        low, high = high, trial(high.budget * math.exp(min(1.01 * high.excess + 1e-6, 7.0)))
+        low, high = high, trial(high.budget * math.exp(min(1.01 * high.excess + least, 7.0)))
+        least *= 2
     return low, high
 
 
@@ -79,11 +89,16 @@ def _close(trial: _Trial[T]) -> bool:
 
 
 def _refine(trial: Callable[[float], _Trial[T]], low: _Trial[T], high: _Trial[T]) -> _Trial[T]:
+    """Narrow the bracket: by false position, and by halving where the loss jumps at its root."""
     above, below = min(low.excess, 1e3), max(high.excess, -1e3)
-    while not _close(high) and high.budget > low.budget * (1 + 1e-12):
+    for step in itertools.count():
+        jumps = step >= STEPS
+        if _close(high) or high.budget <= low.budget * (1 + (JUMP if jumps else 1e-12)):
+            break
         width = math.log(high.budget / low.budget)
         # Aim a little beyond the root: the answer must come from its safe side.
         share = min(max(above / (above - below) + 0.1 * SLACK / width, 1e-3), 1 - 1e-3)
+        share = 0.5 if jumps else share
         middle = trial(low.budget * math.exp(share * width))
         if not low.budget < middle.budget < high.budget:
             break

@@ -31,6 +31,7 @@ class GaussianPosterior(DeclaredAdversary):
 
     name = "gaussian_posterior"
     reads = ((Gaussian, AdditiveGaussian),)
+    promises = ("posterior",)
 
     def infer(
         self, belief: Gaussian, channel: AdditiveGaussian, observed: ArrayLike

@@ -193,6 +193,11 @@ def test_the_pytest_door_gives_every_law_an_id(plugin, tmp_path):
     assert "FAILED test_spendthrift.py::test_laws[budget.mse[spendthrift]]" in shown
     assert "at most mse" in shown
     assert "XFAIL test_spendthrift.py::test_waived[budget.mse[waived]] - it is rich" in shown
+    (kept,) = (tmp_path / ".sfumato" / "counterexamples").glob("budget.mse-*.json")
+    found = json.loads(kept.read_text())
+    found["arguments"]["mechanism"]["mse"] = 7.25
+    kept.write_text(json.dumps(found))
+    assert "at most mse = 7.25" in run_pytest(tmp_path, "-k", "test_laws and budget.mse")
     plugin(factor=1.0)
     shown = run_pytest(tmp_path, "-rA", "-k", "budget.mse")
     assert "the waiver of budget.mse is not needed" in shown

@@ -135,6 +135,8 @@ def _print(found: Verification, console: Console) -> None:
     for verdict in found.verdicts:
         if verdict.outcome == "waived":
             console.print(f"waived {verdict.case}: {verdict.message}", style="yellow", markup=False)
+        if verdict.outcome == "refused":
+            console.print(f"refused {verdict.case}: {verdict.message}", style="dim", markup=False)
     for sentence in found.unused_waivers:
         console.print(sentence, style="bold red", markup=False)
     for verdict in found.violations:

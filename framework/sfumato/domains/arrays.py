@@ -95,12 +95,24 @@ class Array(Domain):
     def _entries(self, sizes: Mapping[str, int], low: float, high: float) -> SearchStrategy[Any]:
         from hypothesis import strategies as st
 
+        return self._array_of(sizes, st.floats(low, high, allow_nan=False, allow_subnormal=False))
+
+    def _array_of(
+        self, sizes: Mapping[str, int], entry: SearchStrategy[Any]
+    ) -> SearchStrategy[Any]:
+        from hypothesis import strategies as st
+
         shape = self.shape(sizes)
         count = int(np.prod(shape))
-        floats = st.floats(low, high, allow_nan=False, allow_subnormal=False)
-        return st.lists(floats, min_size=count, max_size=count).map(
+        return st.lists(entry, min_size=count, max_size=count).map(
             lambda entries: np.reshape(np.array(entries, dtype=float), shape)
         )
+
+    def _moderate(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
+        """Draw multiples of a twelfth from 0 to 1: floats alone are mostly extreme or tiny."""
+        from hypothesis import strategies as st
+
+        return self._array_of(sizes, st.integers(0, 12)).map(lambda array: array / 12.0)
 
 
 @attrs.frozen
@@ -114,7 +126,8 @@ class Table(Array):
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
         """Draw entries, 0 and 1 often."""
-        return self._entries(sizes, -0.25, 1.25).map(lambda array: np.clip(array, 0.0, 1.0))
+        extreme = self._entries(sizes, -0.25, 1.25).map(lambda array: np.clip(array, 0.0, 1.0))
+        return self._moderate(sizes) | extreme
 
 
 @attrs.frozen
@@ -141,7 +154,7 @@ class Stochastic(Array):
             result: NDArray[np.float64] = weights / weights.sum(axis=-1, keepdims=True)
             return result
 
-        return self._entries(sizes, -0.5, 1.0).map(normalise)
+        return (self._moderate(sizes) | self._entries(sizes, -0.5, 1.0)).map(normalise)
 
 
 @attrs.frozen

@@ -20,6 +20,10 @@ UTILITIES = frozenset(
 )
 """Quantities of usefulness: laws about what an adversary gains do not speak of them."""
 
+ADVERSARY_PROMISES = ("posterior", "most probable trace")
+MEASURE_PROMISES = ("utility",)
+"""The words that a plugin may list in its `promises`."""
+
 
 def takes(kind: str, *names: str) -> Callable[[Classes], bool]:
     """Return whether the class of that noun declares one of the parameters.
@@ -57,6 +61,16 @@ def promises(kind: str, *words: str) -> Callable[[Classes], bool]:
         return bool(set(words) & set(getattr(classes[kind], "promises", ())))
 
     return applies
+
+
+def has_scale(classes: Classes) -> bool:
+    """Whether the prior declares the parameter to which its covariance is proportional.
+
+    >>> import sfumato as sf
+    >>> has_scale({"prior": sf.registry.get("prior", "rbf")})
+    True
+    """
+    return getattr(classes["prior"], "scale_parameter", None) is not None
 
 
 def counts_loss(classes: Classes) -> bool:

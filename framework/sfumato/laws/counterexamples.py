@@ -14,6 +14,9 @@ from sfumato.laws.case import Case
 from sfumato.laws.law import Law
 from sfumato.plugin_registry import Registry
 
+KEPT_BELOW = Path(".sfumato") / "counterexamples"
+"""Where counterexamples are kept unless another folder is named."""
+
 _KINDS = {"prior_class": "prior"}
 
 

@@ -8,6 +8,7 @@ from sfumato.domains.alternatives import Either
 from sfumato.domains.domain import Domain
 from sfumato.domains.scalars import Real
 from sfumato.errors import REFUSALS, ParameterError
+from sfumato.laws.composed import composed
 from sfumato.laws.declared_values import Draw, Surroundings, drawn_parameters
 from sfumato.laws.random_state import random_left_alone
 from sfumato.laws.strategies import instances
@@ -23,9 +24,9 @@ def prior_classes(registry: Registry, cls: type[Prior]) -> SearchStrategy[PriorC
     """Draw a class: of one prior, of two, or of a parameter's interval or choices."""
     from hypothesis import strategies as st
 
-    kinds = [_choices_of_priors(cls)]
+    kinds = [composed(_drawn_choice)(cls)]
     kinds += [
-        _varied(registry, cls, item.name, domain)
+        composed(_drawn_family)(registry, cls, item.name, domain)
         for item in cls.parameters()
         if (domain := _scalar(item.domain)) is not None
     ]
@@ -40,48 +41,40 @@ def _scalar(domain: Domain) -> Real | None:
     return next((option for option in options if isinstance(option, Real)), None)
 
 
-def _choices_of_priors(cls: type[Prior]) -> SearchStrategy[PriorClass]:
+def _drawn_choice(draw: Draw, cls: type[Prior]) -> PriorClass:
     from hypothesis import reject
     from hypothesis import strategies as st
 
-    @st.composite
-    def drawn(draw: Draw) -> PriorClass:
-        first = draw(instances(cls))
-        others = [
-            draw(instances(cls, around=Surroundings(first.sizes)))
-            for _ in range(draw(st.integers(0, 1)))
-        ]
-        try:
-            return AnyOf(first, *others)
-        except (ParameterError, *REFUSALS):  # such as other labels
-            reject()
-
-    return drawn()
+    first = draw(instances(cls))
+    others = [
+        draw(instances(cls, around=Surroundings(first.sizes)))
+        for _ in range(draw(st.integers(0, 1)))
+    ]
+    try:
+        return AnyOf(first, *others)
+    except (ParameterError, *REFUSALS):  # such as other labels
+        reject()
 
 
-def _varied(
-    registry: Registry, cls: type[Prior], name: str, domain: Real
-) -> SearchStrategy[PriorClass]:
+def _drawn_family(
+    draw: Draw, registry: Registry, cls: type[Prior], name: str, domain: Real
+) -> PriorClass:
     from hypothesis import reject
     from hypothesis import strategies as st
 
-    @st.composite
-    def drawn(draw: Draw) -> PriorClass:
-        values, _ = drawn_parameters(draw, cls, Surroundings())
-        ends = draw(st.lists(domain.strategy({}), min_size=2, max_size=3, unique=True))
-        varying: Any = AnyOf(*ends)
-        if draw(st.booleans()):
-            varying = Interval(min(ends), max(ends))
-        plain = {
-            item.name: item.domain.plain(values[item.name])
-            for item in cls.parameters()
-            if item.name != name and values[item.name] is not None
-        }
-        try:
-            with random_left_alone():
-                made: PriorClass = registry.make("prior", cls.name, **plain, **{name: varying})
-        except (ParameterError, *REFUSALS):
-            reject()
-        return made
-
-    return drawn()
+    values, _ = drawn_parameters(draw, cls, Surroundings())
+    ends = draw(st.lists(domain.strategy({}), min_size=2, max_size=3, unique=True))
+    varying: Any = AnyOf(*ends)
+    if draw(st.booleans()):
+        varying = Interval(min(ends), max(ends))
+    plain = {
+        item.name: item.domain.plain(values[item.name])
+        for item in cls.parameters()
+        if item.name != name and values[item.name] is not None
+    }
+    try:
+        with random_left_alone():
+            made: PriorClass = registry.make("prior", cls.name, **plain, **{name: varying})
+    except (ParameterError, *REFUSALS):
+        reject()
+    return made

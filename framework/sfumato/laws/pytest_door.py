@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
 
 from sfumato.laws.case import Case, cases_of
 from sfumato.laws.catalogue import all_laws
+from sfumato.laws.counterexamples import KEPT_BELOW, Counterexamples
 from sfumato.laws.profiles import profile_named
 from sfumato.laws.trial import try_case
 from sfumato.laws.waivers import waivers_of
@@ -16,7 +18,10 @@ from sfumato.plugin_registry import Entry, Registry, default_registry
 
 
 def conformance(
-    *plugins: Any, profile: str = "quick", waivers: Mapping[str, str] | None = None
+    *plugins: Any,
+    profile: str = "quick",
+    waivers: Mapping[str, str] | None = None,
+    examples: str | Path = KEPT_BELOW,
 ) -> Callable[..., None]:
     """Return a pytest function that tries every law on the given classes.
 
@@ -35,6 +40,8 @@ def conformance(
         How hard to look.
     waivers
         Laws that may be broken, with the reason; a waiver that is not needed is a failure.
+    examples
+        Where counterexamples are kept, as by ``sfumato verify``; they are tried first ever after.
     """
     import pytest
 
@@ -55,7 +62,7 @@ def conformance(
 
     @pytest.mark.parametrize("cases", parameters)
     def test_conformance(cases: list[Case]) -> None:
-        _judge(cases, registry, profile, excused)
+        _judge(cases, registry, profile, excused, Counterexamples(Path(examples)))
 
     return test_conformance
 
@@ -67,11 +74,17 @@ def _with(registry: Registry, plugins: tuple[Any, ...]) -> Registry:
     return attrs.evolve(registry, entries=(*registry.entries, *new))
 
 
-def _judge(cases: list[Case], registry: Registry, profile: str, excused: Mapping[str, str]) -> None:
+def _judge(
+    cases: list[Case],
+    registry: Registry,
+    profile: str,
+    excused: Mapping[str, str],
+    kept: Counterexamples,
+) -> None:
     """Fail, skip or excuse, as the verdicts have it."""
     import pytest
 
-    verdicts = [try_case(case, registry, profile_named(profile)) for case in cases]
+    verdicts = [try_case(case, registry, profile_named(profile), kept) for case in cases]
     broken = [verdict for verdict in verdicts if verdict.outcome == "violated"]
     name = cases[0].law.name
     if name in excused:

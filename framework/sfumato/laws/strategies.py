@@ -10,6 +10,7 @@ import attrs
 from sfumato.domains.alternatives import Collection, Either, Plugin
 from sfumato.domains.domain import Domain
 from sfumato.errors import REFUSALS, ParameterError, PluginError
+from sfumato.laws.composed import composed
 from sfumato.laws.declared_values import Draw, Surroundings, drawn_parameters
 from sfumato.laws.fitting import fitting, reads_pair
 from sfumato.laws.random_state import random_left_alone
@@ -58,30 +59,29 @@ def instances(
     Values that the class itself rejects are drawn again; a class that rejects almost everything
     its own domains draw is an error.
     """
-    from hypothesis import reject
-    from hypothesis import strategies as st
-
     surroundings = around or Surroundings(sizes or {})
     override = _registered_strategy(cls)
     if override is not None:
         drawn_by_author: SearchStrategy[Any] = override(dict(surroundings.sizes))
         return drawn_by_author.filter(lambda made: isinstance(made, cls))
-    tally = _Tally()
+    return composed(_drawn_instance)(cls, surroundings, _Tally())
 
-    @st.composite
-    def drawn(draw: Draw) -> Any:
-        values, _ = drawn_parameters(draw, cls, surroundings)
-        tally.tried += 1
-        try:
-            with random_left_alone():
-                made = cls(**values)
-        except (ParameterError, *REFUSALS) as reason:
-            tally.refuse_if_hopeless(cls, reason)
-            reject()
-        tally.taken += 1
-        return made
 
-    return drawn()
+def _drawn_instance(
+    draw: Draw, cls: type[Declared], surroundings: Surroundings, tally: _Tally
+) -> Any:
+    from hypothesis import reject
+
+    values, _ = drawn_parameters(draw, cls, surroundings)
+    tally.tried += 1
+    try:
+        with random_left_alone():
+            made = cls(**values)
+    except (ParameterError, *REFUSALS) as reason:
+        tally.refuse_if_hopeless(cls, reason)
+        reject()
+    tally.taken += 1
+    return made
 
 
 def _registered_strategy(cls: type[Declared]) -> Any:
@@ -148,8 +148,6 @@ def scenarios(
     """
     from hypothesis import strategies as st
 
-    from sfumato.laws.prior_class_strategies import prior_classes
-
     singular = {"prior_class": "prior", "measures": "measure"}
     wanted = tuple(dict.fromkeys(singular.get(kind, kind) for kind in kinds))
     if "measures" in kinds and "measure" not in fixed:
@@ -157,26 +155,31 @@ def scenarios(
     rows = [row for row in fitting(registry, wanted, fixed) if suits(row)]
     if not rows:
         return st.nothing()
+    return composed(_drawn_scenario)(registry, kinds, rows)
 
-    @st.composite
-    def drawn(draw: Draw) -> dict[str, Any]:
-        classes = draw(st.sampled_from(rows))
-        around = Surroundings(plugins=_fitting_plugins(registry, classes))
-        found: dict[str, Any] = {}
-        if "prior_class" in kinds:
-            found["prior_class"] = draw(prior_classes(registry, classes["prior"]))
-            around = _beside(around, next(found["prior_class"].members()))
-        elif "prior" in kinds:
-            found["prior"] = draw(instances(classes["prior"], around=around))
-            around = _beside(around, found["prior"])
-        for kind in ("secret", "mechanism", "measure", "adversary"):
-            if kind in kinds:
-                found[kind] = draw(instances(classes[kind], around=around))
-        if "measures" in kinds:
-            found["measures"] = draw(_panel(registry, classes, around))
-        return found
 
-    return drawn()
+def _drawn_scenario(
+    draw: Draw, registry: Registry, kinds: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    from hypothesis import strategies as st
+
+    from sfumato.laws.prior_class_strategies import prior_classes
+
+    classes = draw(st.sampled_from(rows))
+    around = Surroundings(plugins=_fitting_plugins(registry, classes))
+    found: dict[str, Any] = {}
+    if "prior_class" in kinds:
+        found["prior_class"] = draw(prior_classes(registry, classes["prior"]))
+        around = _beside(around, next(found["prior_class"].members()))
+    elif "prior" in kinds:
+        found["prior"] = draw(instances(classes["prior"], around=around))
+        around = _beside(around, found["prior"])
+    for kind in ("secret", "mechanism", "measure", "adversary"):
+        if kind in kinds:
+            found[kind] = draw(instances(classes[kind], around=around))
+    if "measures" in kinds:
+        found["measures"] = draw(composed(_drawn_panel)(registry, classes, around))
+    return found
 
 
 def _beside(around: Surroundings, prior: Any) -> Surroundings:
@@ -220,24 +223,17 @@ def _all(registry: Registry, kind: str) -> list[Any]:
     return [registry.get(kind, name) for name in registry.names(kind)]
 
 
-def _panel(
-    registry: Registry, classes: Mapping[str, Any], around: Surroundings
-) -> SearchStrategy[list[Any]]:
+def _drawn_panel(
+    draw: Draw, registry: Registry, classes: Mapping[str, Any], around: Surroundings
+) -> list[Any]:
     """Draw one object of every measure that fits; equal parameters get equal values."""
-    from hypothesis import strategies as st
-
     fixed = {kind: cls for kind, cls in classes.items() if kind != "measure"}
-    measures = [row["measure"] for row in fitting(registry, ("measure",), fixed)]
-
-    @st.composite
-    def drawn(draw: Draw) -> list[Any]:
-        shared: dict[str, tuple[Domain, Any]] = {}
-        found = []
-        for cls in measures:
-            made = draw(instances(cls, around=attrs.evolve(around, shared=shared)))
-            for item in cls.parameters():
-                shared.setdefault(item.name, (item.domain, getattr(made, item.name)))
-            found.append(made)
-        return found
-
-    return drawn()
+    shared: dict[str, tuple[Domain, Any]] = {}
+    found = []
+    for row in fitting(registry, ("measure",), fixed):
+        cls = row["measure"]
+        made = draw(instances(cls, around=attrs.evolve(around, shared=shared)))
+        for item in cls.parameters():
+            shared.setdefault(item.name, (item.domain, getattr(made, item.name)))
+        found.append(made)
+    return found

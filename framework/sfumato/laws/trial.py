@@ -15,6 +15,7 @@ from sfumato.errors import REFUSALS, ImpossibleObservation, SolverFailed
 from sfumato.laws.case import Case
 from sfumato.laws.counterexamples import Counterexamples
 from sfumato.laws.profiles import Profile
+from sfumato.laws.repeatable_draws import local_constants_left_out, seed_of
 from sfumato.laws.script import script_of
 from sfumato.laws.verdict import Verdict
 from sfumato.laws.violation import NotHere
@@ -123,12 +124,12 @@ def _replay(case: Case, registry: Registry, record: _Record, kept: Counterexampl
 
 
 def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> None:
-    from hypothesis import HealthCheck, Phase, given, reject, settings
+    from hypothesis import HealthCheck, Phase, given, reject, seed, settings
     from hypothesis.errors import HypothesisDeprecationWarning, Unsatisfiable
 
+    @seed(seed_of(case))  # the same examples on every machine
     @settings(
         max_examples=max(2, round(profile.examples / case.law.cost)),
-        derandomize=True,  # the same examples on every machine
         database=None,  # counterexamples are kept as specifications instead
         deadline=None,
         phases=(Phase.generate, Phase.shrink) if profile.shrink else (Phase.generate,),
@@ -152,7 +153,7 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
             raise
         record.tried += 1
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), local_constants_left_out():
         # Constructors may import libraries that touch the random module; draws do not use it.
         warnings.simplefilter("ignore", HypothesisDeprecationWarning)
         try:

@@ -63,6 +63,21 @@ def test_the_root_is_found_from_the_safe_side(target, start):
     assert target * (1 - 1e-6) <= loss <= target
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [(1.001, 0.5), (1.5, 0.999), (1.0 + 1e-6, 0.9), (3.0, 0.1)]
+)
+def test_a_loss_that_jumps_is_settled_in_few_trials(before, after):
+    tried = []
+
+    def try_budget(budget):
+        tried.append(budget)
+        return (before if budget < 3.3 else after) * 0.5, budget
+
+    found = smallest_budget(try_budget, 0.5, 1.0)
+    assert 3.3 <= found <= 3.3 * (1 + 2e-6)
+    assert len(tried) < 80
+
+
 def test_infinite_losses_are_no_obstacle():
     found = smallest_budget(lambda b: (math.inf if b < 3 else 1 / b, b), 0.5, 1.0)
     assert 3 <= found <= 3 * (1 + 1e-6)

@@ -10,16 +10,22 @@ import pytest
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Suppression, Symbols
 from sfumato.laws.oracles import markov_tables, rational_gaussian
+from sfumato.laws.oracles.bracket import Bracket
 from sfumato.laws.violation import NotHere
 from sfumato.matrices import Dense, Diagonal
 from sfumato.questions import Displacements, Events, Guess
+
+
+def known(value):
+    """The bracket of a number that is known, up to rounding."""
+    return Bracket(pytest.approx(value), pytest.approx(value))
 
 
 def test_renyi_of_one_entry_is_the_shifted_gaussian():
     belief = Gaussian(Dense([[4.0]]))
     question = Displacements((((0,),),), 3.0)
     loss = rational_gaussian.renyi(belief, question, AdditiveGaussian(Diagonal([0.5])), 5.0)
-    assert loss == pytest.approx(5.0 / 2 * 9.0 / 0.5)
+    assert loss == known(5.0 / 2 * 9.0 / 0.5)
 
 
 def test_renyi_of_two_entries_by_hand():
@@ -28,7 +34,7 @@ def test_renyi_of_two_entries_by_hand():
     question = Displacements((((0,),),), 1.0)
     channel = AdditiveGaussian(Diagonal([0.25, 0.25]))
     expected = 0.5 * 2.0 * (4.0 + 0.25 / 1.0)
-    assert rational_gaussian.renyi(belief, question, channel, 2.0) == pytest.approx(expected)
+    assert rational_gaussian.renyi(belief, question, channel, 2.0) == known(expected)
 
 
 def test_renyi_of_a_compound_secret_takes_the_worst_signs():
@@ -38,7 +44,7 @@ def test_renyi_of_a_compound_secret_takes_the_worst_signs():
     information = np.linalg.inv(noise)  # every entry is secret: only the noise counts
     expected = max(np.array(s) @ information @ np.array(s) for s in ([1, 1], [1, -1]))
     loss = rational_gaussian.renyi(belief, question, AdditiveGaussian(Dense(noise)), 2.0)
-    assert loss == pytest.approx(expected)
+    assert loss == known(expected)
 
 
 def test_no_noise_is_not_for_the_oracle():
@@ -52,7 +58,7 @@ def test_posterior_interval_by_hand():
     belief = Gaussian(Dense([[1.0]]))
     channel = AdditiveGaussian(Diagonal([1.0]))
     width = rational_gaussian.posterior_interval(belief, Displacements((((0,),),), 1.0), channel)
-    assert width == pytest.approx(2 * math.sqrt(0.5))
+    assert width == known(2 * math.sqrt(0.5))
 
 
 EXAMPLE = Markov([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], steps=1, states=("s", "x"))
@@ -81,7 +87,7 @@ def test_mutual_information_of_a_noisy_bit():
     bit = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=1)
     flip = Symbols((0, 1), (0, 1), [[[0.9, 0.1], [0.1, 0.9]]])
     entropy = -0.9 * math.log(0.9) - 0.1 * math.log(0.1)
-    assert markov_tables.mutual_information(bit, flip) == pytest.approx(math.log(2) - entropy)
+    assert markov_tables.mutual_information(bit, None, flip) == pytest.approx(math.log(2) - entropy)
 
 
 def test_posterior_marginals_and_the_best_trace():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, find, given, seed, settings
 
 import sfumato as sf
 from sfumato.beliefs import Gaussian
@@ -199,3 +199,19 @@ class Watching(sf.DeclaredSecret):
 @given(instances(Watching, around=Surroundings({"M": 2}, labels=("home", "work"))))
 def test_labels_come_from_the_surroundings(made):
     assert set(made.states) <= {"home", "work"}
+
+
+def test_most_drawn_chains_leave_something_open():
+    drawn = []
+
+    @seed(1)
+    @settings(max_examples=60, database=None, deadline=None)
+    @given(instances(SHIPPED.get("prior", "markov_chain")))
+    def collect(prior):
+        drawn.append(prior.belief())
+
+    collect()
+    open_ = [belief for belief in drawn if (belief.marginals() > 1e-6).sum(axis=1).max() > 1]
+    longer = [belief for belief in drawn if belief.steps > 1]
+    assert len(open_) > 0.5 * len(drawn)
+    assert len(longer) > 0.6 * len(drawn)

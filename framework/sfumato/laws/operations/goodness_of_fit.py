@@ -19,13 +19,11 @@ Finding = tuple[float, str]
 NEGLIGIBLE = 1e-12
 """Noise directions with less than this share of the largest variance are held to be flat."""
 
-LEAST_CHANCE = 1e-200
-"""SciPy's binomial law overflows near the smallest floats. With this chance in their place a count
-of zero has p-value 1, as it should, and any other one far below every level."""
-
 
 def worst_p_value(channel: Any, trace: Any, outputs: Sequence[Any]) -> Finding:
     """Return the smallest p-value, Bonferroni-corrected, of the outputs of one trace."""
+    if isinstance(channel, (AdditiveGaussian, NoisyVectors)) and _off_grid(outputs, channel.grid):
+        return 0.0, "a value off the grid that releases are rounded to"
     if isinstance(channel, AdditiveGaussian):
         noise = np.asarray(outputs, dtype=float) - np.asarray(trace, dtype=float)
         return gaussian_fit(noise.reshape(len(outputs), -1), channel.covariance(), channel.grid)
@@ -38,6 +36,15 @@ def worst_p_value(channel: Any, trace: Any, outputs: Sequence[Any]) -> Finding:
             raise NotHere(str(reason)) from None
         return _emission(channel, trace, outputs)
     raise NotHere(f"no test of fit is known for {type(channel).__name__} channels")
+
+
+def _off_grid(outputs: Sequence[Any], grid: float) -> bool:
+    """Whether a released value shows more digits than the channel says."""
+    if grid == 0:
+        return False
+    steps = np.asarray(outputs, dtype=float) / grid  # a power of two: exact
+    fine = np.abs(steps) < 2.0**52
+    return bool((steps[fine] != np.round(steps[fine])).any())
 
 
 def gaussian_fit(
@@ -152,16 +159,21 @@ def _emission(channel: Emission, trace: Sequence[Hashable], outputs: Sequence[An
 
 
 def binomial_fit(seen: int, total: int, chance: float) -> float:
-    """Return the exact two-sided p-value of a count.
+    """Return twice the smaller tail of a count, at most one: a two-sided p-value.
 
-    >>> binomial_fit(5, 10, 0.5), binomial_fit(0, 10, 2e-308)
-    (1.0, 1.0)
+    Both tails are incomplete beta functions, which do not overflow where a chance is tiny.
+
+    >>> binomial_fit(5, 10, 0.5)
+    1.0
+    >>> binomial_fit(0, 4000, 1e-300), binomial_fit(1, 4000, 0.0)
+    (1.0, 0.0)
     """
-    from scipy.stats import binomtest
+    from scipy.special import betainc
 
-    if chance > 0.0:
-        chance = max(chance, LEAST_CHANCE)
-    return float(binomtest(seen, total, min(max(float(chance), 0.0), 1.0)).pvalue)
+    p = min(max(float(chance), 0.0), 1.0)
+    at_least = 1.0 if seen == 0 else float(betainc(seen, total - seen + 1, p))
+    at_most = 1.0 if seen == total else float(betainc(total - seen, seen + 1, 1.0 - p))
+    return min(1.0, 2.0 * min(at_least, at_most))
 
 
 def _smallest(found: list[Finding]) -> Finding:

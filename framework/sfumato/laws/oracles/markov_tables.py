@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
@@ -30,32 +31,32 @@ class Table:
 
     @classmethod
     def of(cls, belief: Markov, channel: Emission) -> Table:
-        """Multiply out the chain and the channel, one trace and one output at a time."""
+        """Multiply out the chain and the channel, one time after another."""
         try:
             alphabets = channel.outputs()
         except OutsideHypotheses as reason:
             raise NotHere(str(reason)) from None
         if np.prod([len(alphabet) for alphabet in alphabets]) > MOST:
             raise NotHere("too many outputs for the oracle's table")
-        if belief.state_count**belief.steps > MOST:
-            raise NotHere("too many traces for the oracle's table")
-        traces = list(itertools.product(range(belief.state_count), repeat=belief.steps))
+        places, prior = _listed(belief)
         outputs = list(itertools.product(*alphabets))
-        prior = np.array([_trace_probability(belief, trace) for trace in traces])
-        places = np.array(traces)
-        times = np.arange(belief.steps)
-        joint = np.empty((len(traces), len(outputs)))
-        for number, output in enumerate(outputs):
-            likelihood = np.exp(channel.evidence(output))
-            joint[:, number] = prior * likelihood[times, places].prod(axis=1)
-        return cls(traces, outputs, joint)
+        likelihoods = np.exp(channel.evidence_batch(outputs))
+        joint = np.repeat(prior[:, None], len(outputs), axis=1)
+        for time in range(belief.steps):
+            joint *= likelihoods[:, time, places[:, time]].T
+        return cls(list(map(tuple, places.tolist())), outputs, joint)
 
 
-def _trace_probability(belief: Markov, trace: tuple[int, ...]) -> float:
-    probability = float(belief.initial[trace[0]])
-    for time, (now, then) in enumerate(itertools.pairwise(trace)):
-        probability *= float(belief.matrix(time)[now, then])
-    return probability
+def _listed(belief: Markov) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return every trace of positions, (N, T), and its probability."""
+    if belief.state_count**belief.steps > MOST:
+        raise NotHere("too many traces for the oracle's table")
+    every = itertools.product(range(belief.state_count), repeat=belief.steps)
+    places = np.array(list(every), dtype=np.intp)
+    chances = np.asarray(belief.initial)[places[:, 0]]
+    for time in range(belief.steps - 1):
+        chances = chances * np.asarray(belief.matrix(time))[places[:, time], places[:, time + 1]]
+    return places, chances
 
 
 def posterior_gap(belief: Markov, question: Events, channel: Emission) -> float:
@@ -83,7 +84,7 @@ def reconstruction(belief: Markov, question: Guess, channel: Emission) -> float:
     return float(success.max(axis=0).sum())
 
 
-def mutual_information(belief: Markov, channel: Emission) -> float:
+def mutual_information(belief: Markov, _question: object, channel: Emission) -> float:
     """Return I(X; O) in nats."""
     table = Table.of(belief, channel)
     traces, outputs = np.nonzero(table.joint)
@@ -106,9 +107,7 @@ def expected_releases(belief: Markov, channel: Emission) -> float:
 
 def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ...]) -> FloatArray:
     """Return Pr[X_t = m | output] as (T, M)."""
-    weights = _weights(belief, channel, output)
-    places = np.array(list(weights))
-    chances = np.array(list(weights.values()))
+    places, chances = _weighed(belief, channel, output)
     marginals = np.zeros((belief.steps, belief.state_count))
     for time in range(belief.steps):
         np.add.at(marginals[time], places[:, time], chances)
@@ -116,18 +115,17 @@ def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ..
     return law
 
 
-def _weights(
+def _weighed(
     belief: Markov, channel: Emission, output: tuple[Any, ...]
-) -> dict[tuple[int, ...], float]:
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return every trace and Pr[trace, output]."""
+    places, chances = _listed(belief)
     likelihood = np.exp(channel.evidence(output))
-    times = range(belief.steps)
-    return {
-        trace: _trace_probability(belief, trace)
-        * float(np.prod([likelihood[t, trace[t]] for t in times]))
-        for trace in itertools.product(range(belief.state_count), repeat=belief.steps)
-    }
+    for time in range(belief.steps):
+        chances = chances * likelihood[time, places[:, time]]
+    return places, chances
 
 
 def largest_posterior(belief: Markov, channel: Emission, output: tuple[Any, ...]) -> float:
     """Return max over traces of Pr[trace, output]."""
-    return max(_weights(belief, channel, output).values())
+    return float(_weighed(belief, channel, output)[1].max())

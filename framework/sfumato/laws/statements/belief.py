@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.laws.capabilities import believes
+from sfumato.errors import ParameterError
+from sfumato.laws.capabilities import believes, has_scale
 from sfumato.laws.law import law
 from sfumato.laws.operations.goodness_of_fit import binomial_fit, gaussian_fit
+from sfumato.laws.oracles.rational_gaussian import is_definite_belief
 from sfumato.laws.violation import NotHere, require
-from sfumato.parameters import SEED
+from sfumato.parameters import POSITIVE, SEED
 
 INDEFINITE = 1e-10
 """How far below zero rounding alone may push an eigenvalue, relative to the largest."""
@@ -39,6 +43,48 @@ def belief_is_possible(prior: Any) -> None:
         )
     again = prior.belief()
     require(belief == again, "asking twice for the belief must give the same belief")
+    _require_sizes(prior.sizes, belief)
+
+
+def _require_sizes(sizes: Mapping[str, int], belief: Any) -> None:
+    """Require that the trace is as long, and has as many states, as the parameters say."""
+    there = {"n": "times"} if isinstance(belief, Gaussian) else {"T": "steps", "M": "state_count"}
+    for size, name in there.items():
+        found = getattr(belief, name, None)
+        require(
+            size not in sizes or found is None or sizes[size] == found,
+            f"the parameters have {size} = {sizes.get(size)}; the belief has {found}",
+        )
+
+
+@law("belief.definite", over=("prior",), applies=believes(Gaussian))
+def definite_belief_has_no_certain_direction(prior: Any) -> None:
+    """A covariance that is said to be positive definite is so, in exact arithmetic."""
+    belief = prior.belief()
+    if not belief.definite:
+        raise NotHere("the belief does not say that it is definite")
+    settled = is_definite_belief(belief)
+    if settled is None:
+        raise NotHere("no exact numbers settle whether the covariance is definite")
+    require(settled, "a covariance that is said to be definite must be; a pivot is not positive")
+
+
+@law("belief.scale", over=("prior",), applies=has_scale, factor=POSITIVE)
+def covariance_follows_its_scale(prior: Any, factor: float) -> None:
+    """The covariance is proportional to the parameter that is declared to be its scale."""
+    name = type(prior).scale_parameter
+    scale = getattr(prior, name)
+    try:
+        other = attrs.evolve(prior, **{name: scale * factor})
+    except ParameterError as reason:
+        raise NotHere(str(reason)) from None
+    expected = prior.belief().covariance.dense() * (getattr(other, name) / scale)
+    found = other.belief().covariance.dense()
+    require(
+        np.allclose(found, expected, rtol=1e-9, atol=1e-12 * float(np.abs(expected).max())),
+        f"with {factor:.6g} times the {name} the covariance must be {expected.tolist()}; "
+        f"got {found.tolist()}",
+    )
 
 
 @law("belief.balls", over=("prior",), applies=believes(Gaussian))

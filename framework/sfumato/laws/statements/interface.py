@@ -12,7 +12,7 @@ import numpy as np
 import sfumato as sf
 from sfumato.domains.domain import Rejected
 from sfumato.domains.sizes import Sizes
-from sfumato.errors import ParameterError
+from sfumato.errors import REFUSALS, ParameterError
 from sfumato.laws.law import law
 from sfumato.laws.rebuilding import rebuilt_elsewhere
 from sfumato.laws.violation import require
@@ -40,6 +40,10 @@ BAD_VALUES: tuple[Any, ...] = (
 """What people and programs pass by mistake."""
 
 
+OTHER_VALUES: tuple[Any, ...] = (0, 1, 3, 0.5, 1.5, True)
+"""Simple values, some of which suit most parameters."""
+
+
 @law("interface.round_trip", over=("plugin",))
 def written_and_read_back(plugin: Any) -> None:
     """A plugin is rebuilt equal from its specification, from TOML and from its repr."""
@@ -52,6 +56,22 @@ def written_and_read_back(plugin: Any) -> None:
     _require_equal(registry.build(kind, read), plugin, "TOML")
     code = repr(plugin)
     _require_equal(eval(code, {"sf": sf}), plugin, f"its repr {code}")  # noqa: S307 - our own repr
+
+
+@law("interface.equality", over=("plugin",))
+def different_plugins_differ(plugin: Any) -> None:
+    """Plugins with different parameters are not equal."""
+    for item in type(plugin).parameters():
+        for value in (item.default, *OTHER_VALUES):
+            try:
+                other = attrs.evolve(plugin, **{item.name: value})
+            except (ParameterError, *REFUSALS):
+                continue
+            same = other.specification() == plugin.specification()
+            require(
+                (other == plugin) == same,
+                f"{other!r} and {plugin!r} must {'' if same else 'not '}be equal",
+            )
 
 
 def _require_equal(made: Any, plugin: Any, source: str) -> None:

@@ -11,7 +11,7 @@ from sfumato.laws.violation import NotHere, require
 from sfumato.soundness import contradictions
 
 
-@law("soundness.floor_ceiling", over=("prior", "secret", "mechanism"))
+@law("soundness.floor_ceiling", over=("prior", "secret", "mechanism"), cost=2)
 def floors_below_ceilings(prior: Any, secret: Any, mechanism: Any, measures: Any) -> None:
     """Of one quantity in one scenario, the largest floor is at most the smallest ceiling."""
     release = designed(mechanism, prior, secret)

@@ -1,0 +1,49 @@
+"""The same examples everywhere: neither hash seeds nor loaded modules change what is drawn."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+import attrs
+from sfumato.laws.case import cases_of
+from sfumato.laws.catalogue import law_named
+from sfumato.laws.profiles import PROFILES
+from sfumato.laws.trial import try_case
+from sfumato.plugin_registry import Registry
+
+OTHER
+shipped = Registry.load(strict=True)
+for name in ("belief.possible", "budget.mse", "soundness.floor_ceiling"):
+    for case in list(cases_of(law_named(name), shipped))[:2]:
+        seen = []
+        watched = attrs.evolve(case.law, check=lambda seen=seen, **given: seen.append(given))
+        # The function's parameters say which nouns are drawn.
+        watched.check.__signature__ = __import__("inspect").signature(case.law.check)
+        try_case(attrs.evolve(case, law=watched), shipped, PROFILES["quick"])
+        print(case, seen)
+"""
+
+
+def drawn(folder, other, hash_seed):
+    paths = [str(folder), *sys.path]
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.replace("OTHER", other)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+        cwd=folder,
+    )
+    return done.stdout
+
+
+def test_other_modules_and_hash_seeds_change_no_example(tmp_path):
+    numbers = [round(0.0137 * (place + 1), 7) for place in range(400)]
+    (tmp_path / "full_of_numbers.py").write_text(f"NUMBERS = {numbers}\n")
+    plain = drawn(tmp_path, "", "1")
+    assert "rbf" in plain
+    assert drawn(tmp_path, "import full_of_numbers", "2") == plain
