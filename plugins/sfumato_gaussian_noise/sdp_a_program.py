@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from sfumato.matrices import Diagonal, LowRank, Matrix, Sum
 from sfumato.matrices.matrix import Array
 from sfumato_gaussian_noise.blocks import Block
-from sfumato_gaussian_noise.solved import solve
 
 
 def sdp_a(block: Block, entries: tuple[int, ...], budget: float, rescale: float = 1.0) -> Matrix:
@@ -30,23 +29,11 @@ def sdp_a(block: Block, entries: tuple[int, ...], budget: float, rescale: float 
     array([[1., 0.],
            [0., 1.]])
     """
-    size, count = block.shifts.shape
-    if count == 1:
-        return _repaired(_one_entry(block.shifts[:, 0], budget), np.array(entries), budget)
-    import cvxpy as cp
-
-    inverse = np.linalg.pinv(block.shifts)
-    noise, smallest = cp.Variable((size, size), PSD=True), cp.Variable()
-    total = rescale * budget
-    # In units of the budget and of the spread that is there without noise, β is of order one.
-    scale = float(np.trace(inverse @ inverse.T)) / count
-    held = inverse @ noise @ inverse.T + inverse @ block.spread @ inverse.T / total
-    problem = cp.Problem(
-        cp.Maximize(smallest),
-        [held / scale - smallest * np.eye(count) >> 0, cp.trace(noise) <= 1],
-    )
-    solve(problem, "CLARABEL", "SDP_A")
-    return _repaired(np.asarray(noise.value) * budget, np.array(entries), budget)
+    if block.shifts.shape[1] == 1:
+        noise = _one_entry(block.shifts[:, 0], budget)
+    else:
+        noise = _several_entries(block, rescale * budget) / rescale
+    return _repaired(noise, np.array(entries), budget)
 
 
 def _one_entry(shift: Array, budget: float) -> Array:
@@ -58,8 +45,30 @@ def _one_entry(shift: Array, budget: float) -> Array:
     return np.asarray(budget * np.outer(shift, shift) / float(shift @ shift))
 
 
+def _several_entries(block: Block, budget: float) -> Array:
+    """Return the solution Γ = (β Ã Ãᵀ − Π C Π)₊, β such that its trace is the budget.
+
+    Only Ã⁺ Γ Ã⁺ᵀ counts, so Γ lies in the span of the columns of Ã, whose projector is Π; there the
+    constraint reads Γ ⪰ β Ã Ãᵀ − Π C Π, and the matrix of smallest trace that is semidefinite and
+    above another one is the other one's positive part. Its trace grows with β.
+    """
+    from scipy.optimize import brentq
+
+    basis, corner = np.linalg.qr(block.shifts)
+    gain, spread = corner @ corner.T, basis.T @ block.spread @ basis
+
+    def excess(level: float) -> float:
+        return float(np.maximum(np.linalg.eigvalsh(level * gain - spread), 0.0).sum()) - budget
+
+    highest = (budget + float(np.trace(spread))) / float(np.trace(gain))
+    level = brentq(excess, 0.0, 2.0 * highest, xtol=1e-15 * highest, rtol=1e-14)
+    values, vectors = np.linalg.eigh(level * gain - spread)
+    factor = basis @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+    return np.asarray(factor @ factor.T)
+
+
 def _repaired(noise: Array, secret: NDArray[np.intp], budget: float) -> Matrix:
-    """Keep the two blocks, semidefinite and within budget, whatever slack the solver left."""
+    """Keep the two blocks, semidefinite and within budget, whatever rounding left."""
     others = np.setdiff1d(np.arange(len(noise)), secret)
     block = noise[np.ix_(others, others)]
     values, vectors = np.linalg.eigh((block + block.T) / 2)
