@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.datasets import ActivityLog, BadRows, StateSequence, labels_of
 from sfumato.datasets.formats import FORMATS, format_of
+from sfumato.errors import DataError
 from sfumato.namespaces import priors
 
 STAND_IN = """
@@ -70,7 +71,7 @@ def people(data: Path | None, count: int = 12) -> tuple[list[Person], str]:
     files = sorted(data.iterdir()) if data.is_dir() else [data]
     found = [person for file in files if file.is_file() for person in _people_of(file)]
     if not found:
-        raise ValueError(f"{data} must have people with four days of contexts or more; got none.")
+        raise DataError(f"{data} must have people with four days of contexts or more; got none.")
     return found, OWN.format(count=len(found), steps=len(found[0].days[0]))
 
 

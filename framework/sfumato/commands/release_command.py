@@ -13,13 +13,14 @@ from typing import Any
 import click
 import numpy as np
 
-from sfumato.atomic_files import refuse_existing, write_whole
+from sfumato.atomic_files import refuse_unwritable, write_whole
 from sfumato.beliefs import Markov
 from sfumato.certificates import certificate_text, certify, default_measures
 from sfumato.commands._nouns import FORMS, noun
 from sfumato.commands._plugins import with_plugins
 from sfumato.commands._records import Source, source, user_records, with_source
 from sfumato.datasets import RealTrace, StateSequence
+from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Release
 from sfumato.suppressed import SUPPRESSED
@@ -72,7 +73,7 @@ def command(
     if stream == (trace is not None) or (not stream and output is None):
         raise click.UsageError("give a TRACE and --output, or --stream and neither.")
     written = [path for path in (output, certificate) if path is not None]
-    refuse_existing(*written, overwrite=force)
+    refuse_unwritable(*written, overwrite=force)
     release = noun("mechanism", mechanism, registry).protect(
         noun("prior", prior, registry), noun("secret", secret, registry)
     )
@@ -95,7 +96,7 @@ def command(
 def _refuse_mark(release: Release) -> None:
     """Refuse a state that could not be told from a withheld one."""
     if release.prior.yields is Markov and MARK in next(release.prior.members()).belief().states:
-        raise ValueError(f"a state must not be named '{MARK}'; got one.")
+        raise DataError(f"a state must not be named '{MARK}'; got one.")
 
 
 def _released(
@@ -108,7 +109,7 @@ def _released(
     _require_fit(release, "Gaussian", record)
     shape = release.channel.shape
     if len(record) != shape[0] or record.dimensions != (shape[1] if len(shape) > 1 else 1):
-        raise ValueError(
+        raise DataError(
             f"the trace of '{record.user}' must have {' x '.join(map(str, shape))} values as the "
             f"prior has; got {len(record)} x {record.dimensions}."
         )
@@ -136,7 +137,7 @@ def _rows(record: RealTrace | StateSequence, outputs: Iterable[Sequence[Any]]) -
 
 def _require_fit(release: Release, belief: str, record: Any) -> None:
     if release.prior.yields.__name__ != belief:
-        raise ValueError(
+        raise DataError(
             f"the prior '{release.prior.name}' must fit the data, {type(record).__name__}; got one "
             f"of {release.prior.yields.__name__} beliefs."
         )
@@ -168,7 +169,7 @@ def _shown(symbol: Any) -> Any:
 def _answer(release: Release, rng: Any, state: Path | None) -> None:
     """Answer every line of standard input at once; keep the state before the answer is shown."""
     if not hasattr(release, "stream"):
-        raise ValueError(
+        raise DataError(
             f"--stream must have a mechanism that decides step by step, such as a suppression; got "
             f"'{release.mechanism.specification()['name']}'."
         )

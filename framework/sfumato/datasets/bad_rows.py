@@ -8,11 +8,13 @@ from typing import TypeVar
 
 import attrs
 
+from sfumato.errors import DataError
+
 Raw = TypeVar("Raw")
 Row = TypeVar("Row")
 
 
-class BadRow(ValueError):
+class BadRow(DataError):
     """A row of a data file cannot be read; the text names file, line and reason."""
 
 

@@ -233,3 +233,16 @@ def test_nouns_come_from_files_too(tmp_path):
 def test_certificates_are_strict_json():
     text = certificate_text({"a": math.inf, "b": np.array([1.0, -math.inf]), "c": np.float64(2)})
     assert json.loads(text) == {"a": "inf", "b": [1.0, "-inf"], "c": 2.0}
+
+
+@pytest.mark.parametrize("option", ["-o", "--certificate"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path, days, option):
+    given = {"-o": tmp_path / "out.csv", option: tmp_path / "absent" / "file"}
+    options = [word for pair in given.items() for word in pair]
+    refused = run(days, *MARKOV, *options)
+    assert isinstance(refused.exception, FileNotFoundError)
+    assert "absent must exist; make it first." in str(refused.exception)
+    given[option] = tmp_path
+    refused = run(days, *MARKOV, *[word for pair in given.items() for word in pair])
+    assert isinstance(refused.exception, IsADirectoryError)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["days.csv"]
