@@ -39,8 +39,8 @@ ACCOUNT = """
     Exact: windows of 20 days, the 100 places visited most and "somewhere else", people seen in 10
     windows or more, chains fitted to all but the last 5 windows, a stationary start, s = 1 where
     not swept, equations (3) to (5) and Theorem 1.
-    {people} people of {data} with {windows} windows; the paper has 9760 for Foursquare and 318 for
-    Gowalla.
+    {people} people of {data} with {windows} windows ({bad} bad rows were skipped); the paper has
+    9760 people and 27 windows for Foursquare, 318 and 32 for Gowalla.
 
     Differs: the paper does not say how a window with several places, or a place never left, is
     treated: the place visited most often stands for a window, and {smoothing} is added to every
@@ -74,7 +74,8 @@ def population(data: Path | None) -> Population:
             "file."
         )
     form = FORMATS[_form(data)]
-    people = check_ins_as_published(form.read(data, BadRows(skip=True)))
+    rows = BadRows(skip=True)
+    people = check_ins_as_published(form.read(data, rows))
     if not people:
         raise DataError(f"{data.name} must have people seen in ten windows; got none.")
     past = tuple(person.states[:-HORIZON] for person in people)
@@ -83,7 +84,11 @@ def population(data: Path | None) -> Population:
     )
     visits = Counter(state for states in past for state in states if state != ELSEWHERE)
     words = ACCOUNT.format(
-        people=len(people), data=data.name, windows=len(people[0]), smoothing=SMOOTHING
+        people=len(people),
+        data=data.name,
+        windows=len(people[0]),
+        bad=rows.count,
+        smoothing=SMOOTHING,
     )
     last = tuple(person.states[-HORIZON:] for person in people)
     return Population(chains, past, last, visits.most_common(1)[0][0], words)

@@ -145,9 +145,10 @@ def figure_8(request: FigureRequest) -> Drawing:
     sensitive = [tuple(person.some_contexts(1)) for person in everyone]
     panel = _trade_off(request, "a random sensitive activity", everyone, sensitive)
     account = """
-    Differs: without --data the contexts are the same made-up ones as in Figure 6; give an activity
-    home for real activities.
+    Differs: the contexts are the same made-up ones as in Figure 6; give an activity home with
+    --data for real activities.
     """
+    account = "" if request.data else account
     return Drawing(panels=[panel], account=EXACT + account + words + NEW, columns=1)
 
 

@@ -78,19 +78,23 @@ def command(
         noun("prior", prior, registry), noun("secret", secret, registry)
     )
     _refuse_mark(release)
+    paper = ""
     if certificate is not None:
         chosen = [noun("measure", text, registry) for text in measures]
         table = certify(release, chosen or default_measures(release, registry), rng)
-        write_whole(certificate, certificate_text(table) + "\n")
-    if stream:
-        _answer(release, rng, state)
-    elif trace is not None and output is not None:
+        paper = certificate_text(table) + "\n"
+    if trace is not None and output is not None:
         given = source(trace, form, minutes, latitude, skip_bad=skip_bad)
         records = user_records(given.records(), user)
         given.report_skipped()
         rows = [row for record in records for row in _released(release, record, given, rng)]
         write_whole(output, _csv(_columns(records[0], given), rows))
-        click.echo(f"released {len(records)} traces to {output}", err=True)
+        count = "1 trace" if len(records) == 1 else f"{len(records)} traces"
+        click.echo(f"released {count} to {output}", err=True)
+    if certificate is not None:  # last, so that there is none of what was not released
+        write_whole(certificate, paper)
+    if stream:
+        _answer(release, rng, state)
 
 
 def _refuse_mark(release: Release) -> None:
@@ -173,7 +177,7 @@ def _answer(release: Release, rng: Any, state: Path | None) -> None:
             f"--stream must have a mechanism that decides step by step, such as a suppression; got "
             f"'{release.mechanism.specification()['name']}'."
         )
-    saved = json.loads(state.read_text(encoding="utf-8")) if state and state.exists() else None
+    saved = _saved(state) if state and state.exists() else None
     stream = release.stream(rng) if saved is None else release.stream(state=saved)
     for line in sys.stdin:
         answer = _shown(stream.send(line.rstrip("\r\n")))
@@ -181,3 +185,13 @@ def _answer(release: Release, rng: Any, state: Path | None) -> None:
             write_whole(state, json.dumps(stream.state), confidential=True)
         click.echo(answer)
         sys.stdout.flush()
+
+
+def _saved(state: Path) -> Any:
+    try:
+        return json.loads(state.read_text(encoding="utf-8"))
+    except ValueError:
+        # What is there is not shown, as it may hold the stream's key.
+        raise DataError(
+            f"{state} must be JSON that a stream has written; got something else."
+        ) from None

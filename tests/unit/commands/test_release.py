@@ -246,3 +246,21 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path, days
     refused = run(days, *MARKOV, *[word for pair in given.items() for word in pair])
     assert isinstance(refused.exception, IsADirectoryError)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["days.csv"]
+
+
+def test_what_was_not_released_has_no_certificate(tmp_path, trace):
+    trace.write_text(trace.read_text(encoding="utf-8") + "ann,200,nan\n", encoding="utf-8")
+    refused = run(trace, *GAUSSIAN, "-o", tmp_path / "o.csv", "--certificate", tmp_path / "c.json")
+    assert "walk.csv, line 22: a value must be finite" in str(refused.exception)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["walk.csv"]
+
+
+def test_a_certificate_says_first_what_is_guaranteed_and_the_prior_once(tmp_path, days):
+    paper = tmp_path / "c.json"
+    assert run(days, *MARKOV, "-o", tmp_path / "o.csv", "--certificate", paper).exit_code == 0
+    text = paper.read_text(encoding="utf-8")
+    table = json.loads(text)
+    assert next(iter(table)) == "guarantees"
+    assert text.count('"transitions"') == 1
+    assert "[0.5, 0.5]" in text
+    assert len(table["guarantees"]) > 1
