@@ -101,7 +101,7 @@ def _smallest(found: list[dict[str, float]]) -> str:
     """Return what cannot be seen in a picture that begins at zero."""
     ours = max(one["reconstruction (ours)"] for one in found)
     attack = max(one[name] for one in found for name in ATTACKERS)
-    return f"Our bound is at most {ours:.2g}, and no attacker succeeds with more than {attack:.2g}."
+    return f"Our bound is at most {ours:.2g}, the best attacker has {attack:.2g}."
 
 
 def success(setting: Setting) -> dict[str, float]:
