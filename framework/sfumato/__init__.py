@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sfumato.comparison import compare as compare
     from sfumato.composition import compose as compose
     from sfumato.errors import BrokenPluginWarning as BrokenPluginWarning
+    from sfumato.errors import DataError as DataError
     from sfumato.errors import DuplicateName as DuplicateName
     from sfumato.errors import ImpossibleObservation as ImpossibleObservation
     from sfumato.errors import Incompatible as Incompatible
@@ -79,6 +80,7 @@ _HOMES = {
     "composition": ("compose",),
     "errors": (
         "BrokenPluginWarning",
+        "DataError",
         "DuplicateName",
         "ImpossibleObservation",
         "Incompatible",

@@ -7,9 +7,16 @@ import secrets
 from pathlib import Path
 
 
-def refuse_existing(*paths: Path, overwrite: bool) -> None:
-    """Raise `FileExistsError` for a file that is there, unless it may be overwritten."""
+def refuse_unwritable(*paths: Path, overwrite: bool) -> None:
+    """Refuse, before the work is done, what could not be written: a folder, a file in none.
+
+    A file that is there is refused too, unless it may be overwritten.
+    """
     for path in paths:
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} must be a file; got a folder: name a file in it.")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"the folder {path.parent} must exist; make it first.")
         if path.exists() and not overwrite:
             raise FileExistsError(f"{path} must not exist; give --force to overwrite it.")
 

@@ -24,10 +24,11 @@ MARKS = {"exact": "=", "upper": "≤", "lower": "≥", "estimate": "≈"}
 def certify(
     release: Release, measures: Iterable[Any], rng: np.random.Generator | None
 ) -> dict[str, Any]:
-    """Return the certificate: the release's own, what each measure finds, versions, randomness.
+    """Return the certificate: what each measure finds, the release's own, randomness, versions.
 
     A loss is among the ``guarantees`` only if it is limited on its worse side; what was merely
     searched or estimated is kept apart, and so is what a measure refuses.
+    The worst belief of each is written where it is not the prior itself.
 
     >>> import sfumato as sf
     >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
@@ -44,13 +45,13 @@ def certify(
         except REFUSALS as refusal:
             refusals.append({"measure": measure.specification(), "reason": str(refusal)})
             continue
-        entry = _entry(measure, loss)
+        entry = _entry(measure, loss, release)
         (guarantees if _limited(loss) else estimates).append(entry)
     return {
-        **release.certificate,
         "guarantees": guarantees,
         "estimates": estimates,
         "refusals": refusals,
+        **release.certificate,
         "random_source": source_name(rng),
         "versions": _versions(),
     }
@@ -72,12 +73,33 @@ def default_measures(release: Release, registry: Registry) -> Iterator[Any]:
 def certificate_text(certificate: dict[str, Any]) -> str:
     """Write a certificate as JSON; infinities become the words "inf" and "-inf".
 
-    >>> print(certificate_text({"loss": math.inf}))
+    >>> print(certificate_text({"loss": math.inf, "initial": [0.5, 0.5]}))
     {
-      "loss": "inf"
+      "loss": "inf",
+      "initial": [0.5, 0.5]
     }
     """
-    return json.dumps(_plain(certificate), indent=2, ensure_ascii=False, allow_nan=False)
+    return _indented(_plain(certificate), "")
+
+
+def _indented(value: Any, margin: str) -> str:
+    """Return JSON with an entry on each line, but lists of numbers or words on one."""
+    deeper = f"{margin}  "
+    if isinstance(value, dict) and value:
+        items = [f"{_json(key)}: {_indented(item, deeper)}" for key, item in value.items()]
+        return _enclosed("{}", items, margin)
+    if isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
+        return _enclosed("[]", [_indented(item, deeper) for item in value], margin)
+    return _json(value)
+
+
+def _enclosed(brackets: str, items: list[str], margin: str) -> str:
+    inner = f",\n{margin}  ".join(items)
+    return f"{brackets[0]}\n{margin}  {inner}\n{margin}{brackets[1]}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _limited(loss: Loss) -> bool:
@@ -87,9 +109,10 @@ def _limited(loss: Loss) -> bool:
     return loss.floor > -math.inf
 
 
-def _entry(measure: Any, loss: Loss) -> dict[str, Any]:
-    worst = None if loss.worst is None else loss.worst.specification()
-    return {
+def _entry(measure: Any, loss: Loss, release: Release) -> dict[str, Any]:
+    entry = {
+        "statement": f"{loss.quantity} {MARKS[loss.bound]} {loss.value:.6g} against every belief "
+        "of the class",
         "measure": measure.specification(),
         "quantity": str(loss.quantity),
         "worse": loss.quantity.worse,
@@ -98,10 +121,10 @@ def _entry(measure: Any, loss: Loss) -> dict[str, Any]:
         "floor": loss.floor,
         "ceiling": loss.ceiling,
         "how": loss.how,
-        "worst_belief": worst,
-        "statement": f"{loss.quantity} {MARKS[loss.bound]} {loss.value:.6g} against every belief "
-        "of the class",
     }
+    if loss.worst is not None and loss.worst != release.prior:
+        entry["worst_belief"] = loss.worst.specification()
+    return entry
 
 
 def _versions() -> dict[str, str]:

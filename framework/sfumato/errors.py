@@ -89,6 +89,16 @@ class ImpossibleObservation(ValueError):
     """
 
 
+class DataError(ValueError):
+    """A file, or what is asked of it, is not what it must be; the message says what to mend.
+
+    >>> from sfumato.datasets import RealTrace
+    >>> RealTrace("ann", [1.0, 0.0], [0.0, 0.0])
+    Traceback (most recent call last):
+    sfumato.errors.DataError: times of a trace must not decrease; got a step back: 'ann'.
+    """
+
+
 class SolverFailed(RuntimeError):
     """A numerical solver did not return a solution that can be vouched for.
 

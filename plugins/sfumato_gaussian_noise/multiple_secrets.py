@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.matrices import Dense
-from sfumato.matrices.matrix import Array
 from sfumato.parameters import OPTIONAL, PLUGIN, POSITIVE, declare, parameter
 from sfumato.protocols import PriorClass, Secret
 from sfumato_gaussian_noise.calibrated import Calibrated, Design
 from sfumato_gaussian_noise.designed_for import designed_for
 from sfumato_gaussian_noise.sdp_a import secret_blocks
 from sfumato_gaussian_noise.sdp_a_program import sdp_a
-from sfumato_gaussian_noise.solved import solve
+from sfumato_gaussian_noise.smallest_above import smallest_above
 
 
 @declare
@@ -48,28 +47,6 @@ class MultipleSecrets(Calibrated):
         blocks = secret_blocks(designed_for(prior, self.design_prior), secret, self.name)
         budget = mse * blocks[0][1].shifts.shape[0]
         single = [sdp_a(block, entries, budget, self.rescale) for entries, block in blocks]
-        above = sdp_b([noise.dense() for noise in single])
+        above = smallest_above(np.stack([noise.dense() for noise in single]))
         scale = budget / float(np.trace(above))
         return Design(Dense(above * scale), {"mse_of_each_secret": mse * scale})
-
-
-def sdp_b(covariances: list[Array]) -> Array:
-    """Return the matrix of smallest trace that is above all the given ones.
-
-    >>> sdp_b([np.diag([1.0, 0.0]), np.diag([0.0, 2.0])]).round(4)
-    array([[1., 0.],
-           [0., 2.]])
-    """
-    import cvxpy as cp
-
-    scale = max(float(np.trace(covariance)) for covariance in covariances)
-    size = len(covariances[0])
-    above = cp.Variable((size, size), symmetric=True)
-    constraints = [above - covariance / scale >> 0 for covariance in covariances]
-    problem = cp.Problem(cp.Minimize(cp.trace(above)), constraints)
-    # An interior-point method needs minutes for one cone per secret; what SCS leaves out is added.
-    solve(problem, "SCS", "SDP_B", eps=1e-6, max_iters=20_000)
-    found = np.asarray(above.value) * scale
-    found = (found + found.T) / 2
-    lacking = min(float(np.linalg.eigvalsh(found - each)[0]) for each in covariances)
-    return np.asarray(found + max(0.0, -lacking) * np.eye(size))

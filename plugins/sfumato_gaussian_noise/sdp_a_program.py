@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from sfumato.matrices import Diagonal, LowRank, Matrix, Sum
 from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato_gaussian_noise.blocks import Block
-from sfumato_gaussian_noise.solved import solve
 
-FAR = 1e6
-"""Spread, in units of what noise adds, beyond which noise makes no difference to a solver."""
+FAR = 1e8
+"""Spread, in units of what noise adds, beyond which noise makes no difference in float64."""
 
 
 def sdp_a(block: Block, entries: tuple[int, ...], budget: float, rescale: float = 1.0) -> Matrix:
@@ -33,27 +32,50 @@ def sdp_a(block: Block, entries: tuple[int, ...], budget: float, rescale: float 
     array([[1., 0.],
            [0., 1.]])
     """
-    size, count = block.shifts.shape
-    if count == 1:
-        return _repaired(_one_entry(block.shifts[:, 0], budget), np.array(entries), budget)
-    import cvxpy as cp
+    if block.shifts.shape[1] == 1:
+        noise = _one_entry(block.shifts[:, 0], budget)
+    else:
+        noise = budget * _several_entries(block, rescale * budget)
+    return _repaired(noise, np.array(entries), budget)
 
-    inverse = np.linalg.pinv(block.shifts)
-    noise, smallest = cp.Variable((size, size), PSD=True), cp.Variable()
-    # In units of the budget, and beyond the spread that is there without noise, β is of order one.
-    scale = float(np.trace(inverse @ inverse.T)) / count
-    held = inverse @ noise @ inverse.T / scale
-    held += _beyond_the_least(inverse @ block.spread @ inverse.T / scale, rescale * budget)
-    problem = cp.Problem(
-        cp.Maximize(smallest),
-        [held - smallest * np.eye(count) >> 0, cp.trace(noise) <= 1],
-    )
-    solve(problem, "CLARABEL", "SDP_A")
-    return _repaired(np.asarray(noise.value) * budget, np.array(entries), budget)
+
+def _one_entry(shift: Array, budget: float) -> Array:
+    """Return the solution for one secret entry: B ããᵀ / |ã|², whatever the rescaling.
+
+    Ã⁺ is the row ãᵀ / |ã|², so the program maximises ãᵀ Γ ã under tr Γ ≤ B; a linear function of
+    the spectraplex is largest at the projector on its top eigenvector, here ã itself.
+    """
+    return np.asarray(budget * np.outer(shift, shift) / float(shift @ shift))
+
+
+def _several_entries(block: Block, total: float) -> Array:
+    """Return the solution for several secret entries, of trace one, for the budget `total`.
+
+    Only Ã⁺ Γ Ã⁺ᵀ counts, so Γ = Q G Qᵀ in the span of the columns of Ã = Q R, where the constraint
+    reads G ⪰ R (β I − K) Rᵀ with K = Ã⁺ C Ã⁺ᵀ. The matrix of smallest trace that is semidefinite
+    and above another one is the other one's positive part, and its trace grows with β.
+    """
+    from scipy.optimize import brentq
+
+    basis, root = np.linalg.qr(block.shifts)
+    root = root / (np.linalg.norm(root) / np.sqrt(len(root)))
+    inverse = np.linalg.inv(root) @ basis.T
+    beyond = _beyond_the_least(inverse @ block.spread @ inverse.T, total)
+
+    def above(level: float) -> tuple[Array, Array]:
+        inner = root @ (level * np.eye(len(root)) - beyond) @ root.T
+        values, vectors = np.linalg.eigh((inner + inner.T) / 2)
+        return np.maximum(values, 0.0), vectors
+
+    enough = (1.0 + float(np.trace(root @ beyond @ root.T))) / len(root)
+    level = brentq(lambda level: float(above(level)[0].sum()) - 1.0, 0.0, 2.0 * enough, rtol=1e-14)
+    values, vectors = above(level)
+    factor = basis @ (vectors * np.sqrt(values / values.sum()))
+    return np.asarray(factor @ factor.T)
 
 
 def _beyond_the_least(spread: Array, total: float) -> Array:
-    """Return D/total less a multiple of the identity, which moves β and nothing else.
+    """Return K/total less a multiple of the identity, which moves β and nothing else.
 
     Eigenvalues far above what noise adds are cut off: by the Schur complement, a cut at c moves the
     optimal β by at most the share 1/c.
@@ -66,17 +88,8 @@ def _beyond_the_least(spread: Array, total: float) -> Array:
     return np.asarray((vectors * np.minimum(beyond, FAR)) @ vectors.T)
 
 
-def _one_entry(shift: Array, budget: float) -> Array:
-    """Return the solution for one secret entry: B ããᵀ / |ã|², whatever the rescaling.
-
-    Ã⁺ is the row ãᵀ / |ã|², so the program maximises ãᵀ Γ ã under tr Γ ≤ B; a linear function of
-    the spectraplex is largest at the projector on its top eigenvector, here ã itself.
-    """
-    return np.asarray(budget * np.outer(shift, shift) / float(shift @ shift))
-
-
 def _repaired(noise: Array, secret: NDArray[np.intp], budget: float) -> Matrix:
-    """Keep the two blocks, semidefinite and within budget, whatever slack the solver left."""
+    """Keep the two blocks, semidefinite and within budget, whatever rounding left."""
     others = np.setdiff1d(np.arange(len(noise)), secret)
     block = noise[np.ix_(others, others)]
     values, vectors = np.linalg.eigh((block + block.T) / 2)

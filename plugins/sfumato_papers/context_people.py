@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.datasets import ActivityLog, BadRows, StateSequence, labels_of
 from sfumato.datasets.formats import FORMATS, format_of
+from sfumato.errors import DataError
 from sfumato.namespaces import priors
 
 STAND_IN = """
@@ -20,7 +21,7 @@ STAND_IN = """
     each trace) are not shipped; give your own days of contexts with --data.
 """
 OWN = """
-    The data are your own: {count} people, {steps} steps a day.
+    The data are your own: {count} people, {steps} steps a day; {bad} bad rows were skipped.
 """
 SMOOTHING = 0.02
 """Added to the count of every move, so that an unseen move of the second half is not impossible."""
@@ -68,10 +69,11 @@ def people(data: Path | None, count: int = 12) -> tuple[list[Person], str]:
         )
         return found, words
     files = sorted(data.iterdir()) if data.is_dir() else [data]
-    found = [person for file in files if file.is_file() for person in _people_of(file)]
+    rows = BadRows(skip=True)
+    found = [person for file in files if file.is_file() for person in _people_of(file, rows)]
     if not found:
-        raise ValueError(f"{data} must have people with four days of contexts or more; got none.")
-    return found, OWN.format(count=len(found), steps=len(found[0].days[0]))
+        raise DataError(f"{data} must have people with four days of contexts or more; got none.")
+    return found, OWN.format(count=len(found), steps=len(found[0].days[0]), bad=rows.count)
 
 
 def simulated_person(number: int, days: int = 30, steps: int = 24) -> Person:
@@ -119,14 +121,14 @@ def _moves(habit: Any) -> Any:
     return np.diag(stay) + (1 - stay)[:, None] * habit
 
 
-def _people_of(file: Path) -> Iterator[Person]:
+def _people_of(file: Path, rows: BadRows) -> Iterator[Person]:
     try:
         form = FORMATS[format_of(file)]
     except ValueError:
         return  # not a file of contexts
     if form.kind == "traces":
         return
-    for record in form.read(file, BadRows(skip=True)):
+    for record in form.read(file, rows):
         log = record if isinstance(record, ActivityLog) else _log(record)
         days = log.day_streams(minutes=60)
         if len(days) < 4:

@@ -37,7 +37,7 @@ def examples(request: FigureRequest) -> Drawing:
         Panel(
             title=title,
             x="",
-            y="",
+            y="value",
             curves=[
                 Curve("found", range(len(rows)), [found for _, found, _ in rows], "bars"),
                 _stated(rows),

@@ -18,13 +18,13 @@ ACCOUNT = """
     larger, from the smallest to the largest entry of each matrix.
 
     Differs: the draws are other draws, of seed 0.
-    The last row is new: gaussian_optimal. For one secret it is one shared draw times a smooth bump;
-    for all points, noise shaped like the prior.
+    The panels named ours are new: gaussian_optimal. For one secret it is one shared draw times a
+    smooth bump; for all points, noise shaped like the prior.
 """
 
 
 def appendix_7_1_2(request: FigureRequest) -> Drawing:
-    """Return matrices and draws: baselines, RBF, periodic, and ours."""
+    """Return a row of matrices and draws for each: baselines, RBF, periodic, and ours."""
     rows = [_baselines()]
     if not request.ours:
         rows += [_published("RBF", 6.0), _published("PER", 1.1)]
@@ -36,7 +36,7 @@ def appendix_7_1_2(request: FigureRequest) -> Drawing:
             for name, release in releases.items()
         ]
         panels += [_draw(name, release) for name, release in releases.items()]
-    return Drawing(panels=panels, account=ACCOUNT, columns=3)
+    return Drawing(panels=panels, account=ACCOUNT, columns=6)
 
 
 def _draw(name: str, release: Any) -> Panel:

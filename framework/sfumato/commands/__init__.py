@@ -10,6 +10,7 @@ import click
 
 from sfumato.errors import (
     REFUSALS,
+    DataError,
     ImpossibleObservation,
     ParameterError,
     PluginError,
@@ -48,6 +49,7 @@ def cli() -> None:
 # Anything else is a mistake of the program, and keeps its traceback.
 USERS_PROBLEMS = (
     *REFUSALS,
+    DataError,
     ImpossibleObservation,
     OSError,
     ParameterError,

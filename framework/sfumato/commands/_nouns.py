@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from sfumato.errors import DataError
 from sfumato.plugin_registry import Registry
 
 FORMS = "a name and parameters (basic index=24 radius=0.5), an inline table, or a .toml file"
@@ -41,9 +42,9 @@ def _from_file(kind: str, path: Path) -> dict[str, Any]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path.name} is not TOML: {error}.") from None
+        raise DataError(f"{path.name} is not TOML: {error}.") from None
     if kind not in table:
-        raise ValueError(f"{path.name} must have a table [{kind}]; got {', '.join(table)}.")
+        raise DataError(f"{path.name} must have a table [{kind}]; got {', '.join(table)}.")
     return dict(table[kind])
 
 
@@ -51,4 +52,4 @@ def _table(kind: str, toml: str, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(toml)
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"the {kind} must be {FORMS}; got {text!r} ({error}).") from None
+        raise DataError(f"the {kind} must be {FORMS}; got {text!r} ({error}).") from None

@@ -12,6 +12,7 @@ import click
 from sfumato.datasets import ActivityLog, BadRows, RealTrace, StateSequence
 from sfumato.datasets.formats import FORMATS, format_of
 from sfumato.datasets.local_metres import LocalMetres
+from sfumato.errors import DataError
 
 
 @attrs.frozen
@@ -86,5 +87,5 @@ def user_records(records: Iterator[Any], user: str | None) -> list[RealTrace | S
     """Return the records, only those of `user` where one is named."""
     found = [record for record in records if user is None or record.user == user]
     if not found:
-        raise ValueError(f"the data must have a trace{f' of {user}' if user else ''}; got none.")
+        raise DataError(f"the data must have a trace{f' of {user}' if user else ''}; got none.")
     return found

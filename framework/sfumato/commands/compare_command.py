@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.commands._nouns import FORMS, noun
 from sfumato.commands._plugins import with_plugins
-from sfumato.plugin_registry import default_registry
+from sfumato.plugin_registry import Registry, default_registry
 
 if TYPE_CHECKING:
     from sfumato.studies.engine import Progress
@@ -32,6 +33,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command("compare")
 @with_plugins
 @click.argument("study", required=False, type=click.Path(path_type=Path))
+@click.option("--prior", "priors", multiple=True, help=f"In place of STUDY: {FORMS}.")
+@click.option("--secret", "secrets", multiple=True, help="The same for secrets.")
+@click.option("--mechanism", "mechanisms", multiple=True, help="The same for mechanisms.")
+@click.option("--measure", "measures", multiple=True, help="The same for measures.")
 @click.option("--html", type=_FILE, metavar="FILE", help="Write one self-contained page.")
 @click.option(
     "--csv",
@@ -69,6 +74,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--no-cache", is_flag=True, help="Keep nothing and compute everything.")
 def command(  # noqa: PLR0917 - click passes one for each option, by name
     study: Path | None,
+    priors: tuple[str, ...],
+    secrets: tuple[str, ...],
+    mechanisms: tuple[str, ...],
+    measures: tuple[str, ...],
     html: Path | None,
     csv: Path | None,
     parquet: Path | None,
@@ -81,6 +90,8 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     """Compare definitions side by side; without STUDY, on a bundled example of three worlds.
 
     STUDY is a TOML file, or the name of a study that a plugin brings.
+    Instead of it, priors (such as the file that sfumato fit has written), secrets, mechanisms and
+    measures can be given here, each as often as wanted.
 
     Finished cells are kept: the same command run again, also after Ctrl-C, goes on where it was.
     The exit status is 1 when a cell failed; a refused cell is an answer.
@@ -94,7 +105,15 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     if cache and no_cache:
         raise click.UsageError("give --cache DIR or --no-cache, not both.")
     registry = default_registry()
-    if study is None:
+    given = {
+        "prior": priors,
+        "secret": secrets,
+        "mechanism": mechanisms,
+        "measure": measures,
+    }
+    if any(given.values()):
+        question = _given_here(study, given, registry)
+    elif study is None:
         question = default_study(registry)
     elif str(study) in registry.names("study") and not study.exists():
         question = bundled_study(str(study), registry)
@@ -114,6 +133,20 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
         sys.exit(2)
     if any(comparison.failed for comparison in result.comparisons):
         sys.exit(1)
+
+
+def _given_here(
+    study: Path | None, given: Mapping[str, tuple[str, ...]], registry: Registry
+) -> Study:
+    """Return the study of the nouns on the command line."""
+    from sfumato.studies import Study
+
+    if study is not None or not all(given.values()):
+        raise click.UsageError(
+            "give a STUDY, or --prior, --secret, --mechanism and --measure, each once or more."
+        )
+    nouns = {f"{kind}s": [noun(kind, text, registry) for text in given[kind]] for kind in given}
+    return Study.from_table({"title": "Given on the command line", **nouns}, registry)
 
 
 def _beside(study: Path | None, file: Path | None, suffix: str) -> Path | None:

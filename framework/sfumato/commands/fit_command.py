@@ -11,7 +11,8 @@ import attrs
 import click
 import numpy as np
 
-from sfumato.atomic_files import refuse_existing, write_whole
+from sfumato.atomic_files import refuse_unwritable, write_whole
+from sfumato.beliefs import Gaussian
 from sfumato.commands._nouns import specification
 from sfumato.commands._plugins import with_plugins
 from sfumato.commands._records import Source, source, user_records, with_source
@@ -25,6 +26,7 @@ from sfumato.datasets import (
     sml2010_as_published,
 )
 from sfumato.datasets.sml2010 import WEATHER
+from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
 from sfumato.prior_classes import AnyOf
 
@@ -116,7 +118,8 @@ def command(
     """
     import tomli_w
 
-    refuse_existing(output, overwrite=force)
+    refuse_unwritable(output, overwrite=force)
+    default_registry().get("prior", specification("prior", prior)["name"])  # before much is read
     given = source(data, form, minutes, latitude, skip_bad=skip_bad)
     recipe = _recipe(given) if published else None
     prepared = iter(recipe.prepare(given)) if recipe else map(_centred, given.records())
@@ -153,11 +156,14 @@ def _fit_traces(
     """Return the class and what was found: quartiles of every parameter, in samples."""
     known = specification("prior", prior)
     cls = default_registry().get("prior", known.pop("name"))
-    if not hasattr(cls, "fit"):
-        raise ValueError(f"the prior must be one that can be fitted; got '{cls.name}'.")
+    if not hasattr(cls, "fit") or cls.yields is not Gaussian:
+        raise DataError(
+            f"data that are numbers must have a prior that is fitted to numbers, such as rbf; got "
+            f"'{cls.name}'."
+        )
     usable = [trace for trace in records if _can_be_fitted(trace)]
     if not usable:
-        raise ValueError("the data must have a trace that moves at increasing times; got none.")
+        raise DataError("the data must have a trace that moves at increasing times; got none.")
     fitted = cls.fit(
         [trace.values for trace in usable],
         times=[trace.times for trace in usable],
@@ -198,7 +204,10 @@ def _fit_sequences(
     known = specification("prior", prior)
     cls = default_registry().get("prior", known.pop("name"))
     if not hasattr(cls, "fit_each"):
-        raise ValueError(f"the prior must be fitted to labelled states; got '{cls.name}'.")
+        raise DataError(
+            f"data that are states must have a prior that is fitted to states, such as "
+            f"markov_chain; got '{cls.name}'."
+        )
     sequences: list[StateSequence] = list(records)
     states = labels_of(sequences)
     traces = [list(sequence.states) for sequence in sequences]

@@ -13,13 +13,14 @@ from typing import Any
 import click
 import numpy as np
 
-from sfumato.atomic_files import refuse_existing, write_whole
+from sfumato.atomic_files import refuse_unwritable, write_whole
 from sfumato.beliefs import Markov
 from sfumato.certificates import certificate_text, certify, default_measures
 from sfumato.commands._nouns import FORMS, noun
 from sfumato.commands._plugins import with_plugins
 from sfumato.commands._records import Source, source, user_records, with_source
 from sfumato.datasets import RealTrace, StateSequence
+from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Release
 from sfumato.suppressed import SUPPRESSED
@@ -72,30 +73,34 @@ def command(
     if stream == (trace is not None) or (not stream and output is None):
         raise click.UsageError("give a TRACE and --output, or --stream and neither.")
     written = [path for path in (output, certificate) if path is not None]
-    refuse_existing(*written, overwrite=force)
+    refuse_unwritable(*written, overwrite=force)
     release = noun("mechanism", mechanism, registry).protect(
         noun("prior", prior, registry), noun("secret", secret, registry)
     )
     _refuse_mark(release)
+    paper = ""
     if certificate is not None:
         chosen = [noun("measure", text, registry) for text in measures]
         table = certify(release, chosen or default_measures(release, registry), rng)
-        write_whole(certificate, certificate_text(table) + "\n")
-    if stream:
-        _answer(release, rng, state)
-    elif trace is not None and output is not None:
+        paper = certificate_text(table) + "\n"
+    if trace is not None and output is not None:
         given = source(trace, form, minutes, latitude, skip_bad=skip_bad)
         records = user_records(given.records(), user)
         given.report_skipped()
         rows = [row for record in records for row in _released(release, record, given, rng)]
         write_whole(output, _csv(_columns(records[0], given), rows))
-        click.echo(f"released {len(records)} traces to {output}", err=True)
+        count = "1 trace" if len(records) == 1 else f"{len(records)} traces"
+        click.echo(f"released {count} to {output}", err=True)
+    if certificate is not None:  # last, so that there is none of what was not released
+        write_whole(certificate, paper)
+    if stream:
+        _answer(release, rng, state)
 
 
 def _refuse_mark(release: Release) -> None:
     """Refuse a state that could not be told from a withheld one."""
     if release.prior.yields is Markov and MARK in next(release.prior.members()).belief().states:
-        raise ValueError(f"a state must not be named '{MARK}'; got one.")
+        raise DataError(f"a state must not be named '{MARK}'; got one.")
 
 
 def _released(
@@ -108,7 +113,7 @@ def _released(
     _require_fit(release, "Gaussian", record)
     shape = release.channel.shape
     if len(record) != shape[0] or record.dimensions != (shape[1] if len(shape) > 1 else 1):
-        raise ValueError(
+        raise DataError(
             f"the trace of '{record.user}' must have {' x '.join(map(str, shape))} values as the "
             f"prior has; got {len(record)} x {record.dimensions}."
         )
@@ -136,7 +141,7 @@ def _rows(record: RealTrace | StateSequence, outputs: Iterable[Sequence[Any]]) -
 
 def _require_fit(release: Release, belief: str, record: Any) -> None:
     if release.prior.yields.__name__ != belief:
-        raise ValueError(
+        raise DataError(
             f"the prior '{release.prior.name}' must fit the data, {type(record).__name__}; got one "
             f"of {release.prior.yields.__name__} beliefs."
         )
@@ -168,11 +173,11 @@ def _shown(symbol: Any) -> Any:
 def _answer(release: Release, rng: Any, state: Path | None) -> None:
     """Answer every line of standard input at once; keep the state before the answer is shown."""
     if not hasattr(release, "stream"):
-        raise ValueError(
+        raise DataError(
             f"--stream must have a mechanism that decides step by step, such as a suppression; got "
             f"'{release.mechanism.specification()['name']}'."
         )
-    saved = json.loads(state.read_text(encoding="utf-8")) if state and state.exists() else None
+    saved = _saved(state) if state and state.exists() else None
     stream = release.stream(rng) if saved is None else release.stream(state=saved)
     for line in sys.stdin:
         answer = _shown(stream.send(line.rstrip("\r\n")))
@@ -180,3 +185,13 @@ def _answer(release: Release, rng: Any, state: Path | None) -> None:
             write_whole(state, json.dumps(stream.state), confidential=True)
         click.echo(answer)
         sys.stdout.flush()
+
+
+def _saved(state: Path) -> Any:
+    try:
+        return json.loads(state.read_text(encoding="utf-8"))
+    except ValueError:
+        # What is there is not shown, as it may hold the stream's key.
+        raise DataError(
+            f"{state} must be JSON that a stream has written; got something else."
+        ) from None

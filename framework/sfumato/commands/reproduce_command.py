@@ -28,7 +28,7 @@ from sfumato.plugin_registry import Registry, default_registry, did_you_mean
     type=click.Path(exists=True, path_type=Path),
     help="Your own copy of the data, for figures that need one.",
 )
-@click.option("--ours", is_flag=True, help="Leave out the published programs that take minutes.")
+@click.option("--ours", is_flag=True, help="Leave out the published programs.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; one for each core by default.")
 def command(
     *, names: tuple[str, ...], folder: Path, data: Path | None, ours: bool, jobs: int | None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.content import ByContent, read_only
 from sfumato.datasets.state_sequence import StateSequence
+from sfumato.errors import DataError
 
 SECONDS_PER_DAY = 86400
 
@@ -36,12 +37,12 @@ class ActivityLog(ByContent):
     def __attrs_post_init__(self) -> None:
         count = len(self.activities)
         if count == 0 or self.begins.shape != (count,) or self.ends.shape != (count,):
-            raise ValueError(
+            raise DataError(
                 f"an activity log must have a beginning and an end for each activity; got "
                 f"{count} activities, {self.begins.shape} and {self.ends.shape}."
             )
         if not (self.begins <= self.ends).all():  # written so that NaN fails
-            raise ValueError(f"an activity must not end before it begins; got one of {self.home}.")
+            raise DataError(f"an activity must not end before it begins; got one of {self.home}.")
 
     def day_streams(self, *, minutes: int = 30, idle: str = "nothing") -> list[StateSequence]:
         """Return one stream for each day that the log covers from midnight to midnight.
@@ -51,7 +52,7 @@ class ActivityLog(ByContent):
         The first and the last day count only where the log covers all of their steps.
         """
         if minutes < 1 or (24 * 60) % minutes:
-            raise ValueError(f"minutes must divide a day; got {minutes}.")
+            raise DataError(f"minutes must divide a day; got {minutes}.")
         steps = np.arange(0, SECONDS_PER_DAY, minutes * 60)
         first = int(np.ceil(self.begins.min() / SECONDS_PER_DAY))
         last = int(np.floor((self.ends.max() - steps[-1]) / SECONDS_PER_DAY))

@@ -8,11 +8,13 @@ from typing import TypeVar
 
 import attrs
 
+from sfumato.errors import DataError
+
 Raw = TypeVar("Raw")
 Row = TypeVar("Row")
 
 
-class BadRow(ValueError):
+class BadRow(DataError):
     """A row of a data file cannot be read; the text names file, line and reason."""
 
 
@@ -49,6 +51,6 @@ class BadRows:
         """Count the row, or raise `BadRow` for it."""
         text = f"{Path(path).name}, line {line}: {reason.rstrip('.')}."
         if not self.skip:
-            raise BadRow(f"{text[:-1]}; mend the row, or skip bad rows.")
+            raise BadRow(f"{text[:-1]}; mend the row, or skip bad ones (--skip-bad).")
         self.count += 1
         self.first = self.first or text

@@ -10,6 +10,7 @@ from sfumato.datasets.fields import dated_seconds, seconds
 from sfumato.datasets.grouping import sequences_of
 from sfumato.datasets.state_sequence import StateSequence
 from sfumato.datasets.text_lines import numbered_lines
+from sfumato.errors import DataError
 from sfumato.progress import watched
 
 FOURSQUARE_DATE = "%a %b %d %H:%M:%S %z %Y"
@@ -59,9 +60,12 @@ def read_foursquare(
 def _array_rows(path: str | Path) -> Iterable[tuple[str, str, float, str]]:
     import numpy as np
 
-    table = np.load(path, allow_pickle=False)
+    try:
+        table = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise DataError(f"{Path(path).name} must be an array of numbers; got {error}.") from None
     if table.ndim != 2 or table.shape[1] != 3:
-        raise ValueError(
+        raise DataError(
             f"{Path(path).name} must have rows of (user, venue, minute); got shape {table.shape}."
         )
     for user, venue, minute in table.tolist():

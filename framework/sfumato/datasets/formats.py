@@ -16,6 +16,7 @@ from sfumato.datasets.gpx import read_gpx
 from sfumato.datasets.homes import read_kasteren, read_ordonez
 from sfumato.datasets.sml2010 import read_sml2010
 from sfumato.datasets.tables import read_state_table, read_trace_table, table_columns
+from sfumato.errors import DataError
 
 Kind = Literal["traces", "sequences", "activities"]
 Reader = Callable[..., Any]
@@ -76,6 +77,6 @@ def format_of(path: str | Path) -> str:
         ):
             if needed <= columns:
                 return name
-    raise ValueError(
+    raise DataError(
         f"the format of {path.name} cannot be told; give --format with one of {', '.join(FORMATS)}."
     )

@@ -8,6 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import DataError
+
 EARTH_RADIUS = 6.371e6
 
 
@@ -27,7 +29,7 @@ class LocalMetres:
 
     def __attrs_post_init__(self) -> None:
         if not -89 <= self.latitude <= 89:  # written so that NaN fails
-            raise ValueError(f"the latitude must lie within ±89 degrees; got {self.latitude}.")
+            raise DataError(f"the latitude must lie within ±89 degrees; got {self.latitude}.")
 
     @property
     def _stretch(self) -> NDArray[np.float64]:

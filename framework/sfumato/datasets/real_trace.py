@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.content import ByContent, read_only
+from sfumato.errors import DataError
 
 
 def _columns(values: Any) -> NDArray[np.float64]:
@@ -35,14 +36,14 @@ class RealTrace(ByContent):
     def __attrs_post_init__(self) -> None:
         count = len(self.times)
         if self.times.shape != (count,) or self.values.shape[:1] != (count,) or count == 0:
-            raise ValueError(
+            raise DataError(
                 f"a trace must have as many rows of values as times, at least one; got "
                 f"{self.values.shape} for {self.times.shape}."
             )
         if not (np.isfinite(self.times).all() and np.isfinite(self.values).all()):
-            raise ValueError(f"a trace must be finite; got NaN or infinity for {self.user!r}.")
+            raise DataError(f"a trace must be finite; got NaN or infinity for {self.user!r}.")
         if (np.diff(self.times) < 0).any():
-            raise ValueError(f"times of a trace must not decrease; got a step back: {self.user!r}.")
+            raise DataError(f"times of a trace must not decrease; got a step back: {self.user!r}.")
 
     def __len__(self) -> int:
         return len(self.times)

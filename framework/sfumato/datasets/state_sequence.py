@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.content import ByContent, read_only
+from sfumato.errors import DataError
 
 
 def _labels(states: Iterable[Hashable]) -> tuple[Hashable, ...]:
@@ -30,12 +31,12 @@ class StateSequence(ByContent):
 
     def __attrs_post_init__(self) -> None:
         if self.times.shape != (len(self.states),) or not self.states:
-            raise ValueError(
+            raise DataError(
                 f"a sequence must have as many states as times, at least one; got "
                 f"{len(self.states)} states and times of shape {self.times.shape}."
             )
         if not np.isfinite(self.times).all() or (np.diff(self.times) < 0).any():
-            raise ValueError(f"times must be finite and not decrease; got others: {self.user!r}.")
+            raise DataError(f"times must be finite and not decrease; got others: {self.user!r}.")
 
     def __len__(self) -> int:
         return len(self.states)

@@ -13,6 +13,7 @@ from sfumato.datasets.grouping import sequences_of, traces_of
 from sfumato.datasets.real_trace import RealTrace
 from sfumato.datasets.state_sequence import StateSequence
 from sfumato.datasets.text_lines import numbered_lines
+from sfumato.errors import DataError
 
 SEPARATORS = {".tsv": "\t"}
 
@@ -129,7 +130,10 @@ def _opened_parquet(path: str | Path) -> tuple[list[str], Numbered]:
         raise ImportError(
             "Parquet files need pyarrow; install it with: pip install 'sfumato[parquet]'."
         ) from None
-    file = ParquetFile(path)
+    try:
+        file = ParquetFile(path)
+    except ValueError as error:
+        raise DataError(f"{Path(path).name} must be a Parquet file; got {error}.") from None
 
     def rows() -> Numbered:
         number = 0

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+
+from sfumato.errors import DataError
 
 
 def numbered_lines(path: str | Path, *, skip: int = 0) -> Iterator[tuple[int, str]]:
@@ -13,7 +16,14 @@ def numbered_lines(path: str | Path, *, skip: int = 0) -> Iterator[tuple[int, st
     Blank lines are left out, and so are the first `skip` lines (a header).
     """
     opener = gzip.open if Path(path).suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", newline=None) as stream:
-        for number, line in enumerate(stream, start=1):
-            if number > skip and line.strip():
-                yield number, line.rstrip("\r\n")
+    number = 0
+    try:
+        with opener(path, "rt", encoding="utf-8", newline=None) as stream:
+            for number, line in enumerate(stream, start=1):
+                if number > skip and line.strip():
+                    yield number, line.rstrip("\r\n")
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(
+            f"{Path(path).name} must be a text in UTF-8, plain or in a whole .gz file; after line "
+            f"{number} it is not ({error})."
+        ) from None

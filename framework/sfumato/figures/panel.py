@@ -24,6 +24,8 @@ class Panel:
         An interval of x that is shaded, such as the quartiles of fitted length scales.
     mark
         A value of x with a vertical line, such as their median.
+    band_name, mark_name
+        What the legend calls them; nothing where they have no name.
     names
         Words below the places x = 0, 1, ... where x counts things.
     log
@@ -36,6 +38,8 @@ class Panel:
     curves: tuple[Curve, ...] = attrs.field(converter=_listed)
     band: tuple[float, float] | None = None
     mark: float | None = None
+    band_name: str | None = None
+    mark_name: str | None = None
     names: tuple[str, ...] = ()
     log: Literal["", "x", "y"] = ""
 

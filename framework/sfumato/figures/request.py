@@ -26,7 +26,7 @@ class FigureRequest:
     data
         The user's own files, for figures of real data; None for what stands in for them.
     ours
-        Leave out the published mechanisms that take minutes, and show only the fast ones.
+        Leave out the published programs, and show only baselines and ours.
     jobs
         Number of processes.
     """

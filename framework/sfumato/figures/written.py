@@ -14,7 +14,7 @@ from sfumato.figures.curve import Curve
 from sfumato.figures.drawing import Drawing
 from sfumato.figures.matrix_panel import MatrixPanel
 from sfumato.figures.panel import Panel
-from sfumato.report.figure_style import save_figure, styled
+from sfumato.report.figure_style import INK, save_figure, styled
 from sfumato.report.loss_figure import set_logarithmic
 from sfumato.report.mechanism_colours import PALETTE
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 PANEL_SIZE = (3.9, 3.0)
+LEGEND_ROW = 0.16
+FEW_DOTS = 30
 LINES = {"line": "-", "dashed": "--", "dots": ""}
 
 
@@ -91,14 +93,18 @@ def _name_curves(picture: Picture, grid: Iterable[Axes]) -> None:
     if len(named) > 1:
         # A line, some space and the letters of the longest name, in inches.
         wide = 0.55 + 0.06 * max(map(len, named))
+        columns = max(1, int(picture.get_figwidth() / wide))
         picture.legend(
             named.values(),
             named.keys(),
             loc="outside lower center",
-            ncols=max(1, int(picture.get_figwidth() / wide)),
+            ncols=columns,
             frameon=False,
             fontsize=7.5,
         )
+        # The panels keep their size, however many rows the legend has.
+        rows = -(-len(named) // columns)
+        picture.set_figheight(picture.get_figheight() + LEGEND_ROW * rows)
 
 
 def _draw_matrix(axes: Axes, panel: MatrixPanel) -> None:
@@ -109,10 +115,12 @@ def _draw_matrix(axes: Axes, panel: MatrixPanel) -> None:
 
 
 def _draw_curves(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     if panel.band is not None:
-        axes.axvspan(*panel.band, color="#9aa3ad", alpha=0.22, linewidth=0)
+        axes.axvspan(*panel.band, color="#9aa3ad", alpha=0.22, linewidth=0, label=panel.band_name)
     if panel.mark is not None:
-        axes.axvline(panel.mark, color="#22272e", linestyle="--", linewidth=1)
+        axes.axvline(panel.mark, color=INK, linestyle="--", linewidth=1, label=panel.mark_name)
     bars = [curve for curve in panel.curves if curve.style == "bars"]
     for curve in panel.curves:
         colour = colours.setdefault(curve.family, PALETTE[len(colours) % len(PALETTE)])
@@ -124,8 +132,11 @@ def _draw_curves(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
             _draw_line(axes, curve, colour)
     if panel.log:
         set_logarithmic(axes, panel.log)
+    if panel.log != "x" and all((curve.x % 1 == 0).all() for curve in panel.curves):
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
     if panel.names:
         axes.set_xticks(range(len(panel.names)), panel.names, fontsize=7)
+        axes.set_xlim(-0.5, len(panel.names) - 0.5)
     axes.set_xlabel(panel.x)
     axes.set_ylabel(panel.y)
 
@@ -134,7 +145,8 @@ def _draw_line(axes: Axes, curve: Curve, colour: str) -> None:
     finite = np.isfinite(curve.y)
     style: dict[str, Any] = {"marker": "o", "markersize": 2.6, "linewidth": 1.3}
     if curve.style == "dots":
-        style = {"marker": "o", "markersize": 2.6, "alpha": 0.5}
+        few = len(curve.x) <= FEW_DOTS
+        style = {"marker": "o", "markersize": 5.0 if few else 2.6, "alpha": 1.0 if few else 0.5}
     axes.plot(
         curve.x[finite],
         curve.y[finite],
@@ -145,7 +157,17 @@ def _draw_line(axes: Axes, curve: Curve, colour: str) -> None:
     )
 
 
+def _short(value: float) -> str:
+    """Return three digits, or all of a whole number.
+
+    >>> _short(0.33333), _short(1080.0)
+    ('0.333', '1080')
+    """
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
 def _draw_bars(axes: Axes, curve: Curve, place: int, count: int, colour: str) -> None:
     width = 0.8 / count
     left = curve.x + (place - (count - 1) / 2) * width
-    axes.bar(left, curve.y, width=0.94 * width, color=colour, label=curve.label)
+    bars = axes.bar(left, curve.y, width=0.94 * width, color=colour, label=curve.label)
+    axes.bar_label(bars, [_short(value) for value in curve.y], fontsize=6, padding=1)

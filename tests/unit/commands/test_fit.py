@@ -199,3 +199,51 @@ def test_sml2010_gives_the_published_length_scales(tmp_path):
     # The quartiles of the published l_eff_temp, which come from the weather forecast's column.
     assert fitted["quartiles_of_length_scale"] == pytest.approx([1.04, 1.10, 1.145], abs=0.005)
     assert "weather" in fitted["prepared"]
+
+
+def ends_with(monkeypatch, capsys, *words):
+    """What the program says on standard error, when it ends with status 2."""
+    import sys
+
+    from sfumato.commands import main
+
+    monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, words)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "prior", "words"),
+    [
+        (("a.csv", b"user,time,x\nann,0,nan\n"), "rbf", "a.csv, line 2: a value must be finite"),
+        (("a.csv", b"user,time,x\nann,0,1\n\xff\xfe\n"), "rbf", "a.csv must be a text in UTF-8"),
+        (("a.csv.gz", b"user,time,x\nann,0,1\n"), "rbf", "a.csv.gz must be a text in UTF-8"),
+        (("a.npy", b"no array"), "markov_chain", "a.npy must be an array of numbers"),
+        (("a.parquet", b"no table"), "rbf", "a.parquet must be a Parquet file"),
+        (("a.dat", b"what"), "rbf", "the format of a.dat cannot be told; give --format"),
+        (("a.csv", b"user,time,x\n"), "rbf", "the data must have a trace; got none."),
+        (
+            ("a.csv", b"user,time,x\na,0,1\na,1,2\n"),
+            "markov_chain",
+            "such as rbf; got 'markov_chain'",
+        ),
+        (("a.csv", b"user,time,state\na,0,b\na,1,c\n"), "rbf", "such as markov_chain; got 'rbf'"),
+        (("a.csv", b"user,time,x\na,0,1\na,1,2\n"), "rfb", "did you mean 'rbf'?"),
+        (("a.csv", b"user,time,x\na,0,1\na,1,2\n"), "{ name =", "the prior must be a name and"),
+    ],
+)
+def test_what_the_user_can_mend_is_one_sentence(
+    tmp_path, monkeypatch, capsys, *, file, prior, words
+):
+    name, content = file
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
+    data = tmp_path / name
+    data.write_bytes(content)
+    said = ends_with(monkeypatch, capsys, "fit", data, "--prior", prior, "-o", tmp_path / "o.toml")
+    assert words in said
+    assert said.startswith("sfumato: ")
+    assert said.count("\n") == 1
+    assert not (tmp_path / "o.toml").exists()

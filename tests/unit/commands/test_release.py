@@ -233,3 +233,34 @@ def test_nouns_come_from_files_too(tmp_path):
 def test_certificates_are_strict_json():
     text = certificate_text({"a": math.inf, "b": np.array([1.0, -math.inf]), "c": np.float64(2)})
     assert json.loads(text) == {"a": "inf", "b": [1.0, "-inf"], "c": 2.0}
+
+
+@pytest.mark.parametrize("option", ["-o", "--certificate"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path, days, option):
+    given = {"-o": tmp_path / "out.csv", option: tmp_path / "absent" / "file"}
+    options = [word for pair in given.items() for word in pair]
+    refused = run(days, *MARKOV, *options)
+    assert isinstance(refused.exception, FileNotFoundError)
+    assert "absent must exist; make it first." in str(refused.exception)
+    given[option] = tmp_path
+    refused = run(days, *MARKOV, *[word for pair in given.items() for word in pair])
+    assert isinstance(refused.exception, IsADirectoryError)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["days.csv"]
+
+
+def test_what_was_not_released_has_no_certificate(tmp_path, trace):
+    trace.write_text(trace.read_text(encoding="utf-8") + "ann,200,nan\n", encoding="utf-8")
+    refused = run(trace, *GAUSSIAN, "-o", tmp_path / "o.csv", "--certificate", tmp_path / "c.json")
+    assert "walk.csv, line 22: a value must be finite" in str(refused.exception)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["walk.csv"]
+
+
+def test_a_certificate_says_first_what_is_guaranteed_and_the_prior_once(tmp_path, days):
+    paper = tmp_path / "c.json"
+    assert run(days, *MARKOV, "-o", tmp_path / "o.csv", "--certificate", paper).exit_code == 0
+    text = paper.read_text(encoding="utf-8")
+    table = json.loads(text)
+    assert next(iter(table)) == "guarantees"
+    assert text.count('"transitions"') == 1
+    assert "[0.5, 0.5]" in text
+    assert len(table["guarantees"]) > 1

@@ -107,3 +107,12 @@ def test_the_mark_cannot_be_a_state():
     chain = CHAIN.replace('"work"', '"⊥"')
     done = run("home\n", "--prior", chain, *SCENARIO[2:])
     assert "must not be named '⊥'" in str(done.exception)
+
+
+def test_a_state_that_is_no_json_is_refused_and_not_shown(tmp_path):
+    state = tmp_path / "state.json"
+    state.write_text('{"key": "secr', encoding="utf-8")
+    done = run("home\n", *SCENARIO, "--state", state)
+    assert "must be JSON that a stream has written" in str(done.exception)
+    assert "secr" not in str(done.exception)
+    assert done.stdout == ""

@@ -76,3 +76,15 @@ def test_work_is_done_in_order_in_several_processes():
     tasks = [-3, 1, -2]
     assert FigureRequest(jobs=2).each(abs, tasks, "x") == [3, 1, 2]
     assert FigureRequest(jobs=1).each(abs, tasks, "x") == [3, 1, 2]
+
+
+def test_bars_are_labelled_and_legends_do_not_squeeze_the_panels(tmp_path):
+    names = [f"a rather long name of curve {k}" for k in range(9)]
+    few = Panel(title="a", x="x", y="y", curves=[Curve(name, [0], [1e4], "bars") for name in names])
+    one = Panel(title="a", x="x", y="y", curves=[Curve("b", [0], [0.33333], "bars")], names=("b",))
+    heights = []
+    for name, panel in (("few", few), ("one", one)):
+        drawn = Drawing(panels=[panel], columns=1)
+        svg = write_drawing(drawn, tmp_path, name, "title")[2].read_text(encoding="utf-8")
+        heights.append(float(svg.partition('height="')[2].partition("pt")[0]))
+    assert heights[0] > heights[1] + 8 * 11  # nine rows of a legend, in points

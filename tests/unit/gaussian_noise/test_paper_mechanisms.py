@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import OutsideHypotheses
-from sfumato_gaussian_noise.multiple_secrets import sdp_b
+from sfumato_gaussian_noise.smallest_above import smallest_above
 
 PRIOR = sf.priors.rbf(length_scale=2.0, times=6)
 
@@ -54,11 +54,60 @@ def test_the_smallest_noise_above_two():
     # For two matrices the smallest trace above both is tr(A + B)/2 + ‖A − B‖₁/2.
     rng = np.random.default_rng(0)
     first, second = (f @ f.T for f in rng.standard_normal((2, 4, 2)))
-    above = sdp_b([first, second])
+    above = smallest_above(np.array([first, second]))
     truth = np.trace(first + second) / 2 + np.abs(np.linalg.eigvalsh(first - second)).sum() / 2
-    assert np.trace(above) == pytest.approx(truth, rel=1e-4)
+    assert np.trace(above) == pytest.approx(truth, rel=1e-8)
     for each in (first, second):
         assert np.linalg.eigvalsh(above - each)[0] >= -1e-12
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_smallest_noise_above_several_is_that_of_the_program(seed):
+    import cvxpy as cp
+
+    rng = np.random.default_rng(seed)
+    ranks = rng.integers(0, 4, size=5)
+    factors = [rng.standard_normal((5, rank)) * 10.0 ** rng.uniform(-1, 1) for rank in ranks]
+    covariances = np.array([factor @ factor.T for factor in factors])
+    above = smallest_above(covariances)
+    variable = cp.Variable((5, 5), symmetric=True)
+    program = cp.Problem(
+        cp.Minimize(cp.trace(variable)), [variable - each >> 0 for each in covariances]
+    )
+    program.solve(solver="CLARABEL")
+    assert np.trace(above) == pytest.approx(program.value, rel=1e-6, abs=1e-9)
+    assert np.linalg.eigvalsh(above - covariances).min() >= -1e-10 * covariances.max()
+
+
+def test_the_smallest_noise_above_nearly_equal_ones():
+    # The iteration is slow here: the first matrix counts only in a direction of the second.
+    first, second = np.diag([1.0, 1.0]), np.diag([1.0 + 1e-3, 1.0 - 1e-3])
+    above = smallest_above(np.array([first, second]))
+    assert np.trace(above) == pytest.approx(2.001, rel=2e-6)
+
+
+@pytest.mark.parametrize("rescale", [1.0, 1000.0])
+@pytest.mark.parametrize("indices", [[2, 3], [0, 2, 5]])
+def test_sdp_a_for_several_times_is_the_program(rescale, indices):
+    import cvxpy as cp
+
+    mechanism = sf.mechanisms.gaussian_sdp_a(mse=0.5, rescale=rescale)
+    found = mechanism.protect(PRIOR, sf.secrets.compound(indices)).channel.covariance()
+    covariance = PRIOR.belief().covariance.dense()
+    shifts = covariance[:, indices] @ np.linalg.inv(covariance[np.ix_(indices, indices)])
+    spread = covariance - shifts @ covariance[indices]
+    inverse, budget = np.linalg.pinv(shifts), 3.0 * rescale
+    noise, level = cp.Variable((6, 6), PSD=True), cp.Variable()
+    held = inverse @ (spread + noise) @ inverse.T - level * np.eye(len(indices))
+    cp.Problem(cp.Maximize(level), [held >> 0, cp.trace(noise) <= budget]).solve(solver="CLARABEL")
+    truth = np.asarray(noise.value) / rescale
+    others = np.setdiff1d(np.arange(6), indices)
+    assert found[np.ix_(others, others)] == pytest.approx(
+        truth[np.ix_(others, others)], rel=1e-3, abs=1e-5
+    )
+    assert found[np.ix_(indices, indices)] == pytest.approx(
+        np.eye(len(indices)) * np.mean(np.diagonal(truth)[indices]), rel=1e-3, abs=1e-5
+    )
 
 
 def test_algorithm_1_keeps_its_budget_and_is_no_better_than_the_optimum():
