@@ -14,7 +14,7 @@ from sfumato.probabilities import FloatArray
 from sfumato_suppression.line_search import Line
 from sfumato_suppression.protected_chain import ROUNDING, ProtectedChain
 
-CACHED = 50_000
+CACHED = 25_000
 """How many entries of an array are worked on at a time."""
 
 SERIAL = 200_000
