@@ -18,8 +18,11 @@ from sfumato.inference.rational_information import (
 )
 from sfumato.matrices.matrix import ROUNDOFF, Array
 
-BITS = 256
-"""Precision at which entries that float64 cannot tell apart are compared."""
+BITS = 4096
+"""Precision at which entries that float64 cannot tell apart are compared.
+
+Correlations of float64 parameters come as close to one as 1 − 10⁻⁶¹⁶ (a length scale of 10³⁰⁸), and
+entries held to be copies when they are not would hide the worst displacement."""
 
 
 @attrs.frozen(eq=False)

@@ -215,3 +215,29 @@ def test_a_prior_that_the_secret_determines_whole():
     secret = sf.secrets.compound([1, 3])
     claims = sf.mechanisms.gaussian_optimal(mse=0.5).protect(prior, secret).claims
     assert claims["relative_gap"] < 1e-4
+
+
+def periodic_information(length_scale, period, times, variance, secret):
+    """Return M = V_SS⁻¹ − Σ_SS⁻¹ for the periodic kernel and even noise, in 2,000 digits."""
+    with mpmath.workdps(2000):
+        scale, turn = mpmath.mpf(length_scale), mpmath.pi / mpmath.mpf(period)
+        prior = mpmath.matrix(times, times)
+        for i, j in itertools.product(range(times), repeat=2):
+            prior[i, j] = mpmath.exp(-2 * (mpmath.sin(turn * abs(i - j)) / scale) ** 2)
+        gain = mpmath.inverse(prior + mpmath.mpf(variance) * mpmath.eye(times)) * prior
+        left = prior - prior * gain
+        block, before = mpmath.matrix(len(secret)), mpmath.matrix(len(secret))
+        for (i, a), (j, b) in itertools.product(enumerate(secret), repeat=2):
+            block[i, j], before[i, j] = left[a, b], prior[a, b]
+        found = mpmath.inverse(block) - mpmath.inverse(before)
+        return np.array(found.tolist(), dtype=np.float64)
+
+
+@pytest.mark.parametrize("length_scale", [1e20, 1e40, 1e150, 1e300])
+def test_entries_that_differ_in_the_last_of_many_digits_are_no_copies(length_scale):
+    prior = sf.priors.periodic(length_scale=length_scale, period=7.3, times=3)
+    secret = sf.secrets.compound([0, 1])
+    release = sf.mechanisms.gaussian_uniform(mse=0.02).protect(prior, secret)
+    matrix = periodic_information(length_scale, 7.3, 3, 0.02, [0, 1])
+    worst = max(np.array([1, sign]) @ matrix @ np.array([1, sign]) for sign in (1, -1))
+    assert RENYI.loss(prior, secret, release).value == pytest.approx(worst, rel=1e-5)
