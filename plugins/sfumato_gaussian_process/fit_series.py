@@ -53,6 +53,8 @@ def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[
     """
     if isinstance(traces, (str, bytes)) or not hasattr(traces, "__len__") or len(traces) == 0:
         raise ParameterError(f"{name}.fit must get one or more traces; got {traces!r}.")
+    if not isinstance(normalise, (bool, np.bool_)):
+        raise ParameterError(f"{name}.fit normalise must be True or False; got {normalise!r}.")
     found = []
     for position, given in enumerate(traces):
         where = f"{name}.fit trace {position}"

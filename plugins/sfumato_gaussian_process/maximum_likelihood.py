@@ -107,6 +107,10 @@ def _model(
 ) -> TraceLikelihood:
     defaults = {item.name: item for item in cls.parameters()}
     known: dict[str, float] = {}
+    if not isinstance(bounds, Mapping):
+        raise ParameterError(
+            f"{cls.name}.fit bounds must be a table of pairs by parameter; got {bounds!r}."
+        )
     for name in (*fixed, *bounds):
         if name not in cls.shape_parameters:
             raise ParameterError(

@@ -283,3 +283,14 @@ def test_what_is_no_fit_is_refused_in_a_sentence():
     for quantiles in ("ab", (0.5,), 0.5, (0.9, 0.1)):
         with pytest.raises(sf.ParameterError, match="quantiles must be 0 <= low <= high <= 1"):
             sf.priors.rbf.fit(trace).prior_class(quantiles=quantiles)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"bounds": 3}, {"bounds": "length_scale"}, {"bounds": [(1, 2)]}, {"normalise": "no"}],
+    ids=str,
+)
+def test_options_of_another_kind_are_refused_in_one_sentence(options):
+    (name,) = options
+    with pytest.raises(sf.ParameterError, match=rf"^rbf\.fit {name} must be .*; got .*\.$"):
+        sf.priors.rbf.fit([[0.0, 1.0, 0.5]], **options)
