@@ -9,8 +9,11 @@ from types import MappingProxyType
 from sfumato.figures import Drawing, Figure, FigureRequest
 from sfumato.hookspecs import hookimpl
 
-CHECK_INS = "Gowalla or Foursquare check-ins"
-STREAMS = "days of contexts: a table of (user, time, state), or an activity home"
+CHECK_INS = "Gowalla or Foursquare check-ins (needed)"
+STREAMS = (
+    "days of contexts, a table of (user, time, state) or an activity home "
+    "(without them, people are made up)"
+)
 
 
 def _figure(reference: str, where: str, needs: str = "") -> Figure:

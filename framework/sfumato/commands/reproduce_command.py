@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
 import click
 
 from sfumato.commands._plugins import with_plugins
+from sfumato.errors import DataError
 from sfumato.plugin_registry import Registry, default_registry, did_you_mean
 
 
@@ -45,14 +47,22 @@ def command(
         _list(registry)
         return
     request = FigureRequest(data=data, ours=ours, jobs=jobs or os.cpu_count() or 1)
+    refused = False
     for name in _chosen(registry, names):
         figure = registry.get("figure", name)
         began = time.perf_counter()
-        drawing = figure.compute(request)
+        try:
+            drawing = figure.compute(request)
+        except DataError as error:  # the others may do without these data
+            click.echo(f"sfumato: {name}: {error}\n", err=True)
+            refused = True
+            continue
         paths = write_drawing(drawing, folder, name, figure.reference)
         click.echo(account_text(drawing, figure.reference), nl=False)
         spent = time.perf_counter() - began
         click.echo(f"Written in {spent:.1f} s: {', '.join(map(str, paths))}\n")
+    if refused:
+        sys.exit(2)
 
 
 def _chosen(registry: Registry, names: tuple[str, ...]) -> list[str]:
@@ -72,9 +82,14 @@ def _list(registry: Registry) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("name", "what it is", "your data"):
+    for heading in ("name", "what it is", ""):
         table.add_column(heading, overflow="fold")
+    notes: dict[str, str] = {}  # what each kind of data is, below the table
     for name in registry.names("figure"):
         figure = registry.get("figure", name)
-        table.add_row(f"[bold]{name}[/bold]", figure.reference, figure.needs)
-    Console().print(table)
+        mark = notes.setdefault(figure.needs, "*" * (len(notes) + 1)) if figure.needs else ""
+        table.add_row(f"[bold]{name}[/bold]", figure.reference, mark)
+    console = Console()
+    console.print(table)
+    for needs, mark in notes.items():
+        console.print(f"{mark} takes data of yours with --data: {needs}")

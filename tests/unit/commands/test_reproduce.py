@@ -19,11 +19,19 @@ def compute(request):
     return Drawing(panels=[Panel(title="a", x="x", y="y", curves=[curve])], account="Exact: x.")
 
 
+def needing(request):
+    if request.data is None:
+        raise sf.DataError("this figure must have data; give --data.")
+    return compute(request)
+
+
 @sf.hookimpl
 def sfumato_figures():
     return {
         "nobody1999_figure_1": Figure("Nobody (1999), Figure 1", compute),
         "nobody1999_figure_2": Figure("Nobody (1999), Figure 2", compute, "a file"),
+        "somebody2001_figure_1": Figure("Somebody (2001), Figure 1", needing, "another"),
+        "somebody2001_figure_2": Figure("Somebody (2001), Figure 2", compute),
     }
 '''
 
@@ -76,3 +84,18 @@ def test_an_unknown_name_is_a_usage_error(plugin, tmp_path):
     done = run(plugin, "meehan2021_figure_9", "-o", tmp_path / "out")
     assert done.exit_code == 2
     assert "did you mean 'meehan2021_figure_2'" in done.output
+
+
+def test_a_figure_without_its_data_does_not_keep_the_others(plugin, tmp_path):
+    out = tmp_path / "out"
+    done = run(plugin, "somebody2001", "-o", out)
+    assert done.exit_code == 2
+    assert "sfumato: somebody2001_figure_1: this figure must have data; give --data." in done.output
+    assert [path.name for path in out.glob("*.csv")] == ["somebody2001_figure_2.csv"]
+
+
+def test_data_are_explained_below_the_list(plugin):
+    lines = run(plugin).output.splitlines()
+    (marked,) = (line for line in lines if line.startswith("nobody1999_figure_2"))
+    (note,) = (line for line in lines if line.endswith("with --data: a file"))
+    assert marked.split()[-1] == note.split()[0]
