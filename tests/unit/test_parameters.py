@@ -175,3 +175,10 @@ def test_missing_unknown_and_repeated_parameters(name):
         make()
     with pytest.raises(TypeError, match="got it twice"):
         make(1.0, length_scale=2.0)
+
+
+def test_a_chain_of_one_step_without_moves_is_written_and_read_back():
+    chain = sf.priors.markov_chain(initial=[0.5, 0.5], transitions=np.zeros((0, 2, 2)), steps=1)
+    again = sf.registry.build("prior", chain.specification())
+    assert again == chain
+    assert again.belief().steps == 1
