@@ -154,6 +154,42 @@ def test_compare_writes_every_kind_of_file(study, tmp_path):
     assert files["svg"].read_text().startswith("<?xml")
 
 
+@pytest.mark.parametrize("option", ["--csv", "--parquet", "--jobs"])
+def test_a_study_after_an_option_without_a_value_is_the_study(study, option):
+    done = run("compare", option, str(study))
+    assert done.exit_code == 0
+    assert "How much does smoothness give away?" in done.output
+    assert study.read_text() == STUDY
+    assert option == "--jobs" or study.with_suffix(f".{option[2:]}").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["study.toml", "--csv", "study.toml"], "--csv must not be a study"),
+        (["study.toml", "--html", "other.TOML"], "--html must not be a study"),
+        (["--csv=study.toml"], "--csv must not be a study"),
+        (["--plot", "study.toml"], "--plot must not be a study"),
+        (["study.txt", "--csv", "study.txt"], "--csv must not overwrite what is compared"),
+        (["study.txt", "--csv", "link.csv"], "--csv must not overwrite what is compared"),
+        (["study.csv", "--csv"], "--csv must not overwrite what is compared"),
+        (["study.toml", "--csv", "--html", "study.csv"], "--csv and --html must be two files"),
+    ],
+)
+def test_outputs_never_overwrite_the_study_or_each_other(
+    study, tmp_path, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    if not arguments[0].startswith("-"):
+        study.rename(arguments[0])
+    (tmp_path / "link.csv").symlink_to("study.txt")
+    done = run("compare", *arguments)
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.split())
+    assert [p.read_text() for p in tmp_path.iterdir() if p.exists()].count(STUDY) >= 1
+    assert not (tmp_path / "cache").exists()
+
+
 def test_compare_keeps_cells_in_the_cache_unless_told_otherwise(study, tmp_path):
     assert run("compare", "--no-cache", str(study)).exit_code == 0
     assert not (tmp_path / "cache").exists()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.commands._nouns import FORMS, noun
+from sfumato.commands._outputs import BESIDE, StudyAnywhere, beside, check_outputs, written
 from sfumato.commands._plugins import with_plugins
 from sfumato.plugin_registry import Registry, default_registry
 
@@ -20,17 +21,13 @@ if TYPE_CHECKING:
     from sfumato.studies.study import Study
     from sfumato.studies.study_result import StudyResult
 
-FIGURES = (".pdf", ".png", ".svg")
 INTERRUPTED = 130
 """The exit status of a command that was stopped by Ctrl-C."""
-
-_BESIDE = "beside the study"
-"""What an output option holds that was given without a file."""
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("compare")
+@click.command("compare", cls=StudyAnywhere)
 @with_plugins
 @click.argument("study", required=False, type=click.Path(path_type=Path))
 @click.option("--prior", "priors", multiple=True, help=f"In place of STUDY: {FORMS}.")
@@ -42,7 +39,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--csv",
     type=_FILE,
     is_flag=False,
-    flag_value=_BESIDE,
+    flag_value=BESIDE,
     metavar="[FILE]",
     help="Write the tidy table, a row a cell; without FILE, beside the study.",
 )
@@ -50,7 +47,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--parquet",
     type=_FILE,
     is_flag=False,
-    flag_value=_BESIDE,
+    flag_value=BESIDE,
     metavar="[FILE]",
     help="Write the tidy table as Parquet; without FILE, beside the study.",
 )
@@ -100,8 +97,11 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     from sfumato.studies import bundled_study, default_study, read_study
     from sfumato.studies.cache import default_cache_folder
 
-    csv, parquet = _beside(study, csv, ".csv"), _beside(study, parquet, ".parquet")
-    _check_outputs(html, csv, parquet, plot)
+    csv, parquet = beside(study, csv, ".csv"), beside(study, parquet, ".parquet")
+    check_outputs(
+        {"--csv": csv, "--parquet": parquet, "--plot": plot, "--html": html},
+        read=(str(study), *priors, *secrets, *mechanisms, *measures),
+    )
     if cache and no_cache:
         raise click.UsageError("give --cache DIR or --no-cache, not both.")
     registry = default_registry()
@@ -128,8 +128,8 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
         (plot, lambda file: save_figure(result.plot(), file)),
         (html, result.to_html),
     ]
-    written = [_written(file, write) for file, write in outputs if file]
-    if not all(written):
+    done = [written(file, write) for file, write in outputs if file]
+    if not all(done):
         sys.exit(2)
     if any(comparison.failed for comparison in result.comparisons):
         sys.exit(1)
@@ -147,49 +147,6 @@ def _given_here(
         )
     nouns = {f"{kind}s": [noun(kind, text, registry) for text in given[kind]] for kind in given}
     return Study.from_table({"title": "Given on the command line", **nouns}, registry)
-
-
-def _beside(study: Path | None, file: Path | None, suffix: str) -> Path | None:
-    """Return the file to write: as named, or named like the study where no name was given."""
-    if file is None or str(file) != _BESIDE:
-        return file
-    return (study or Path("sfumato-compare.toml")).with_suffix(suffix)
-
-
-def _check_outputs(
-    html: Path | None, csv: Path | None, parquet: Path | None, plot: Path | None
-) -> None:
-    """Refuse what could not be written before anything is computed."""
-    for file in (html, csv, parquet, plot):
-        if file and not file.parent.is_dir():
-            raise click.UsageError(f"{file} must be in a folder that exists; {file.parent} is not.")
-    if plot and plot.suffix.lower() not in FIGURES:
-        raise click.UsageError(f"--plot must end in {', '.join(FIGURES)}; got {plot}.")
-    if parquet:
-        try:
-            import pyarrow as pa  # noqa: F401 - only whether it is there
-        except ImportError:
-            raise click.UsageError(
-                "--parquet must have the package 'pyarrow'; install sfumato[parquet]."
-            ) from None
-
-
-def _written(file: Path, write: Callable[[Path], object]) -> bool:
-    """Write a file beside its place, then move it there; say so, or that it could not be written.
-
-    Another output may still be written where this one could not.
-    """
-    beside = file.with_name(f".{file.stem}.part{file.suffix}")
-    try:
-        write(beside)
-        beside.replace(file)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        click.echo(f"sfumato: {file} cannot be written: {reason}.", err=True)
-        return False
-    click.echo(f"written: {file}", err=True)
-    return True
 
 
 def _run(question: Study, *, cache: Path | None, **where: Any) -> StudyResult:

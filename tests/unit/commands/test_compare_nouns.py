@@ -54,3 +54,29 @@ def test_either_a_study_or_all_four_nouns(words):
     done = run(*words)
     assert done.exit_code == 2
     assert "give a STUDY, or --prior, --secret, --mechanism and --measure" in done.output
+
+
+def test_the_file_of_a_noun_is_not_overwritten(tmp_path):
+    fitted = tmp_path / "prior.json"
+    fitted.write_text("kept", encoding="utf-8")
+    done = run("--prior", fitted, *NOUNS, "--csv", fitted)
+    assert done.exit_code == 2
+    assert "--csv must not overwrite what is compared" in done.output
+    assert fitted.read_text(encoding="utf-8") == "kept"
+
+
+def test_a_noun_too_long_for_a_file_name_is_still_a_noun(tmp_path):
+    mechanism = f"{{ name = 'gaussian_uniform', {' ' * 9000} mse = 0.1 }}"
+    done = run(
+        "--prior",
+        "rbf length_scale=2.0 times=9",
+        "--secret",
+        "basic index=4",
+        "--mechanism",
+        mechanism,
+        "--measure",
+        "renyi",
+        "--csv",
+        tmp_path / "t.csv",
+    )
+    assert done.exit_code == 0, done.output
