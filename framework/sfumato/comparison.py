@@ -95,6 +95,7 @@ class Cell:
     def row(self) -> dict[str, Any]:
         """Return the cell as one row of a tidy table."""
         found, reading = self.finding, self.finding.reading
+        interval = reading.interval if reading and reading.interval else (math.nan, math.nan)
         return {
             **{kind: str(getattr(self, kind)) for kind in KINDS},
             **{f"{kind}_label": self.labels.get(kind, "") for kind in KINDS},
@@ -103,6 +104,8 @@ class Cell:
             "bound": reading.bound if reading else None,
             "floor": reading.floor if reading else None,
             "ceiling": reading.ceiling if reading else None,
+            "interval_low": interval[0],
+            "interval_high": interval[1],
             "worse": found.quantity.worse if found.quantity else None,
             "worst": _text(found.worst),
             "witness": reading.witness if reading else None,

@@ -55,7 +55,9 @@ class AttackSuccess(OfPopulation, DeclaredMeasure):
 
     adversary: DeclaredAdversary = parameter(PLUGIN("adversary"), doc="the attacker")
     trials: int = parameter(POSITIVE_WHOLE, default=1000, doc="how many traces are drawn")
-    seed: int = parameter(SEED, default=0, doc="of the traces and of the channel's randomness")
+    seed: int | None = parameter(
+        SEED, default=None, doc="of traces and channel; if left out 0, or what a study draws"
+    )
 
     @property
     def quantity(self) -> Quantity:
@@ -64,7 +66,7 @@ class AttackSuccess(OfPopulation, DeclaredMeasure):
 
     def for_person(self, number: int) -> AttackSuccess:
         """Return the same attack with that person's own seed, so that errors are independent."""
-        own = np.random.SeedSequence((self.seed, number)).generate_state(1, np.uint64)
+        own = np.random.SeedSequence((self.seed or 0, number)).generate_state(1, np.uint64)
         return AttackSuccess(adversary=self.adversary, trials=self.trials, seed=int(own[0]))
 
     def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
@@ -76,7 +78,7 @@ class AttackSuccess(OfPopulation, DeclaredMeasure):
         problem = why_not(self.adversary, "reads", slots, self.adversary.reads)
         if problem:
             raise Incompatible(problem)
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.seed or 0)
         stride = max(1, _BATCH // (belief.steps * belief.state_count))
         successes = 0
         for begin in range(0, self.trials, stride):

@@ -57,7 +57,9 @@ class BreachRate(DeclaredMeasure):
     per: str = parameter(
         CHOICE("sensitive_state", "length"), default="sensitive_state", doc="what to divide by"
     )
-    seed: int = parameter(SEED, default=0, doc="of the outputs that are drawn")
+    seed: int | None = parameter(
+        SEED, default=None, doc="of the outputs; if left out 0, or what a study draws"
+    )
 
     @property
     def quantity(self) -> Quantity:
@@ -100,7 +102,7 @@ class BreachRate(DeclaredMeasure):
         self, belief: Markov, events: TimedEvents, channel: Emission, paths: NDArray[np.intp]
     ) -> NDArray[np.bool_]:
         """Return which events each output makes more likely by more than δ, (N, E)."""
-        outputs = channel.sample_many(paths, np.random.default_rng(self.seed))
+        outputs = channel.sample_many(paths, np.random.default_rng(self.seed or 0))
         evidence = channel.evidence_batch([tuple(output) for output in outputs])
         try:
             smoothed = forward_backward(belief, evidence)

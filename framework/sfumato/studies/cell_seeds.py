@@ -21,11 +21,20 @@ def derived_seed(study_seed: int, *digests: str) -> int:
 
 
 def takes_seed(noun: Any) -> bool:
-    """Whether the noun declares a parameter `seed` that was left at its default."""
-    if not isinstance(noun, Declared):
-        return False
-    declared = {item.name for item in type(noun).parameters()}
-    return "seed" in declared and "seed" not in noun.specification()
+    """Whether the noun declares a parameter `seed` and leaves it open, as None.
+
+    A seed with any other default is the noun's own: 0 that was given could not be told from it.
+    """
+    return _declares_seed(noun) and noun.seed is None
+
+
+def own_seed(noun: Any) -> int | None:
+    """Return the seed that the noun itself says."""
+    return int(noun.seed) if _declares_seed(noun) and noun.seed is not None else None
+
+
+def _declares_seed(noun: Any) -> bool:
+    return isinstance(noun, Declared) and any(p.name == "seed" for p in type(noun).parameters())
 
 
 def with_seed(noun: Any, seed: int) -> Any:

@@ -17,7 +17,7 @@ from sfumato.labelled import Labelled
 from sfumato.plain_json import digest
 from sfumato.plugin_registry import default_registry
 from sfumato.studies.cache import Cache
-from sfumato.studies.cell_seeds import derived_seed, takes_seed, with_seed
+from sfumato.studies.cell_seeds import derived_seed, own_seed, takes_seed, with_seed
 from sfumato.studies.code_fingerprint import fingerprint, framework_fingerprint
 from sfumato.studies.study import Part, Study
 from sfumato.studies.study_error import StudyError
@@ -49,9 +49,9 @@ class Identified:
         return cls(labelled, noun, digest(noun.specification()), fingerprint(noun))
 
     def seeded(self, study_seed: int, *others: str) -> tuple[Identified, int | None]:
-        """Return the noun with a seed of its own, if it takes one, and that seed."""
+        """Return the noun with a seed, drawn where it leaves one open, and that seed."""
         if not takes_seed(self.noun):
-            return self, None
+            return self, own_seed(self.noun)
         seed = derived_seed(study_seed, *others, self.said)
         noun = with_seed(self.noun, seed)
         return attrs.evolve(self, noun=noun, said=digest(noun.specification())), seed

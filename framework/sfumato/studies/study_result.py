@@ -32,6 +32,7 @@ class StudyResult:
         for number, comparison in enumerate(self.comparisons):
             table = comparison.to_pandas()
             table.insert(0, "part", comparison.title or str(number))
+            table.insert(1, "part_number", number)
             tables.append(table)
         return pd.concat(tables, ignore_index=True)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -42,5 +44,31 @@ def parse_study(text: str, registry: Registry, source: str) -> Study:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise StudyError(f"{source} is not TOML: {error}.") from None
+        raise StudyError(f"{source} is not TOML: {_with_line(str(error), text)}.") from None
     return study_from_table(table, registry, source)
+
+
+def _with_line(message: str, text: str) -> str:
+    """Name the last line, and where what is unfinished there begins, for "at end of document"."""
+    if "end of document" not in message:
+        return message
+    lines = text.splitlines()
+    begun = next((place for place in _assignments(lines) if _is_toml(lines[:place])), None)
+    beginning = "" if begun is None else f"; what begins at line {begun + 1} is not finished"
+    place = f"at line {len(lines)}, the end of the document{beginning}"
+    return message.replace("at end of document", place)
+
+
+def _assignments(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the places of lines that look like ``key = ...``, the last first."""
+    for place in reversed(range(len(lines))):
+        if re.match(r"""\s*[\w."'-]+\s*=""", lines[place]):
+            yield place
+
+
+def _is_toml(lines: Sequence[str]) -> bool:
+    try:
+        tomllib.loads("\n".join(lines))
+    except tomllib.TOMLDecodeError:
+        return False
+    return True

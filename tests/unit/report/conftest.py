@@ -46,7 +46,7 @@ class Attacked(Bounds):
 
     name = "attacked"
     value: float = parameter(REAL)
-    seed: int = parameter(SEED, default=0)
+    seed: int | None = parameter(SEED, default=None)
 
     def evaluate(self, belief, question, channel):
         interval = (self.value - 0.05, self.value + 0.05)

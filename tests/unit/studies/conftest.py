@@ -55,7 +55,7 @@ class Deadly(Misbehaving):
 class Dicey(Misbehaving):
     """Draws a number."""
     name = "dicey"
-    seed: int = parameter(SEED, default=0)
+    seed: int | None = parameter(SEED, default=None)
 
     def evaluate(self, belief, question, channel):
         print("chatter that must not reach anyone's protocol")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -54,10 +55,39 @@ def test_each_cell_has_a_seed_of_its_own_that_the_study_seed_changes(study, smal
     assert seeds == [cell.finding.seed for cell in alone.cells]
 
 
-def test_a_given_seed_is_left_alone(misbehaving, small_table):
-    result = sf.Study.from_table(small_table(measures=[{"name": "dicey", "seed": 3}])).run()
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_given_seed_is_left_alone(misbehaving, small_table, seed):
+    result = sf.Study.from_table(small_table(measures=[{"name": "dicey", "seed": seed}])).run()
     assert len({cell.reading.value for cell in result.comparisons[0].cells}) == 1
-    assert {cell.finding.seed for cell in result.comparisons[0].cells} == {None}
+    assert {cell.finding.seed for cell in result.comparisons[0].cells} == {seed}
+
+
+def test_an_attack_with_seed_0_is_that_attack(small_table):
+    chain = {"name": "markov_chain", "initial": [0.5, 0.5], "transitions": [[0.9, 0.1], [0.2, 0.8]],
+             "steps": 4, "states": ["a", "b"]}  # fmt: skip
+    attack = {"name": "attack_success", "adversary": "map", "seed": 0, "trials": 50}
+    counts = {"name": "sensor_counts", "sensors": "a", "noise": 1.0}
+    study = sf.Study.from_table(
+        small_table(priors=[chain], secrets=["trajectory"], mechanisms=[counts], measures=[attack])
+    )
+    (cell,) = study.run().comparisons[0].cells
+    release = cell.mechanism.protect(cell.prior, cell.secret)
+    alone = sf.measures.attack_success(adversary=sf.adversaries.map(), trials=50, seed=0)
+    assert cell.reading.value == alone.loss(cell.prior, cell.secret, release).value
+    assert cell.finding.seed == 0
+
+
+def test_intervals_and_numbers_of_parts_are_in_the_table(misbehaving, small_table):
+    part = small_table(measures=["renyi", "dicey"])
+    part["title"] = "same"
+    result = sf.Study.from_table({"title": "x", "parts": [part, part]}).run()
+    table = result.to_pandas()
+    half = len(table) // 2
+    assert list(table.part_number) == [0] * half + [1] * half
+    cells = [cell for comparison in result.comparisons for cell in comparison.cells]
+    assert {cell.reading.bound for cell in cells} == {"exact", "estimate"}
+    for cell, low, high in zip(cells, table.interval_low, table.interval_high, strict=True):
+        assert (low, high) == (cell.reading.interval or (pytest.approx(math.nan, nan_ok=True),) * 2)
 
 
 def test_a_worker_that_dies_once_is_replaced(misbehaving, small_table, tmp_path):

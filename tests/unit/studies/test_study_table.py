@@ -59,6 +59,13 @@ def test_an_error_names_the_path(value, message):
     ("text", "message"),
     [
         ("a = 1\nb = = 2\n", "line 2"),
+        (
+            "title = 'x'\npriors = [\n  { name = 'rbf' },\n",
+            "at line 3, the end of the document; what begins at line 2 is not finished",
+        ),
+        ('a = [\n"""\nb = 1\n"""', "line 4, the end of the document; what begins at line 1 is"),
+        ("[[parts", "at line 1, the end of the document)"),
+        ('a = 1\nnotes = """\nfar', "what begins at line 2 is not finished"),
         ("title = 3", "title must be text"),
         ("seed = -1", "seed must be a whole number"),
         ("seed = true", "seed must be a whole number"),
