@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from sfumato.report.loss_columns import number
 from sfumato.report.noun_names import noun_names
 from sfumato.report.short_names import short_names
 
@@ -71,13 +73,32 @@ def scenario_names(cells: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
     return short_names([tuple(names[kind].of(cell, kind) for kind in varying) for cell in cells])
 
 
-def draw_reading(axes: Axes, x: float, y: float, reading: Reading, colour: str) -> None:
-    """Draw a value on a horizontal axis: filled where exact, open where it is not."""
+def draw_row(axes: Axes, y: float, reading: Reading, colour: str, edge: float) -> None:
+    """Draw a value on a horizontal axis: filled where exact, open where it is not.
+
+    The interval of an estimate is a bar, and the number stands to the right of all;
+    what is infinite is drawn at the edge.
+    """
     face = colour if reading.bound == "exact" else "white"
+    x = within(reading.value, edge)
+    right = x
+    if reading.bound == "estimate" and reading.interval is not None:
+        ends = [within(end, edge) for end in reading.interval]
+        axes.plot(ends, [y, y], color=colour, linewidth=1.2)
+        right = max(x, *ends)
     axes.plot(
         [x], [y], MARKERS_ACROSS[reading.bound], color=colour, markerfacecolor=face, markersize=6,
         markeredgewidth=1.5, clip_on=False, zorder=4,
     )  # fmt: skip
+    axes.annotate(
+        number(reading), (right, y), xytext=(8, 0), textcoords="offset points", va="center",
+        fontsize=8.5,
+    )  # fmt: skip
+
+
+def within(value: float, edge: float) -> float:
+    """Return a value, or the edge on its side in place of an infinite one."""
+    return value if math.isfinite(value) else math.copysign(edge, value)
 
 
 def save_figure(figure: Figure, target: Any, **options: Any) -> None:

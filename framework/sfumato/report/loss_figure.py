@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from sfumato.protocols.quantity import Quantity
 
 MOST_PANELS = 12
-"""Of one part; further quantities are in its table."""
+"""Of one part; the last says how many more quantities are in its table."""
 
 MOST_ROWS = 40
-"""Of scenarios one below the other."""
+"""Of losses one below the other."""
 
 MOST_LINES = 24
 """Of a sweep in one panel."""
@@ -39,12 +39,14 @@ class Panel:
     quantity: Quantity
     cells: tuple[Cell, ...]
     axis: SweepAxis | None
+    left_out: int = 0
+    """How many further panels of its part are not drawn."""
 
     @property
     def height(self) -> float:
         """How tall it is, in inches."""
         if self.axis is None:
-            return 0.9 + 0.27 * min(len(self.scenarios), MOST_ROWS)
+            return 0.9 + 0.27 * min(len(self.cells), MOST_ROWS)
         return max(2.7, 0.9 + 0.19 * len(self.drawn_series))
 
     @property
@@ -53,22 +55,16 @@ class Panel:
         return series_of(self.cells, self.axis)[:MOST_LINES] if self.axis is not None else []
 
     @property
-    def scenarios(self) -> dict[Any, list[Cell]]:
-        """The cells of each scenario."""
-        found: dict[Any, list[Cell]] = {}
-        for cell in self.cells:
-            found.setdefault((cell.prior, cell.secret, cell.mechanism), []).append(cell)
-        return found
-
-    @property
     def title(self) -> str:
         """The quantity, which way is worse, and how much of it is drawn."""
         some = ""
-        if self.axis is None and len(self.scenarios) > MOST_ROWS:
-            some = f" (the first {MOST_ROWS} of {len(self.scenarios)} scenarios)"
+        if self.axis is None and len(self.cells) > MOST_ROWS:
+            some = f" (the first {MOST_ROWS} of {len(self.cells)} losses)"
         if self.axis is not None:
             lines = len(series_of(self.cells, self.axis))
             some = f" (the first {MOST_LINES} of {lines} lines)" if lines > MOST_LINES else ""
+        if self.left_out:
+            some += f" ({self.left_out} more quantities are in the table only)"
         return f"{self.quantity}, {self.quantity.worse} is worse{some}"
 
 
@@ -88,22 +84,44 @@ def _heading(comparison: Comparison) -> str:
 
 
 def panels_of(comparison: Comparison) -> list[Panel]:
-    """Return a panel for each quantity, of all measures that count it."""
-    found: dict[Any, list[Cell]] = {}
+    """Return a panel for each quantity, of all measures that count it.
+
+    All panels have the longest sweep for their axis where they can, else their own longest.
+    """
     swept = sweep_axes(comparison.measured)
-    axis = swept[0] if swept else None
-    for cell in comparison.measured:
-        found.setdefault(_panel_key(cell.quantity, axis), []).append(cell)
-    panels = [Panel(cells[0].quantity, tuple(cells), axis) for cells in found.values()]
-    return panels[:MOST_PANELS]
+    longest = swept[0] if swept else None
+    panels = []
+    for family, cells in _by_quantity(comparison.measured, longest).items():
+        axis = _own_axis(cells, longest)
+        if axis == longest:
+            panels.append(Panel(family, tuple(cells), axis))
+        else:  # no family is swept here, and quantities are never mixed
+            panels += [
+                Panel(quantity, tuple(some), _own_axis(some, None))
+                for quantity, some in _by_quantity(cells, None).items()
+            ]
+    shown = panels[:MOST_PANELS]
+    if len(panels) > MOST_PANELS:
+        shown[-1] = attrs.evolve(shown[-1], left_out=len(panels) - MOST_PANELS)
+    return shown
 
 
-def _panel_key(quantity: Quantity, axis: SweepAxis | None) -> Any:
-    """Return what one panel holds: one quantity, or its family where its parameter is swept."""
-    if axis is None or axis.kind != "measure":
-        return quantity
-    others = tuple(item for item in quantity.parameters if item[0] != axis.parameter)
-    return quantity.name, quantity.unit, quantity.worse, others
+def _own_axis(cells: Sequence[Cell], preferred: SweepAxis | None) -> SweepAxis | None:
+    """Return the preferred axis if these cells are swept along it, else their own, if any."""
+    own = sweep_axes(cells)
+    return preferred if preferred in own else next(iter(own), None)
+
+
+def _by_quantity(cells: Sequence[Cell], axis: SweepAxis | None) -> dict[Quantity, list[Cell]]:
+    """Group by quantity, or by its family, without the parameter, where the axis is its own."""
+    found: dict[Quantity, list[Cell]] = {}
+    for cell in cells:
+        quantity = cell.quantity
+        if axis is not None and axis.kind == "measure":
+            others = tuple(item for item in quantity.parameters if item[0] != axis.parameter)
+            quantity = attrs.evolve(quantity, parameters=others)
+        found.setdefault(quantity, []).append(cell)
+    return found
 
 
 def panels_figure(
@@ -147,6 +165,14 @@ def _draw_part(subfigure: Any, panels: Sequence[Panel], colours: MechanismColour
 def finite_values(cells: Sequence[Cell]) -> list[float]:
     """Return the finite values among the cells' losses."""
     return [cell.reading.value for cell in cells if math.isfinite(cell.reading.value)]
+
+
+def drawn_values(cells: Sequence[Cell]) -> list[float]:
+    """Return the values for which an axis must have a place; minus infinity has none in logarithm.
+
+    Infinity stands at the edge of any axis.
+    """
+    return [cell.reading.value for cell in cells if cell.reading.value < math.inf]
 
 
 def use_logarithm(axes: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:

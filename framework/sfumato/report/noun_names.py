@@ -64,7 +64,9 @@ def noun_names(cells: Sequence[Cell], kind: str, without: str = "") -> NounNames
         else:
             inside = _different(table, {**fixed, **own.get(_head(table), {})})
             names[pair] = ", ".join(inside) if one_name else _called(_head(table), inside)
-    by_name = [_called(head, _said(items)) for head, items in own.items() if _said(items)]
+    by_name = [
+        f"every {_called(head, _said(items))}" for head, items in own.items() if _said(items)
+    ]
     common = _called(_head(bare[0]), shared) if one_name else ", ".join(shared)
     return NounNames(
         "; ".join(filter(None, (common, *by_name))),

@@ -11,12 +11,11 @@ import attrs
 from sfumato.report.figure_style import (
     FAINT,
     WIDTH,
-    draw_reading,
+    draw_row,
     scenario_names,
     styled,
 )
-from sfumato.report.loss_columns import number
-from sfumato.report.loss_figure import finite_values, use_logarithm
+from sfumato.report.loss_figure import drawn_values, finite_values, use_logarithm
 from sfumato.report.mechanism_colours import MechanismColours
 from sfumato.report.noun_names import noun_names
 
@@ -86,7 +85,7 @@ def sandwich_figure(
         ]
         everything = [cell for one in shown for cell in one.cells]
         values = finite_values(everything)
-        use_logarithm(rows[0], "x", values)
+        use_logarithm(rows[0], "x", drawn_values(everything))
         edge = max(values, default=1.0)
         for axes, one in zip(rows, shown, strict=True):
             _draw(axes, one, everything, edge, colours)
@@ -110,17 +109,7 @@ def _draw(
     if math.isfinite(low) and math.isfinite(high):
         axes.axvspan(min(low, high), max(low, high), color=FAINT, zorder=0, linewidth=2)
     for place, cell in enumerate(one.cells):
-        reading = cell.reading
-        colour = colours[cell]
-        x = reading.value if math.isfinite(reading.value) else edge
-        if reading.bound == "estimate" and reading.interval is not None:
-            ends = [min(max(end, -edge), edge) for end in reading.interval]
-            axes.plot(ends, [place, place], color=colour, linewidth=1.2)
-        draw_reading(axes, x, place, reading, colour)
-        axes.annotate(
-            number(reading), (x, place), xytext=(8, 0), textcoords="offset points", va="center",
-            fontsize=8.5,
-        )  # fmt: skip
+        draw_row(axes, place, cell.reading, colours[cell], edge)
         labels.append(names.of(cell, "measure"))
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)

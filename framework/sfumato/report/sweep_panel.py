@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import attrs
+
 from sfumato.report.figure_style import MARKERS
 from sfumato.report.loss_figure import draw_nothing, finite_values, set_logarithmic, use_logarithm
 from sfumato.report.mechanism_colours import MechanismColours, readable
@@ -19,12 +21,20 @@ if TYPE_CHECKING:
     from sfumato.protocols.loss import Reading
     from sfumato.report.loss_figure import Panel
 
+    Point = tuple[float, Reading]
+
+LEVEL_WIDTH = 1.0
+"""Of the line of a loss that the sweep does not touch."""
 SMALLEST_STEP = 0.19
 """Between the names of two lines, in inches."""
 
 
 def draw_sweep(axes: Axes, panel: Panel, colours: MechanismColours) -> None:
-    """Draw the panel; an infinite value interrupts its line and stands at the edge."""
+    """Draw the panel; an infinite value interrupts its line and stands at the edge.
+
+    A loss without a value of the swept parameter is a thin line from side to side, dashed where
+    it would hide another.
+    """
     if panel.axis is None:
         return
     axis = panel.axis
@@ -37,29 +47,42 @@ def draw_sweep(axes: Axes, panel: Panel, colours: MechanismColours) -> None:
     if _is_logarithmic(xs):
         set_logarithmic(axes, "x", xs)
     ends = []
+    levels: set[float] = set()
     for series in panel.drawn_series:
-        end = _draw_line(axes, series, axis, colours[series.cells[0]])
-        if end is not None:
-            ends.append((series.name or "loss", readable(colours[series.cells[0]]), end))
+        points = _points(series, axis, (min(xs), max(xs)))
+        colour = colours[series.cells[0]]
+        hidden = series.is_level and _end(points) in levels
+        _draw_line(axes, points, attrs.evolve(series, stroke="--") if hidden else series, colour)
+        levels |= {_end(points)} if series.is_level else set()
+        ends.append((series.name, readable(colour), _end(points)))
     axes.margins(x=0.03)
     axes.set_xlabel(f"{axis.parameter} of the {axis.kind}".replace("_", " "))
     axes.set_ylabel(panel.quantity.unit)
     _name_lines(axes, ends, SMALLEST_STEP / panel.height)
 
 
-def _draw_line(
-    axes: Axes, series: Series, axis: SweepAxis, colour: str
-) -> tuple[float, float] | None:
-    """Draw one line with markers for the directions; return its last finite point."""
-    points: list[tuple[float, Reading]] = []
+def _points(series: Series, axis: SweepAxis, sides: tuple[float, float]) -> list[Point]:
+    """Return the readings along the axis; a level at both sides, or by its name if infinite."""
+    found: list[Point] = []
     for cell in series.cells:
         x = axis.value(cell)
-        if x is not None:
-            points.append((x, cell.reading))
-    points.sort(key=lambda point: point[0])
+        level = sides if math.isfinite(cell.reading.value) else sides[1:]
+        found += [(place, cell.reading) for place in (level if x is None else (x,))]
+    return sorted(found, key=lambda point: point[0])
+
+
+def _end(points: Sequence[Point]) -> float:
+    """Return the last finite value, or an infinite one where all are."""
+    values = [reading.value for _, reading in points]
+    return next((value for value in reversed(values) if math.isfinite(value)), values[-1])
+
+
+def _draw_line(axes: Axes, points: Sequence[Point], series: Series, colour: str) -> None:
+    """Draw one line with markers for the directions."""
     finite = [(x, reading) for x, reading in points if math.isfinite(reading.value)]
     heights = [reading.value if math.isfinite(reading.value) else math.nan for _, reading in points]
-    axes.plot([x for x, _ in points], heights, series.stroke, color=colour)
+    width = LEVEL_WIDTH if series.is_level else None
+    axes.plot([x for x, _ in points], heights, series.stroke, color=colour, linewidth=width)
     for bound in sorted({reading.bound for _, reading in finite}):
         chosen = [(x, reading) for x, reading in finite if reading.bound == bound]
         axes.plot(
@@ -74,7 +97,6 @@ def _draw_line(
             _draw_infinity(axes, x, reading.value, colour)
         elif reading.bound == "estimate" and reading.interval is not None:
             _draw_interval(axes, x, reading.interval, colour)
-    return (finite[-1][0], finite[-1][1].value) if finite else None
 
 
 def _draw_infinity(axes: Axes, x: float, value: float, colour: str) -> None:
@@ -94,29 +116,21 @@ def _draw_interval(axes: Axes, x: float, interval: tuple[float, float], colour: 
         axes.plot([x, x], interval, color=colour, linewidth=1.0, alpha=0.6)
 
 
-def _name_lines(
-    axes: Axes, ends: Sequence[tuple[str, str, tuple[float, float]]], step: float
-) -> None:
-    """Write each line's name at its end, pushed apart where ends meet."""
+def _name_lines(axes: Axes, ends: Sequence[tuple[str, str, float]], step: float) -> None:
+    """Write each line's name beside its end, pushed apart where ends meet."""
     low, high = axes.get_ylim()
     log = axes.get_yscale() == "log"
 
     def height(value: float) -> float:
+        if math.isinf(value):
+            return 1.0 if value > 0 else 0.0
         a, b, c = (math.log(v) if log else v for v in (low, high, value))
         return (c - a) / (b - a)
 
-    ordered = sorted(ends, key=lambda item: item[2][1])
-    places = _apart([height(y) for _, _, (_, y) in ordered], step)
-    for (name, colour, point), place in zip(ordered, places, strict=True):
-        axes.annotate(
-            name,
-            point,
-            xytext=(1.015, place),
-            textcoords="axes fraction",
-            va="center",
-            color=colour,
-            annotation_clip=False,
-        )
+    ordered = sorted(ends, key=lambda item: item[2])
+    places = _apart([height(value) for _, _, value in ordered], step)
+    for (name, colour, _), place in zip(ordered, places, strict=True):
+        axes.text(1.015, place, name, transform=axes.transAxes, va="center", color=colour)
 
 
 def _apart(heights: Sequence[float], step: float) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -71,6 +72,142 @@ def test_hues_go_by_name_whatever_is_swept_and_labelled():
         assert drawn == [PALETTE[0].lower(), PALETTE[1].lower()]
     colours = MechanismColours.of_all([comparison])
     assert len({colours[cell] for cell in comparison.cells}) == 6
+
+
+def part_of_two_sweeps():
+    """Two mechanisms swept in different parameters, one in none, one infinite."""
+    suppress, counts = sf.mechanisms.suppress_probabilistic, sf.mechanisms.sensor_counts
+    return sf.compare(
+        [
+            sf.priors.markov_chain(
+                initial=[0.5, 0.5], transitions=[[0.9, 0.1], [0.2, 0.8]], steps=3, states=["s", "x"]
+            )
+        ],
+        [sf.secrets.contexts({"s"})],
+        [
+            *(suppress(delta=delta) for delta in (0.1, 0.2, 0.3)),
+            sf.Labelled(sf.mechanisms.suppress_sensitive(), "all"),
+            counts("s"),
+            *(counts("s", noise=noise) for noise in (0.5, 1.0, 2.0, 3.0)),
+        ],
+        [
+            sf.measures.posterior_gap(),
+            sf.measures.mutual_information(),
+            sf.measures.differential_privacy(),
+        ],
+    )
+
+
+def values_drawn(axes):
+    return {float(y) for line in axes.lines for y in line.get_ydata()}
+
+
+def test_what_was_not_swept_is_drawn_as_a_level_and_named():
+    comparison = part_of_two_sweeps()
+    gap, information, privacy = axes_of(comparison.plot())
+    for axes, panel in zip((gap, information, privacy), panels_of(comparison), strict=True):
+        finite = {c.reading.value for c in panel.cells if np.isfinite(c.reading.value)}
+        assert finite <= values_drawn(axes)
+    assert gap.get_xlabel() == "delta of the mechanism"
+    assert information.get_xlabel() == privacy.get_xlabel() == "noise of the mechanism"
+    names = {text.get_text() for text in gap.texts}
+    assert names == {"suppress_probabilistic", "all", "sensor_counts sensors=s"}
+    names = {text.get_text() for text in information.texts}
+    probabilistic = {f"suppress_probabilistic delta={delta}" for delta in (0.1, 0.2, 0.3)}
+    assert names == {"all", "sensor_counts", "sensor_counts noise=none", *probabilistic}
+    assert [text.get_text() for text in privacy.texts] == ["∞", "sensor_counts", "noise=none"]
+    levels = [line for line in lines_of(gap) if len(line.get_xdata()) == 2]
+    assert [list(line.get_xdata()) for line in levels] == [[0.1, 0.3]] * 2
+    # Both are at 0.5: the second is dashed, so that the first is seen through it.
+    assert [line.get_linestyle() for line in levels] == ["-", "--"]
+
+
+def test_classes_beside_a_sweep_are_levels_of_their_own():
+    scales = (1.0, 2.0, 3.0, sf.Interval(1.0, 2.0), sf.Interval(2.0, 3.0))
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=scale, times=5) for scale in scales],
+        [sf.secrets.basic(2)],
+        [sf.mechanisms.gaussian_uniform(mse=0.5)],
+        [sf.measures.mutual_information()],
+    )
+    (axes,) = axes_of(comparison.plot())
+    assert {cell.reading.value for cell in comparison.measured} <= values_drawn(axes)
+    assert len({text.get_text() for text in axes.texts}) == len(lines_of(axes)) == 3
+
+
+def test_the_only_line_is_named_like_its_mechanism():
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=float(l), times=5) for l in (1, 2, 3)],
+        [sf.secrets.basic(2)],
+        [sf.mechanisms.gaussian_uniform(mse=0.5)],
+        [sf.measures.renyi()],
+    )
+    (axes,) = axes_of(comparison.plot())
+    assert [text.get_text() for text in axes.texts] == ["gaussian_uniform"]
+
+
+def test_measures_without_the_swept_parameter_have_dots():
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=2.0, times=5)],
+        [sf.secrets.basic(2)],
+        [sf.mechanisms.gaussian_uniform(mse=mse) for mse in (0.1, 0.2)],
+        [
+            *(sf.measures.renyi(order=order) for order in (1.5, 2.0, 3.0)),
+            *(sf.measures.odds_gap(delta=delta) for delta in (0.1, 0.2)),
+            sf.measures.mutual_information(),
+        ],
+    )
+    panels = panels_of(comparison)
+    assert [panel.axis is None for panel in panels] == [False, True, True, True]
+    assert panels[0].title == "Rényi divergence [nats], larger is worse"
+    assert [str(panel.quantity) for panel in panels[1:3]] == [
+        f"log-odds gap (delta={delta}) [log-odds]" for delta in (0.1, 0.2)
+    ]
+    for axes, panel in zip(axes_of(comparison.plot())[1:], panels[1:], strict=True):
+        drawn = [line.get_xdata()[0] for line in axes.lines]
+        assert drawn == [cell.reading.value for cell in panel.cells]
+
+
+def test_panels_that_are_left_out_are_counted():
+    comparison = sf.compare(
+        [sf.priors.rbf(length_scale=2.0, times=5)],
+        [sf.secrets.basic(2)],
+        [sf.mechanisms.gaussian_uniform(mse=mse) for mse in (0.1, 0.2, 0.3, 0.4)],
+        [
+            measure
+            for k in range(1, 4)
+            for measure in (sf.measures.odds_gap(delta=k / 100), sf.measures.renyi(order=1.0 + k))
+        ],
+    )
+    with mock.patch("sfumato.report.loss_figure.MOST_PANELS", 4):
+        panels = panels_of(comparison)
+    assert "more quantities" not in panels[2].title
+    assert panels[3].title.endswith("(2 more quantities are in the table only)")
+
+
+def numbers_meet_bars(figure):
+    """Whether a number is written over the interval bar of its row."""
+    figure.canvas.draw()
+    for axes in axes_of(figure):
+        bars = [line for line in axes.lines if len(line.get_xdata()) == 2]
+        for text, bar in itertools.product(axes.texts, bars):
+            if text.get_window_extent().overlaps(bar.get_window_extent()):
+                return True
+    return False
+
+
+def test_numbers_stand_beside_their_intervals(sandwiched):
+    ((quantity, found),) = sandwiches(sandwiched).items()
+    figure = sandwich_figure(quantity, found, MechanismColours.of_all([sandwiched]))
+    assert not numbers_meet_bars(figure)
+    assert not numbers_meet_bars(sandwiched.plot())
+
+
+def test_every_measure_of_a_scenario_has_a_named_row(sandwiched):
+    axes = axes_of(sandwiched.plot())[0]
+    rows = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(rows) == len(set(rows)) == 6
+    assert sum("attacked" in row for row in rows) == 2
 
 
 def test_names_of_many_lines_do_not_meet():
@@ -204,4 +341,4 @@ def test_a_very_long_comparison_is_drawn_in_part_and_says_so():
     )
     (axes,) = axes_of(comparison.plot())
     assert len(axes.get_yticks()) == 40
-    assert "the first 40 of 50 scenarios" in axes.get_title(loc="left")
+    assert "the first 40 of 50 losses" in axes.get_title(loc="left")
