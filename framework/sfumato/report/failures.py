@@ -60,3 +60,21 @@ def _is_misfit(cell: Cell) -> bool:
     """Whether the reason names a parameter of one of the cell's nouns."""
     names = (str(getattr(getattr(cell, kind), "name", "")) for kind in KINDS)
     return any(name and cell.reason.startswith(f"{name}.") for name in names)
+
+
+def misfits(count: int) -> str:
+    """Say how many cells were refused.
+
+    >>> misfits(1), misfits(2)
+    ('1 combination does not fit', '2 combinations do not fit')
+    """
+    return "1 combination does not fit" if count == 1 else f"{count} combinations do not fit"
+
+
+def failed_cells(count: int) -> str:
+    """Say how many cells failed.
+
+    >>> failed_cells(1), failed_cells(2)
+    ('1 cell failed', '2 cells failed')
+    """
+    return f"{count} cell{'s' if count > 1 else ''} failed"

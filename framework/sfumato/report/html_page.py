@@ -21,7 +21,7 @@ from sfumato.report.leak_figure import leak_figure
 from sfumato.report.loss_figure import panels_figure, panels_of
 from sfumato.report.mechanism_colours import MechanismColours
 from sfumato.report.risk_figure import risk_figure
-from sfumato.report.risk_map import RiskMap, risk_maps
+from sfumato.report.risk_map import RiskMap, risk_maps, told_of_choice
 from sfumato.report.risk_words import told_of_map, told_of_maps
 from sfumato.report.sandwich_figure import MOST_SCENARIOS, sandwich_figure, sandwiches
 from sfumato.studies.study_writing import to_toml
@@ -83,15 +83,16 @@ def _figures(comparison: Comparison, colours: MechanismColours) -> Iterator[str]
             f" {MOST_SCENARIOS} of {len(found)} scenarios." if len(found) > MOST_SCENARIOS else ""
         )
         yield _caption(f"The shaded span is where the truth must lie.{some}")
-    yield from _risks(risk_maps(comparison))
+    yield from _risks(risk_maps(comparison), told_of_choice(comparison))
 
 
-def _risks(maps: list[RiskMap]) -> Iterator[str]:
+def _risks(maps: list[RiskMap], choice: str) -> Iterator[str]:
     """Yield the maps under what they are maps of."""
     if not maps:
         return
     yield "<h3>Which points leak which secret</h3>"
     yield _caption(told_of_maps(maps))
+    yield _caption(choice)
     for risk in maps:
         yield f"<h4>{escape(f'Prior: {risk.prior}. Secret: {risk.secret}.')}</h4>"
         if risk.rows:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.protocols.prior import Prior
 from sfumato.protocols.quantity import Quantity
-from sfumato.report.failures import advice, failures
+from sfumato.report.failures import advice, failed_cells, failures, misfits
 from sfumato.report.loss_columns import LEGEND, Column, LossTable, loss_table, number
 from sfumato.report.mechanism_colours import MechanismColours
 from sfumato.report.noun_names import shown
@@ -114,7 +114,7 @@ def left_out(comparison: Comparison) -> str:
             for reason, count in comparison.refusals.items()
         )
         total = sum(comparison.refusals.values())
-        out += f"<h3>{total} combinations do not fit</h3><ul class='reasons'>{items}</ul>"
+        out += f"<h3>{misfits(total)}</h3><ul class='reasons'>{items}</ul>"
     if comparison.failed:
         found = failures(comparison)
         items = "".join(
@@ -123,6 +123,6 @@ def left_out(comparison: Comparison) -> str:
             for failure in found
         )
         count = len(comparison.failed)
-        out += f"<h3 class='failed'>{count} cells failed</h3><ul class='reasons'>{items}</ul>"
+        out += f"<h3 class='failed'>{failed_cells(count)}</h3><ul class='reasons'>{items}</ul>"
         out += f"<p class='caption'>{escape(advice(found))}</p>" if advice(found) else ""
     return out

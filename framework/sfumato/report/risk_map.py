@@ -87,6 +87,23 @@ def risk_maps(comparison: Comparison) -> list[RiskMap]:
 
     For a class of priors the map is that of the member with the worst loss.
     """
+    chosen = _spread(_mappable(comparison), MOST_MAPS)
+    until = clock.monotonic() + PATIENCE
+    with delayed_progress("risk maps", sum(map(len, chosen))) as advance:
+        maps = [_risk_map(comparison.measured, cells, until, advance) for cells in chosen]
+    return [risk for risk in maps if risk.rows or risk.left_out]
+
+
+def told_of_choice(comparison: Comparison) -> str:
+    """Say how many pairs of prior and secret have a map, where not all do."""
+    pairs = len(_mappable(comparison))
+    if pairs <= MOST_MAPS:
+        return ""
+    return f"Maps of {MOST_MAPS} of {pairs} pairs of prior and secret: the first and the last."
+
+
+def _mappable(comparison: Comparison) -> list[list[Cell]]:
+    """Return the cells of which a map can be made, by prior and secret."""
     groups: dict[Any, list[Cell]] = {}
     for cell in comparison.measured:
         if _asks_by_time(cell):
@@ -96,11 +113,7 @@ def risk_maps(comparison: Comparison) -> list[RiskMap]:
     for (prior, secret, _), cells in groups.items():
         same = [cell for cell in cells if cell.measure == cells[0].measure]
         first.setdefault((prior, secret), same)
-    chosen = _spread(list(first.values()), MOST_MAPS)
-    until = clock.monotonic() + PATIENCE
-    with delayed_progress("risk maps", sum(map(len, chosen))) as advance:
-        maps = [_risk_map(comparison.measured, cells, until, advance) for cells in chosen]
-    return [risk for risk in maps if risk.rows or risk.left_out]
+    return list(first.values())
 
 
 def _asks_by_time(cell: Cell) -> bool:

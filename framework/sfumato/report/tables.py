@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.report.failures import advice, failures
+from sfumato.report.failures import advice, failed_cells, failures, misfits
 from sfumato.report.loss_columns import LEGEND, Column, LossTable, loss_table, number
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ class ComparisonTable:
             yield Text(LEGEND, style="dim")
         if comparison.refusals:
             total = sum(comparison.refusals.values())
-            yield Text(f"{total} combinations do not fit:", style="dim")
+            yield Text(f"{misfits(total)}:", style="dim")
             for reason, count in comparison.refusals.items():
                 yield Padding(Text(f"{count} × {reason}", style="dim"), (0, 0, 0, 2))
         if comparison.failed:
-            yield Text(f"{len(comparison.failed)} cells failed:", style="bold red")
+            yield Text(f"{failed_cells(len(comparison.failed))}:", style="bold red")
             found = failures(comparison)
             for failure in found:
                 line = f"{failure.count} × {failure.reason}"

@@ -14,8 +14,17 @@ from sfumato.studies.work import Work, answer, failed, read_answer
 
 ANSWER_WITHIN = 10
 """Seconds in which a scheduler must answer."""
+RUNNING = "running"
+"""The status of a client whose scheduler is there."""
 NO_WORKERS_FOR = 60
 """Seconds to wait for a cluster that has no workers, at first or any more."""
+
+
+class SchedulerGone(ConnectionError):
+    """The scheduler no longer answers; what it had finished is kept."""
+
+    def __str__(self) -> str:
+        return "the Dask scheduler is gone; run again to measure what is left"
 
 
 def run_on_dask(
@@ -67,6 +76,22 @@ def _connected(address: str) -> Any:
 def _answers(
     client: Any, messages: Sequence[str], numbers: Sequence[int], at_once: int
 ) -> Iterator[tuple[int, Any]]:
+    """Yield (number, answer or exception); when the scheduler is gone, that, for all the rest."""
+    answered: set[int] = set()
+    try:
+        for number, outcome in _answers_of_scheduler(client, messages, numbers, at_once):
+            answered.add(number)
+            yield number, outcome
+    except Exception as error:
+        if not isinstance(error, SchedulerGone) and client.status == RUNNING:
+            raise
+        gone = SchedulerGone()
+        yield from ((number, gone) for number in numbers if number not in answered)
+
+
+def _answers_of_scheduler(
+    client: Any, messages: Sequence[str], numbers: Sequence[int], at_once: int
+) -> Iterator[tuple[int, Any]]:
     """Yield (number, answer or exception), keeping at most `at_once` messages under way."""
     left = iter(numbers)
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -86,6 +111,8 @@ def _answers(
             yield from ((number, gone) for number in (*under_way.values(), *left))
             return
         number = under_way.pop(future)
+        if future.status != "finished" and client.status != RUNNING:
+            raise SchedulerGone  # which cancels all that is under way
         submit(1)
         yield number, (future.exception() if future.status != "finished" else future.result())
 

@@ -11,6 +11,7 @@ and several sweeps in one noun make every combination.
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import math
 import numbers
@@ -20,6 +21,10 @@ from typing import Any
 from sfumato.studies.study_error import StudyError
 
 SWEEPS = ("sweep", "linspace", "logspace")
+FORMS = (*SWEEPS, "interval", "any_of")
+"""What a table in place of a value can be: a sweep of values, or a class of them."""
+NEAR = 0.75
+"""How alike a misspelt form is to its name, from 0 to 1."""
 
 
 def count(plain: Any, where: str) -> int:
@@ -30,6 +35,7 @@ def count(plain: Any, where: str) -> int:
     """
     if _is_sweep(plain):
         return _length(plain, where)
+    _check_form(plain, where)
     inner: list[tuple[str, Any]] = []
     if isinstance(plain, Mapping):
         inner = [(f"{where}.{key}", value) for key, value in plain.items()]
@@ -64,6 +70,20 @@ def _expand_items(items: list[tuple[str, Any]], where: str) -> Iterator[dict[str
 
 def _is_sweep(plain: Any) -> bool:
     return isinstance(plain, Mapping) and len(plain) == 1 and next(iter(plain)) in SWEEPS
+
+
+def _check_form(plain: Any, where: str) -> None:
+    """Refuse a table that was meant as a sweep or a class and is neither."""
+    if not isinstance(plain, Mapping) or "name" in plain:
+        return
+    forms = [key for key in plain if key in FORMS]
+    if len(forms) > 1:
+        raise StudyError(f"{where} must be one of {', '.join(FORMS)}; got {' and '.join(forms)}.")
+    if len(plain) == 1 and not forms:
+        (key,) = plain
+        near = difflib.get_close_matches(str(key), FORMS, n=1, cutoff=NEAR)
+        if near:
+            raise StudyError(f"{where} has no form '{key}'; did you mean '{near[0]}'?")
 
 
 def _length(plain: Mapping[str, Any], where: str) -> int:
@@ -102,8 +122,12 @@ def _ends(form: str, given: list[Any], where: str) -> tuple[Any, Any, int]:
     low, high, steps = given
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise StudyError(f"{where}.{form} must go up between finite ends; got {given!r}.")
+    if form == "linspace" and not math.isfinite(float(high) - float(low)):
+        raise StudyError(f"{where}.linspace must span a finite range; got {given!r}.")
     if form == "logspace" and low <= 0:
         raise StudyError(
             f"{where}.logspace must have positive ends (the values, not exponents); got {given!r}."
         )
+    if form == "logspace" and not math.isfinite(float(high) / float(low)):
+        raise StudyError(f"{where}.logspace must span a finite ratio; got {given!r}.")
     return low, high, steps

@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.report.leak_figure import leak_figure
 from sfumato.report.risk_figure import risk_figure
-from sfumato.report.risk_map import risk_maps
+from sfumato.report.risk_map import risk_maps, told_of_choice
 from sfumato.report.risk_words import told_of_map, told_of_maps
 
 
@@ -144,3 +144,18 @@ def test_mechanisms_there_is_no_time_for_are_named(monkeypatch):
     )
     (risk,) = risk_maps(comparison)
     assert risk.left_out == ("mse=0.1 (too many)", "mse=0.2 (too many)")
+
+
+def test_maps_that_are_left_out_are_counted():
+    def told(count):
+        return told_of_choice(
+            sf.compare(
+                [sf.priors.rbf(length_scale=1.0 + k, times=4) for k in range(count)],
+                [sf.secrets.basic(1)],
+                [sf.mechanisms.gaussian_uniform(mse=0.5)],
+                [sf.measures.renyi()],
+            )
+        )
+
+    assert not told(2)
+    assert told(5) == "Maps of 2 of 5 pairs of prior and secret: the first and the last."

@@ -108,3 +108,43 @@ def test_an_address_without_a_scheduler_is_one_sentence(small_table, monkeypatch
     monkeypatch.setattr("sfumato.studies.dask_cluster.ANSWER_WITHIN", 1)
     with pytest.raises(ConnectionError, match="no Dask scheduler at"):
         sf.Study.from_table(small_table()).run(dask="tcp://127.0.0.1:9")
+
+
+SCHEDULER = """
+import sys, distributed
+if __name__ == "__main__":
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+    )
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_when_the_scheduler_dies_what_is_finished_is_kept(misbehaving, small_table, tmp_path):
+    import dask
+
+    script = tmp_path / "scheduler.py"
+    script.write_text(SCHEDULER)
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
+        subprocess.Popen(
+            [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as scheduler,
+    ):
+        address = scheduler.stdout.readline().strip()
+
+        def kill_after_the_first(done, total):
+            if done == 1:
+                scheduler.kill()
+
+        lengths = {"linspace": [1.0, 3.0, 60]}
+        table = small_table(
+            measures=["renyi"], priors=[{"name": "rbf", "length_scale": lengths, "times": 9}]
+        )
+        result = sf.Study.from_table(table).run(dask=address, progress=kill_after_the_first)
+    comparison = result.comparisons[0]
+    assert comparison.measured
+    reasons = {cell.reason for cell in comparison.failed}
+    assert len(reasons) == 1
+    assert "the Dask scheduler is gone; run again to measure what is left" in reasons.pop()

@@ -57,6 +57,8 @@ def test_whole_ends_give_whole_numbers():
     ("sweep", "match"),
     [
         ({"sweep": 3}, r"must be a list of values; got 3"),
+        ({"linspace": [-1e308, 1e308, 3]}, r"must span a finite range"),
+        ({"logspace": [1e-308, 1e308, 3]}, r"must span a finite ratio"),
         ({"sweep": []}, r"must be a list"),
         ({"linspace": [0, 1]}, r"must be \[from, to, how many\]"),
         ({"linspace": [0, 1, 1]}, r"with 2 or more"),
@@ -69,6 +71,24 @@ def test_whole_ends_give_whole_numbers():
 def test_a_bad_sweep_names_its_place(sweep, match, small_table):
     with pytest.raises(StudyError, match=r"mechanisms\[0\]\.mse\..*" + match):
         sf.Study.from_table(small_table(mechanisms=[{"name": "gaussian_uniform", "mse": sweep}]))
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ({"intervall": [1, 3]}, "has no form 'intervall'; did you mean 'interval'?"),
+        ({"any_off": [1, 3]}, "has no form 'any_off'; did you mean 'any_of'?"),
+        ({"swep": [1, 3]}, "has no form 'swep'; did you mean 'sweep'?"),
+        (
+            {"sweep": [1], "linspace": [0, 1, 3]},
+            "must be one of sweep, linspace, logspace, interval, any_of; got sweep and linspace.",
+        ),
+    ],
+)
+def test_a_misspelt_form_is_no_value(form, message, small_table):
+    with pytest.raises(StudyError) as caught:
+        sf.Study.from_table(small_table(mechanisms=[{"name": "gaussian_uniform", "mse": form}]))
+    assert str(caught.value) == f"the study: mechanisms[0].mse {message}"
 
 
 def test_a_thousand_million_cells_are_refused_before_anything_is_made(small_table):
