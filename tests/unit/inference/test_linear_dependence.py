@@ -148,7 +148,7 @@ def test_what_hangs_together_across_balls_is_measured_at_the_corners():
     true = max(each @ gained @ each for each in inside)
     assert found.bound == "exact"
     assert found.value == pytest.approx(true, rel=1e-9)
-    with pytest.raises(sf.OutsideHypotheses, match="hangs together with several: use gaussian_uniform"):
+    with pytest.raises(sf.OutsideHypotheses, match="hangs together with several: use"):
         sf.mechanisms.gaussian_optimal(mse=0.5).protect(prior, secret)
 
 
