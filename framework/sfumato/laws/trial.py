@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import SkipTest
 
 import attrs
 
@@ -66,8 +67,12 @@ class _Record:
         return not self.tried and self.reasons.total() >= HOPELESS
 
 
-class _Enough(Exception):
-    """Every example is refused: stop drawing."""
+class _Enough(SkipTest):
+    """Every example is refused: stop drawing.
+
+    Hypothesis lets a skip through at once; any other exception it would take for a failure, try to
+    shrink, and call flaky when smaller examples are refused as well.
+    """
 
 
 @contextmanager
