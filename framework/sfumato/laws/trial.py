@@ -155,7 +155,7 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
         except NOTHING_TO_SAY as refusal:
             record.reasons[str(refusal)] += 1
             if record.hopeless:
-                raise _Enough from None
+                raise _Enough("every example is refused") from None
             reject()
         except Exception as error:
             record.fails(arguments, error)
