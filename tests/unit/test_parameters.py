@@ -175,3 +175,27 @@ def test_missing_unknown_and_repeated_parameters(name):
         make()
     with pytest.raises(TypeError, match="got it twice"):
         make(1.0, length_scale=2.0)
+
+
+def test_numpy_scalars_are_numbers_for_every_scalar_domain():
+    """What the domains of all plugins take from Python, they take from numpy, as the same."""
+    from sfumato.domains.scalars import Real, Whole
+    from sfumato.domains.sizes import Sizes
+
+    kinds = ("prior", "secret", "mechanism", "adversary", "measure")
+    domains = {
+        declared.domain
+        for kind in kinds
+        for name in sf.registry.names(kind)
+        for declared in sf.registry.get(kind, name).parameters()
+        if isinstance(declared.domain, (Real, Whole))
+    }
+    assert len(domains) > 5
+    for domain in domains:
+        value = 2 if isinstance(domain, Whole) or domain.high > 2 else 0.5
+        made = (np.int64, np.int32, np.uint8) if value == 2 else ()
+        made += () if isinstance(domain, Whole) else (np.float64, np.float32)
+        for make in made:
+            converted = domain.convert(make(value), Sizes())
+            assert converted == domain.convert(value, Sizes())
+            assert type(converted) in (int, float)
