@@ -76,7 +76,8 @@ def block_of(belief: Gaussian, group: Group, radius: float) -> Block | None:
     if found is None:
         raise Undecidable(
             "float64 must tell the covariance of the secret entries from a singular one for a "
-            "design; it cannot: choose secret times further apart."
+            "design; it cannot: leave out what others nearly determine (times close together, "
+            "coordinates that are almost multiples), or use gaussian_uniform, which needs no design."
         )
     n = belief.entries
     spread, spread_error = found.conditional, found.reach

@@ -62,8 +62,8 @@ def free_values(spread: Array, balls: Balls) -> FreeValues:
         if mixed or len(columns) > len(ball):
             raise OutsideHypotheses(
                 "a ball of secret entries must be new or a copy of one other ball for a design; "
-                f"got position {ball[0]} of a group, which hangs together with several: leave it "
-                "out."
+                f"got position {ball[0]} of a group, which hangs together with several: use "
+                "gaussian_uniform or gaussian_given, which need no design."
             )
         lengths[columns] = square
         turned, upper = np.linalg.qr(inner)

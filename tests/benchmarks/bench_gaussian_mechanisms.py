@@ -110,7 +110,7 @@ def literal_sdp_a(prior, chosen, budget):
     constraints = [held - smallest * np.eye(len(chosen)) >> 0, cp.trace(noise) <= budget]
     problem = cp.Problem(cp.Maximize(smallest), constraints)
     problem.solve(solver=cp.CLARABEL)
-    return problem.status, float(smallest.value)
+    return noise.value
 
 
 def regression(prior, chosen):
@@ -124,10 +124,21 @@ def covariance(length_scale, times=50):
     return rbf(length_scale, times).belief().covariance.dense()
 
 
-def multiple_secrets(mse):
-    prior, secret = rbf(6.0), sf.secrets.every_point()
-    release = sf.mechanisms.gaussian_multiple_secrets(mse=mse).protect(prior, secret)
-    return RENYI.loss(prior, secret, release).value
+def literal_multiple_secrets(length_scale, budget):
+    """Solve SDP_A for every time, then min tr K with K ⪰ Γ_s for all s, as the paper prints SDP_B.
+
+    Returns whether the solver ended well, and the budget that each secret is left with.
+    """
+    import cvxpy as cp
+
+    prior = covariance(length_scale)
+    each = [literal_sdp_a(prior, [s], budget) for s in range(len(prior))]
+    for s, noise in enumerate(each):
+        noise[s, np.arange(len(prior)) != s] = noise[np.arange(len(prior)) != s, s] = 0.0
+    above = cp.Variable(prior.shape, symmetric=True)
+    problem = cp.Problem(cp.Minimize(cp.trace(above)), [above - noise >> 0 for noise in each])
+    problem.solve(solver=cp.SCS, eps=1e-6, max_iters=20_000)
+    return problem.status, budget**2 / float(problem.value)
 
 
 # --- the rows ----------------------------------------------------------------------------------
@@ -157,15 +168,19 @@ def basic():
 
 def every_point():
     mse = 17.368 / 50
-    ours, release = designed(rbf(6.0), sf.secrets.every_point(), mse, repeats=9)
-    theirs, ended, loss = limited(multiple_secrets, mse)
+    prior, secret = rbf(6.0), sf.secrets.every_point()
+    ours, best = designed(prior, secret, mse, repeats=9)
+    theirs, ended, _ = limited(literal_multiple_secrets, 6.0, 50 * mse)
     row(
-        "gaussian_optimal, every_point, n = 50, against gaussian_multiple_secrets",
+        "gaussian_optimal, every_point, n = 50, against SDP_A and SDP_B through cvxpy",
         ratio(ours, theirs, ended=ended),
         ">= 1000 x",
     )
-    if ended:
-        row("    its loss over ours", f"{loss / release.claims['worst_loss']:.2f}", ">= 1")
+    mechanism = sf.mechanisms.gaussian_multiple_secrets(mse=mse)
+    fast, other = timed(lambda: mechanism.protect(prior, secret), 3)
+    row("    against gaussian_multiple_secrets, without a solver", f"{fast / ours:.0f} x", "-")
+    losses = [RENYI.loss(prior, secret, release).value for release in (other, best)]
+    row("    its loss over ours", f"{losses[0] / losses[1]:.2f}", ">= 1")
 
 
 def long():

@@ -199,3 +199,10 @@ def test_numpy_scalars_are_numbers_for_every_scalar_domain():
             converted = domain.convert(make(value), Sizes())
             assert converted == domain.convert(value, Sizes())
             assert type(converted) in (int, float)
+
+
+def test_a_chain_of_one_step_without_moves_is_written_and_read_back():
+    chain = sf.priors.markov_chain(initial=[0.5, 0.5], transitions=np.zeros((0, 2, 2)), steps=1)
+    again = sf.registry.build("prior", chain.specification())
+    assert again == chain
+    assert again.belief().steps == 1

@@ -58,7 +58,7 @@ class Array(Domain):
 
     def convert(self, value: Any, sizes: Sizes) -> NDArray[np.float64]:
         """Return a read-only float copy of the right shape and contents."""
-        array = _numbers(value, self.words)
+        array = self._shaped_if_empty(_numbers(value, self.words), sizes)
         if array.size == 0 and not self._may_be_empty(array):
             raise Rejected(f"{self.words}, not an empty one")
         wanted = ", ".join(sizes.wanted(dim) for dim in self.dims)
@@ -69,6 +69,16 @@ class Array(Domain):
         self.check(array)
         array.setflags(write=False)
         return array
+
+    def _shaped_if_empty(self, array: NDArray[np.float64], sizes: Sizes) -> NDArray[np.float64]:
+        """Give [] the shape that it had before it was written, where the sizes are known."""
+        rest = self.dims[1:]
+        if array.shape != (0,) or not rest or split_size(self.dims[0])[1] >= 0:
+            return array
+        known = dict(sizes)
+        if any(split_size(dim)[0] not in known for dim in rest):
+            return array
+        return np.zeros((0, *(evaluate_size(dim, known) for dim in rest)))
 
     def _may_be_empty(self, array: NDArray[np.float64]) -> bool:
         """Whether only an axis of size such as T-1 is empty: a trace of one step has no moves."""

@@ -125,7 +125,11 @@ def _replay(case: Case, registry: Registry, record: _Record, kept: Counterexampl
 
 def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> None:
     from hypothesis import HealthCheck, Phase, given, reject, seed, settings
-    from hypothesis.errors import HypothesisDeprecationWarning, Unsatisfiable
+    from hypothesis.errors import (
+        HypothesisDeprecationWarning,
+        HypothesisWarning,
+        Unsatisfiable,
+    )
 
     @seed(seed_of(case))  # the same examples on every machine
     @settings(
@@ -156,6 +160,8 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
     with warnings.catch_warnings(), local_constants_left_out():
         # Constructors may import libraries that touch the random module; draws do not use it.
         warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+        # A chain of many states is long to write down, and still an example.
+        warnings.filterwarnings("ignore", "Generating overly large repr", HypothesisWarning)
         try:
             example()
         except (Unsatisfiable, _Enough):

@@ -131,7 +131,7 @@ def test_exact_whole_numbers_against_a_reduced_model(seed, rank, extra):
     np.testing.assert_allclose(found.support @ found.support.T, projector, atol=1e-12)
 
 
-def test_what_hangs_together_across_balls_is_bounded_from_above():
+def test_what_hangs_together_across_balls_is_measured_at_the_corners():
     """A line through three times: X_0 = 2 X_1 − X_2, so a box cut by a plane."""
     prior = sf.priors.kernel(kernels.DotProduct(1.0), times=4)
     secret, noise = sf.secrets.compound([0, 1, 2]), np.diag([0.5, 0.5, 0.5, 0.5])
@@ -146,9 +146,11 @@ def test_what_hangs_together_across_balls_is_bounded_from_above():
     ]
     inside = [each for each in corners if np.all(np.abs(line[:3] @ each) <= 1 + 1e-12)]
     true = max(each @ gained @ each for each in inside)
-    assert found.bound == "upper"
-    assert true <= found.value <= 2 * true
-    with pytest.raises(sf.OutsideHypotheses, match="hangs together with several: leave it out"):
+    assert found.bound == "exact"
+    assert found.value == pytest.approx(true, rel=1e-9)
+    with pytest.raises(
+        sf.OutsideHypotheses, match="hangs together with several: use gaussian_uniform"
+    ):
         sf.mechanisms.gaussian_optimal(mse=0.5).protect(prior, secret)
 
 

@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import sfumato as sf
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
 from sfumato.laws.oracles import breaches, markov_tables, neighbours, odds, rational_gaussian
@@ -64,6 +65,14 @@ def test_several_balls_are_bracketed_by_an_attained_value():
     found = rational_gaussian.renyi(belief, question, channel, 2.0)
     assert found.low == pytest.approx(4.0 + 5.0)
     assert found.high >= found.low
+
+
+def test_independent_coordinates_are_no_obstacle_to_balls():
+    belief = sf.priors.rbf(length_scale=1.0, times=2, dimensions=2).belief()
+    channel = AdditiveGaussian(Diagonal([0.5, 0.5, 0.5, 0.5]), dimensions=2)
+    found = rational_gaussian.renyi(belief, Displacements((((0, 1), (2, 3)),), 1.0), channel, 2.0)
+    # Everything is secret, so only the noise counts: 2 for each ball.
+    assert found.low == pytest.approx(4.0)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def in_cells(channel: NoisyVectors) -> Symbols:
     """
     steps, _, width = channel.means.shape
     count = math.floor(MOST ** (1.0 / (steps * width)) + 1e-9)
-    if count < 3:
+    if count < 2:
         raise NotHere("too many real outputs for cells")
     laws = [_law(channel, coordinate, count) for coordinate in range(width)]
     joint = laws[0]
@@ -42,7 +42,7 @@ def _law(channel: NoisyVectors, coordinate: int, count: int) -> FloatArray:
     """Return the chance of every cell of one coordinate, (T, M, count)."""
     means = channel.means[:, :, coordinate]
     room = MARGIN * channel.scale
-    cuts = np.linspace(means.min() - room, means.max() + room, count - 1)
+    cuts = np.linspace(means.min() - room, means.max() + room, count + 1)[1:-1]
     ends = [-math.inf, *cuts.tolist(), math.inf]
     chances = np.empty((*means.shape, count))
     for place in itertools.product(*map(range, means.shape)):

@@ -168,7 +168,10 @@ def _information(sigma: Rows, gamma: Rows, group: Sequence[Sequence[int]]) -> Ro
 
 def _largest_form(information: Rows, group: Sequence[Sequence[int]]) -> Bracket:
     """Return sup ΔᵀMΔ over unit balls: signs for scalars, the top eigenvalue for one ball."""
-    matrix = np.array([[_as_float(x, absolute=1e-300) for x in row] for row in information])
+    # Independent coordinates have zeros here, which balls know to within a radius only.
+    entries = [x for row in information for x in row]
+    room = 1e-13 * max(abs(float(x if isinstance(x, Fraction) else x.mid())) for x in entries)
+    matrix = np.array([[_as_float(x, absolute=room) for x in row] for row in information])
     matrix = (matrix + matrix.T) / 2
     if len(group) == 1:
         return Bracket.of(np.linalg.eigvalsh(matrix)[-1])

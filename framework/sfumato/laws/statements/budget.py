@@ -69,6 +69,7 @@ def promise_is_for_every_member(prior_class: Any, secret: Any, mechanism: Any) -
     if not prior_class.finite or len(list(prior_class.members())) < 2:
         raise NotHere("the class does not list several members")
     release = designed(mechanism, prior_class, secret)
+    require(release.prior == prior_class, "the release must be for the whole class it is asked for")
     _require_utility(release)
     if getattr(mechanism, "epsilon", None) is not None:
         _require_epsilon(release, mechanism)

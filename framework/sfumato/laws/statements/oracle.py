@@ -29,7 +29,7 @@ LOST = 1e-6
 """What float64 may lose in solving before a comparison says nothing."""
 
 
-@law("oracle.value", over=("measure",), cost=0.25, seed=SEED)
+@law("oracle.value", over=("secret", "measure"), cost=0.5, seed=SEED)
 def values_are_true(prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int) -> None:
     """A value reported as exact equals brute force, and a bound lies on its side of it."""
     release = designed(mechanism, prior, secret)
