@@ -39,24 +39,27 @@ class WholeTrace:
         """Return the success of the best guess, or None where that takes too long."""
         sightings = followed(belief, channel)
         if sightings is not None:
-            return cls._up(belief, math.exp(sighted_log_success(sightings)), len(sightings))
+            steps, nodes = belief.steps, len(sightings)
+            log_outputs = steps * math.log1p(nodes / steps)  # at most, however nodes are spread
+            found = math.exp(sighted_log_success(sightings))
+            return cls._up(found, steps, nodes, log_outputs)
         try:
             found = bayes_success(belief, channel, 0)
         except (OutsideHypotheses, Undecidable):
             return None
-        return cls._up(belief, found, 0)
+        log_outputs = sum(math.log(len(alphabet)) for alphabet in channel.outputs())
+        return cls._up(found, belief.steps, 0, log_outputs)
 
     @classmethod
-    def _up(cls, belief: Markov, value: float, nodes: int) -> WholeTrace:
+    def _up(cls, value: float, steps: int, nodes: int, log_outputs: float) -> WholeTrace:
         """Return the value raised by more than its rounding.
 
-        A step adds at most four logarithms, each rounded like the log of the product so far, and
-        sums over at most all nodes. Of K outputs y with largest terms m_y and sum S, the mean of
-        −log m_y with weights m_y / S is at most log K − log S.
+        A step rounds the log of the product so far at most eight times (it adds, shifts and takes
+        logarithms), and sums over at most all nodes. Of K outputs y with largest terms m_y and
+        sum S, the mean of −log m_y with weights m_y / S is at most log K − log S.
         """
-        outputs = belief.steps * math.log(belief.state_count + 1.0)
-        depth = nodes + 16.0 + 4.0 * (outputs - math.log(max(value, SMALLEST)))
-        error = belief.steps * depth * ROUNDOFF
+        depth = nodes + 16.0 + 8.0 * (log_outputs - math.log(max(value, SMALLEST)))
+        error = steps * depth * ROUNDOFF
         raised = value * (1.0 + error)
         if raised < sys.float_info.min:
             raised += SMALLEST

@@ -206,7 +206,9 @@ def test_however_many_sightings_the_whole_trace_is_exact(states, steps, sensors)
     counts = sf.mechanisms.sensor_counts([places.tolist() for places in watched])
     loss = sf.measures.reconstruction().loss(chain, secret, counts.protect(chain, secret))
     assert loss.bound == "exact"
-    assert loss.value == pytest.approx(best_whole_trace(chain, watched), rel=1e-11)
+    truth = best_whole_trace(chain, watched)  # rounded itself, in far fewer operations
+    assert truth * (1 - 1e-12) <= loss.value <= truth * (1 + loss.relative_error + 1e-12)
+    assert loss.relative_error < 1e-10
 
 
 def test_the_oracle_of_many_sightings_is_right_where_all_outputs_can_be_listed():
@@ -262,9 +264,10 @@ def test_a_success_too_small_for_float64_is_rounded_up(steps, bound):
     truth = Fraction(2, 100) ** steps
     assert loss.bound == bound
     if bound == "upper":
-        assert truth <= Fraction(loss.value) <= truth * (1 + Fraction(1, 10**11)) + Fraction(1e-323)
+        assert truth <= Fraction(loss.value) <= truth * (1 + Fraction(2, 10**10)) + Fraction(1e-323)
     else:
-        assert Fraction(loss.value) / truth == pytest.approx(1.0, rel=1e-11)
+        assert truth <= Fraction(loss.value) <= truth * (1 + Fraction(loss.relative_error))
+        assert loss.relative_error < 5e-10
 
 
 def test_nothing_to_tell_is_zero_and_not_minus_zero():
