@@ -101,6 +101,7 @@ def compose(
             f"a composition must have a prior of all traces, {sum(counts)} times of {dimensions} "
             f"coordinates; got one of shape {belief.shape}."
         )
+    secret.question(belief)  # a secret that is not about these traces says so now
     noise = BlockDiagonal(tuple(part.noise for part in parts))
     return Release(
         mechanism=Composition(tuple(release.mechanism for release in composed)),

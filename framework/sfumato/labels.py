@@ -60,12 +60,14 @@ def positions_of(labels: Labels) -> dict[Hashable, int]:
 def position_in(positions: Mapping[Hashable, int], label: Any, name: str) -> int:
     """Return the position of one label, or say which label it may have been meant to be.
 
+    A label that is a frozenset may be given as a set.
+
     >>> position_in({"home": 0, "work": 1}, "wrok", "states")
     Traceback (most recent call last):
     sfumato.errors.ParameterError: states has no 'wrok'; did you mean 'work'?
     """
     try:
-        return positions[label]
+        return positions[frozenset(label) if isinstance(label, set) else label]
     except (KeyError, TypeError):  # unknown, or not hashable
         pass
     known = {str(candidate): candidate for candidate in positions}

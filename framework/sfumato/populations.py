@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 CHUNK = 32
 """How many people one task holds: what is in memory does not grow with the population."""
 
-Answer = tuple[float, str, str]
+Answer = tuple[float, str, tuple[float, float] | None, str]
 
 
 class OfPopulation:
@@ -74,12 +75,13 @@ class OfPopulation:
         >>> len(found), found.solved, bool(found.values[0] == found.values[2])
         (3, 2, True)
         """
-        if not hasattr(people, "__len__"):
-            raise ParameterError(f"people must be a list of priors; got {people!r}.")
-        if not len(people):
-            raise ParameterError("people must hold at least one prior; got none.")
+        _check_people(people)
+        _check_noun(secret, "secret")
+        _check_noun(mechanism, "mechanism")
         if processes is not None and (
-            isinstance(processes, bool) or not isinstance(processes, int) or processes < 1
+            isinstance(processes, bool)
+            or not isinstance(processes, numbers.Integral)
+            or processes < 1
         ):
             raise ParameterError(f"processes must be a whole number >= 1; got {processes!r}.")
         first, number = _different(people)
@@ -91,14 +93,45 @@ class OfPopulation:
             secret.specification(),
             mechanism.specification(),
         )
-        workers = min(processes or os.cpu_count() or 1, -(-len(first) // CHUNK))
+        workers = min(int(processes or os.cpu_count() or 1), -(-len(first) // CHUNK))
         chunks = (first[begin : begin + CHUNK] for begin in range(0, len(first), CHUNK))
         parts = ((_portable(people, chunk), chunk) for chunk in chunks)
         solved = (answer for found in _solved(task, parts, workers) for answer in found)
         answers = list(watched(solved, "people", total=len(first)))
-        values, bounds, hows = zip(*(answers[place] for place in number), strict=True)
+        values, bounds, intervals, hows = zip(*(answers[place] for place in number), strict=True)
         quantity = cast("DeclaredMeasure", self).quantity
-        return PopulationLosses(np.array(values), bounds, hows, quantity, len(first))
+        names = tuple(getattr(people, "names", range(len(people))))
+        return PopulationLosses(
+            values=np.array(values),
+            bounds=bounds,
+            intervals=intervals,
+            hows=hows,
+            names=names,
+            quantity=quantity,
+            solved=len(first),
+        )
+
+
+def _check_people(people: Any) -> None:
+    """Require a sequence of priors; those of a fit are priors once they are made."""
+    if isinstance(people, Mapping):
+        raise ParameterError("people must be a list of priors; got a table, so give its values.")
+    if not hasattr(people, "__len__"):
+        raise ParameterError(f"people must be a list of priors; got {people!r}.")
+    if not len(people):
+        raise ParameterError("people must hold at least one prior; got none.")
+    if hasattr(people, "some"):
+        return
+    for number, person in enumerate(people):
+        if not isinstance(person, PriorClass):
+            raise ParameterError(
+                f"people must be a list of priors; got {person!r} for person {number}."
+            )
+
+
+def _check_noun(value: object, kind: str) -> None:
+    if getattr(type(value), "kind", None) != kind:
+        raise ParameterError(f"{kind} must be a {kind}, such as sf.{kind}s makes; got {value!r}.")
 
 
 def _different(people: Sequence[Prior]) -> tuple[list[int], list[int]]:
@@ -118,11 +151,6 @@ def _portable(people: Sequence[Prior], chosen: list[int]) -> Any:
     """Return some of the people in a form that reaches another process."""
     if hasattr(people, "some"):
         return people.some(chosen)
-    wrong = [person for person in chosen if not isinstance(people[person], PriorClass)]
-    if wrong:
-        raise ParameterError(
-            f"people must be a list of priors; got {people[wrong[0]]!r} for person {wrong[0]}."
-        )
     return [people[person].specification() for person in chosen]
 
 
@@ -150,7 +178,7 @@ class _Task:
             except Exception as error:
                 error.add_note(f"This happened for person {person} (counted from 0).")
                 raise
-            answers.append((loss.value, loss.bound, loss.how))
+            answers.append((loss.value, loss.bound, loss.interval, loss.how))
         return answers
 
 

@@ -184,5 +184,6 @@ def require_one_trace(members: Iterable[Prior], who: str) -> None:
     if len(signatures) > 1:
         shown = " and ".join(str(signature)[:60] for signature in list(signatures)[:2])
         raise ParameterError(
-            f"{who} must have members of one trace length and stamps; got {shown}."
+            f"{who} must have members of one trace length, the same stamps and, of chains, the "
+            f"same states in the same order; got {shown}."
         )

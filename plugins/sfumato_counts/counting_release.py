@@ -70,6 +70,7 @@ class CountingRelease(Release):
     def _exact(self, traces: Sequence[Sequence[Hashable]]) -> NDArray[np.float64]:
         """Return the true counts, (T, K)."""
         steps = len(self.watched)
+        _check_traces(traces)
         wrong = [len(trace) for trace in traces if len(trace) != steps]
         if wrong:
             raise ParameterError(f"each trace must have {steps} states; got one of {wrong[0]}.")
@@ -83,3 +84,14 @@ class CountingRelease(Release):
 
     def _shaped(self, counts: Numbers) -> Numbers:
         return counts[:, 0] if counts.shape[1] == 1 else counts
+
+
+def _check_traces(traces: Any) -> None:
+    """Require a list of lists of states."""
+    if isinstance(traces, (str, bytes)) or not hasattr(traces, "__len__"):
+        raise ParameterError(f"traces must be a list of traces; got {traces!r}.")
+    for trace in traces:
+        if isinstance(trace, (str, bytes)) or not hasattr(trace, "__len__"):
+            raise ParameterError(
+                f"traces must be a list of traces, each a list of states; got {trace!r} for one."
+            )

@@ -10,6 +10,7 @@ from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.chain_entropy import chain_entropy
 from sfumato.inference.noiseless import without_noise
 from sfumato.inference.reachable_information import enumerated_information
+from sfumato.inference.rounded_information import RoundedInformation
 from sfumato.inference.sighted_information import sighted_information
 from sfumato.inference.sightings import Sightings, sightings_of
 from sfumato.inference.stepwise_information import stepwise_information
@@ -20,11 +21,19 @@ MOST_OPERATIONS = 1e11
 
 @attrs.frozen
 class Known:
-    """A value of I(X; Y) in nats, whether it is exact, and how it was found."""
+    """A value of I(X; Y) in nats, rounded up; whether it is exact, and how it was found."""
 
     value: float
     exact: bool
     how: str
+    relative_error: float = 0.0
+
+    @classmethod
+    def rounded(cls, found: RoundedInformation, how: str) -> Known:
+        """Return an exact value, or one that float64 knows as an upper bound only."""
+        if not found.is_exact:
+            return cls(found.value, exact=False, how=f"{how}, raised by float64's error")
+        return cls(found.value, exact=True, how=how, relative_error=found.relative_error)
 
 
 def raw(channel: Emission) -> Emission:
@@ -68,7 +77,7 @@ def best_information(
     if not isinstance(channel, NoisyVectors):
         return known
     options = (
-        attrs.evolve(known, exact=False, how=f"without noise: {known.how}"),
+        Known(known.value, exact=False, how=f"without noise: {known.how}"),
         paper_information(belief, channel),
     )
     return min(options, key=lambda option: option.value)
@@ -77,13 +86,14 @@ def best_information(
 def _finite(belief: Markov, channel: Emission, sightings: Sightings | None) -> Known:
     """Return what is known of a channel without noise."""
     if sightings is not None:
-        value = sighted_information(sightings)
-        return Known(value, exact=True, how="segments between sightings")
+        return Known.rounded(sighted_information(sightings), "segments between sightings")
     try:
-        value = enumerated_information(belief, channel)
+        found = enumerated_information(belief, channel)
     except (OutsideHypotheses, Undecidable):
-        options = [Known(chain_entropy(belief), exact=False, how="entropy of the trace")]
+        operations = 4.0 * belief.steps * (belief.state_count + 8)
+        most = RoundedInformation.up(chain_entropy(belief), 0.0, operations).value
+        options = [Known(most, exact=False, how="entropy of the trace")]
         if isinstance(channel, Symbols):
             options.append(paper_information(belief, channel))
         return min(options, key=lambda option: option.value)
-    return Known(value, exact=True, how="all outputs")
+    return Known.rounded(found, "all outputs")

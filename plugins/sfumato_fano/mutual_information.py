@@ -28,7 +28,8 @@ class MutualInformation(OfPopulation, DeclaredMeasure):
     no difference there.
 
     Assumptions: the adversary knows the belief and the channel.
-    Guarantee: exact or an upper bound, as `bound` says.
+    Guarantee: exact or an upper bound, as `bound` says; rounding errs upwards, an exact value by
+    at most its `relative_error`.
     Reference: Koga, Meehan and Chaudhuri (2024), section 3.3.1.
 
     >>> import sfumato as sf
@@ -64,4 +65,9 @@ class MutualInformation(OfPopulation, DeclaredMeasure):
         find = paper_information if self.method == "paper" else best_information
         known = find(belief, channel)
         bound = "exact" if known.exact else "upper"
-        return Reading(value=known.value, bound=bound, how=known.how)  # type: ignore[arg-type]  # one of the two
+        return Reading(
+            value=known.value,
+            bound=bound,  # type: ignore[arg-type]  # one of the two
+            relative_error=known.relative_error,
+            how=known.how,
+        )

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-import sys
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors
 from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.bayes_success import bayes_success
 from sfumato.inference.noiseless import without_noise
-from sfumato.inference.success_bounds import SMALLEST
 from sfumato.parameters import CHOICE, POSITIVE, declare, parameter
 from sfumato.populations import OfPopulation
 from sfumato.protocols import DeclaredMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
-from sfumato_fano.success_limits import success_limits, whole_trace_success
+from sfumato_fano.success_limits import success_limits
+from sfumato_fano.whole_trace import WholeTrace
 
 FEW = 200_000
 """How many pairs of an output and a guess are listed, at most, to sharpen the bounds."""
 
 GRID = 1e13
-"""Enumerated bounds are rounded up to a multiple of 1 / GRID, well above float64's rounding."""
+"""Enumerated bounds are rounded up by 2 to 3 parts in GRID: more than any success without mistakes,
+lest the loss fall where one is allowed."""
 
 
 @declare
@@ -47,7 +47,9 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
     Assumptions: the adversary knows the chain and the channel; d counts differing positions.
     Guarantee: exact without mistakes and without noise, in polynomial time for sensors and for
     suppression, as long as it takes at most 1e11 multiplications: T² n M² / 2 with n sensors a
-    step, and where n is more than half of M only T² n (M − n) M / 2. Otherwise an upper bound.
+    step, and where n is more than half of M only T² n (M − n) M / 2, and as long as the success
+    is at least 2.2e-308, below which float64 has fewer digits. Otherwise an upper bound. Rounding
+    errs upwards: the exact value exceeds the true one by at most its `relative_error`.
     With ``method="enumeration"`` exact for any mistakes, by listing all outputs and searching all
     guesses, refused where there are too many. The bound by single matches may take 2e10
     multiplications where `budget` is less.
@@ -84,9 +86,14 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
             value = bayes_success(belief, channel, question.mistakes)
             return Reading(value=value, how="all outputs, all guesses")
         if question.mistakes == 0 and not isinstance(channel, NoisyVectors):
-            found = whole_trace_success(belief, channel)
+            found = WholeTrace.of(belief, channel)
             if found is not None:
-                return _whole_trace(found)
+                return Reading(
+                    value=found.value,
+                    bound="exact" if found.is_exact else "upper",
+                    relative_error=found.relative_error if found.is_exact else 0.0,
+                    how="sum over all outputs",
+                )
         bounds = {
             **success_limits(belief, channel, question.mistakes, self.budget),
             **_enumerated(belief, channel, question.mistakes),
@@ -98,14 +105,6 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
             witness=bounds,
             how=f"{best}, the smallest of {len(bounds)} bounds",
         )
-
-
-def _whole_trace(value: float) -> Reading:
-    """Return the exact success; what is too small for all digits of float64 is rounded up."""
-    how = "sum over all outputs"
-    if value < sys.float_info.min:
-        return Reading(value=value * (1.0 + 1e-12) + SMALLEST, bound="upper", how=how)
-    return Reading(value=value, how=how)
 
 
 def _enumerated(belief: Markov, channel: Emission, mistakes: int) -> dict[str, float]:
@@ -123,4 +122,4 @@ def _enumerated(belief: Markov, channel: Emission, mistakes: int) -> dict[str, f
         found = bayes_success(belief, finite, mistakes, FEW)
     except (OutsideHypotheses, Undecidable):
         return {}
-    return {"enumeration": min(1.0, math.ceil(found * GRID + 0.5) / GRID)}
+    return {"enumeration": min(1.0, math.ceil(found * GRID + 2.0) / GRID)}

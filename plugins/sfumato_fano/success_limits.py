@@ -9,15 +9,12 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, Symbols
 from sfumato.errors import OutsideHypotheses, Undecidable
-from sfumato.inference.bayes_success import bayes_success
 from sfumato.inference.chain_entropy import chain_entropy
 from sfumato.inference.enumeration import enumerate_outputs
 from sfumato.inference.match_sums import affordable_matches, match_sums
 from sfumato.inference.position_sets import consecutive_logs, position_sets
-from sfumato.inference.sighted_success import sighted_log_success
 from sfumato.inference.sightings import Sightings, sightings_of
 from sfumato.inference.success_bounds import (
-    SMALLEST,
     divergence_success,
     fano_success,
     log_ball_size,
@@ -25,6 +22,7 @@ from sfumato.inference.success_bounds import (
 )
 from sfumato.probabilities import FloatArray
 from sfumato_fano.information import best_information, followed, raw
+from sfumato_fano.whole_trace import WholeTrace
 
 ROUNDING = 1e-12
 """Sums are raised by this share of themselves, well above the rounding of float64."""
@@ -62,21 +60,10 @@ def success_limits(
         log_blind = _log_blind(belief, mistakes, budget)
         bounds["divergence"] = divergence_success(information, log_blind)
     if mistakes == 0:
-        value = whole_trace_success(belief, quiet)
-        if value is not None:
-            bounds["whole trace"] = max(value, SMALLEST)
+        whole = WholeTrace.of(belief, quiet)
+        if whole is not None:
+            bounds["whole trace"] = whole.value
     return bounds
-
-
-def whole_trace_success(belief: Markov, channel: Emission) -> float | None:
-    """Return Σ_y max_x Pr[x, y] of a finite channel, or None where that takes too long."""
-    sightings = followed(belief, channel)
-    if sightings is not None:
-        return math.exp(sighted_log_success(sightings))
-    try:
-        return bayes_success(belief, channel, 0)
-    except (OutsideHypotheses, Undecidable):
-        return None
 
 
 def _match_sums(

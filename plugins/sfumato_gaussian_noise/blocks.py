@@ -36,6 +36,8 @@ class Block:
         Bounds of the rounding: E of A, entry by entry, and e of C, |yᵀ(C_true − C)y| ≤ (eᵀ|y|)².
     values : array (k, m), optional
         The free values δ = W Δ of a displacement Δ of the m secret entries, in units of the radius.
+    corners : array (c, k), optional
+        The extreme δ, where they are not those of the balls.
     """
 
     shifts: Array
@@ -44,6 +46,7 @@ class Block:
     shift_error: Array
     spread_error: Array
     values: Array = attrs.field(factory=lambda: np.zeros((0, 0)))
+    corners: Array | None = None
 
     @property
     def is_box(self) -> bool:
@@ -57,6 +60,7 @@ class Block:
             shifts=(self.shifts @ direction)[:, None],
             shift_error=(self.shift_error @ np.abs(direction))[:, None],
             balls=((0,),),
+            corners=None,
         )
 
 
@@ -76,7 +80,8 @@ def block_of(belief: Gaussian, group: Group, radius: float) -> Block | None:
     if found is None:
         raise Undecidable(
             "float64 must tell the covariance of the secret entries from a singular one for a "
-            "design; it cannot: choose secret times further apart."
+            "design; it cannot: leave out what others nearly determine (times close together, "
+            "coordinates that are almost multiples), or use gaussian_uniform."
         )
     n = belief.entries
     spread, spread_error = found.conditional, found.reach
@@ -96,6 +101,7 @@ def block_of(belief: Gaussian, group: Group, radius: float) -> Block | None:
         shift_error=found.weights_error @ sizes + rounding * (np.abs(found.weights) @ sizes),
         spread_error=spread_error,
         values=free.values,
+        corners=free.corners,
     )
 
 

@@ -6,9 +6,13 @@ import attrs
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses
+from sfumato.inference.cut_box import cut_box_corners
 from sfumato.matrices.matrix import Array
 
 Balls = tuple[tuple[int, ...], ...]
+
+MOST_CORNERS = 64
+"""Corners of a cut box up to which all of them enter a program."""
 
 
 @attrs.frozen(eq=False)
@@ -25,12 +29,15 @@ class FreeValues:
         Which of the values share a ball.
     plain : bool
         Whether the values are the representatives themselves.
+    corners : array (c, k), optional
+        The extreme δ, where they are no product of balls but few; of δ and −δ one.
     """
 
     values: Array
     representatives: Array
     balls: Balls
     plain: bool
+    corners: Array | None = None
 
 
 def free_values(spread: Array, balls: Balls) -> FreeValues:
@@ -38,7 +45,8 @@ def free_values(spread: Array, balls: Balls) -> FreeValues:
 
     The values Y_b that the entries of a ball b hold first are turned by T_b = Q R, Q orthonormal:
     |Δ_b| = |R y_b|, so δ_b = R y_b = Qᵀ Δ_b. A ball that only repeats another's length adds
-    nothing; one that mixes values of several balls is refused: what is left is no product.
+    nothing. One that mixes values of several balls leaves no product: of intervals the corners are
+    listed, and other balls are refused.
 
     >>> both = free_values(np.array([[1.0], [1.0]]), ((0, 1),))
     >>> abs(both.values).round(4), abs(both.representatives).round(4)
@@ -60,11 +68,7 @@ def free_values(spread: Array, balls: Balls) -> FreeValues:
             continue
         mixed = any(set(columns) & set(other) for other in lengths)
         if mixed or len(columns) > len(ball):
-            raise OutsideHypotheses(
-                "a ball of secret entries must be new or a copy of one other ball for a design; "
-                f"got position {ball[0]} of a group, which hangs together with several: leave it "
-                "out."
-            )
+            return _cut_box(spread, balls)
         lengths[columns] = square
         turned, upper = np.linalg.qr(inner)
         if np.array_equal(square, np.eye(len(columns))):
@@ -74,3 +78,17 @@ def free_values(spread: Array, balls: Balls) -> FreeValues:
         found.append(columns)
     plain = bool(np.array_equal(inverse, np.eye(rank)))
     return FreeValues(values, inverse, tuple(found), plain)
+
+
+def _cut_box(spread: Array, balls: Balls) -> FreeValues:
+    """Return δ = Qᵀ Δ for T = Q R, and the corners of the box that the range of T cuts."""
+    turned, upper = np.linalg.qr(spread)
+    corners = cut_box_corners(turned) if len(balls) == len(spread) else None
+    if corners is None or len(corners) > MOST_CORNERS:
+        raise OutsideHypotheses(
+            "secret entries that hang together must be few times of one coordinate for a design; "
+            f"got {len(spread)} entries of {len(balls)} times: use gaussian_uniform or "
+            "gaussian_given, which need no design."
+        )
+    each = tuple((position,) for position in range(spread.shape[1]))
+    return FreeValues(turned.T, np.linalg.inv(upper), each, plain=False, corners=corners @ turned)

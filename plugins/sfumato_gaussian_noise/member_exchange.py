@@ -82,6 +82,8 @@ class _Pool:
         block = self.block(violation.member, violation.group)
         if block is None:
             return False
+        if block.corners is not None:
+            return sum(self._along(violation, block, corner) for corner in block.corners) > 0
         pair = (violation.member, violation.group)
         known = {name[2] for name in self.names if name[:2] == pair}
         if not known and (not block.is_box or len(block.balls) > SIGNS):

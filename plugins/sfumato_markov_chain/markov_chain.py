@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -113,10 +114,10 @@ class MarkovChain(Prior):
         """
         if isinstance(states, bool) or not isinstance(states, (int, np.integer)) or states < 1:
             raise ParameterError(f"markov_chain.simulated must have states >= 1; got {states!r}.")
-        if isinstance(tau, bool) or not isinstance(tau, (int, float)) or not 0 < tau < math.inf:
+        if isinstance(tau, bool) or not isinstance(tau, numbers.Real) or not 0 < tau < math.inf:
             raise ParameterError(f"markov_chain.simulated must have tau > 0; got {tau!r}.")
         places = np.arange(states)
-        weights = np.exp(-np.abs(places[:, None] - places) / (tau * states))
+        weights = np.exp(-np.abs(places[:, None] - places) / (float(tau) * states))
         transitions = weights / weights.sum(axis=1, keepdims=True)
         return cls(initial="stationary", transitions=transitions, steps=steps)
 
@@ -158,8 +159,8 @@ class MarkovChain(Prior):
         >>> chain.states, chain.transitions.round(3).tolist()
         (('home', 'work'), [[0.5, 0.5], [0.75, 0.25]])
         """
-        traces = [checked_trace(trace) for trace in sequences]
-        _checked_smoothing(smoothing)
+        traces = [checked_trace(trace) for trace in _checked_list(sequences, "sequences")]
+        smoothing = _checked_smoothing(smoothing)
         _checked_steps(steps)
         if not homogeneous:
             found = inhomogeneous_chain(traces, states, smoothing)
@@ -212,9 +213,10 @@ class MarkovChain(Prior):
         >>> days.names, days[0].transitions.round(3).tolist()
         (('ann', 'bob'), [[0.333, 0.667], [0.25, 0.75]])
         """
-        _checked_smoothing(smoothing)
+        smoothing = _checked_smoothing(smoothing)
         _checked_steps(steps)
-        table = people if isinstance(people, Mapping) else dict(enumerate(people))
+        listed = _checked_list(people, "people")
+        table = listed if isinstance(listed, Mapping) else dict(enumerate(listed))
         groups = [traces_of(person) for person in table.values()]
         moves = Moves.of(groups, states)
         longest = max(len(trace) for group in groups for trace in group)
@@ -222,15 +224,22 @@ class MarkovChain(Prior):
         return FittedChains(moves, smoothing, length, cls, tuple(table))
 
 
-def _checked_smoothing(smoothing: object) -> None:
+def _checked_list(given: Any, name: str) -> Any:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise ParameterError(f"{name} must be a list of traces; got {given!r}.")
+    return given
+
+
+def _checked_smoothing(smoothing: object) -> float:
     if (
         isinstance(smoothing, bool)
-        or not isinstance(smoothing, (int, float))
-        or not 0.0 <= smoothing <= MOST_SMOOTHING  # written so that NaN fails
+        or not isinstance(smoothing, numbers.Real)
+        or not 0.0 <= float(smoothing) <= MOST_SMOOTHING  # written so that NaN fails
     ):
         raise ParameterError(
             f"markov_chain.fit must have smoothing from 0 to {MOST_SMOOTHING:g}; got {smoothing!r}."
         )
+    return float(smoothing)
 
 
 def _checked_steps(steps: object) -> None:

@@ -49,6 +49,7 @@ class BreachRate(DeclaredMeasure):
 
     name = "breach_rate"
     reads = ((Markov, Events, Emission),)
+    promises = ("share of outputs",)
 
     traces: tuple[tuple[Hashable, ...], ...] = parameter(
         LIST_OF(LIST_OF(Label("M"), "T")), doc="what really happened, one list of states each"

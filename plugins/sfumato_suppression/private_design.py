@@ -10,7 +10,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.expected_releases import expected_releases
-from sfumato.inference.segment_check import is_private, worst_segment_gap
+from sfumato.inference.segment_check import worst_segment_gap
 from sfumato.protocols import DeclaredMechanism, PriorClass, Secret
 from sfumato.questions import Events
 from sfumato_suppression.protected_chain import ProtectedChain
@@ -21,10 +21,7 @@ Chains = tuple[ProtectedChain, ...]
 Search = Callable[[Chains], Iterable[Suppression]]
 
 INSIDE = 1e-12
-"""How far inside δ a second design aims where rounding put the first one above it."""
-
-EQUAL = 1e-9
-"""Utilities that differ by this factor count as equal."""
+"""How far inside δ a second search aims where rounding put the best of the first above it."""
 
 
 def private_release(
@@ -32,8 +29,8 @@ def private_release(
 ) -> SuppressingRelease:
     """Return the best channel found that the segment check, from scratch, finds δ-private.
 
-    It is checked for every member of the prior class. Suppressing everything is always private,
-    so there is always an answer.
+    Its measured gap is never above δ, not even by rounding, for any member of the prior class.
+    Suppressing everything is always private, so there is always an answer.
     """
     if not prior.finite:
         raise OutsideHypotheses(
@@ -65,40 +62,41 @@ class _Designer:
         self._search = search
 
     def design(self, delta: float) -> tuple[Suppression, float]:
-        """Return a channel, and its posterior gap.
+        """Return a channel, and its posterior gap, which is never above δ.
 
-        Where a constraint holds with equality, rounding may put the computed gap above δ by a
-        part in 1e14. A design a hair inside δ is then preferred, unless it costs utility.
+        Where a constraint holds with equality, rounding may put the gap of the best channel
+        above δ. The best of the others is then returned, be it one found for a hair less than δ.
         Where rational arithmetic can tell, probabilities are then lowered to their very limit.
         """
-        channel, gap = self._certified(delta, delta)
-        if gap > delta:
-            inside, smaller = self._certified(delta * (1.0 - INSIDE), delta)
-            if self._utility(inside) >= self._utility(channel) * (1.0 - EQUAL):
-                channel, gap = inside, smaller
+        found = self._found(delta)
+        channel, gap = self._best(found, delta)
+        if channel is not found[0]:
+            found += self._found(delta * (1.0 - INSIDE))
+            channel, gap = self._best(self._by_utility(found), delta)
         sharp = sharpened(channel, self._members, delta, lambda other: self._gap(other) <= delta)
         return (channel, gap) if sharp is channel else (sharp, self._gap(sharp))
 
-    def _certified(self, aim: float, delta: float) -> tuple[Suppression, float]:
-        """Return the best channel found that is private, and its posterior gap."""
+    def _found(self, aim: float) -> list[Suppression]:
+        """Return what the search finds, the most useful first."""
         chains = tuple(ProtectedChain.of(b, question, aim) for b, question in self._members)
-        found = sorted(self._search(chains), key=self._utility, reverse=True)
+        return self._by_utility(self._search(chains))
+
+    def _best(self, found: list[Suppression], delta: float) -> tuple[Suppression, float]:
+        """Return the first channel that is private, from scratch, and its posterior gap."""
         for channel in found:
             gap = self._gap(channel)
-            if gap <= delta or self._is_private(channel, delta):
+            if gap <= delta:
                 return channel, gap
         belief = self._members[0][0]
         hidden = np.ones((belief.steps, belief.state_count))
         return Suppression.memoryless(belief.states, hidden), 0.0
 
-    def _is_private(self, channel: Suppression, delta: float) -> bool:
-        return all(is_private(b, channel, question.masks, delta) for b, question in self._members)
+    def _by_utility(self, found: Iterable[Suppression]) -> list[Suppression]:
+        return sorted(found, key=self._utility, reverse=True)
 
     def _utility(self, channel: Suppression) -> float:
         return min(expected_releases(belief, channel) for belief, _ in self._members)
 
     def _gap(self, channel: Suppression) -> float:
-        return max(
-            worst_segment_gap(belief, channel, question.masks).value
-            for belief, question in self._members
-        )
+        gaps = (worst_segment_gap(b, channel, question.masks) for b, question in self._members)
+        return max(0.0, *(gap.value for gap in gaps))  # below zero is only rounding

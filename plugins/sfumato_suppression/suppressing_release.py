@@ -45,8 +45,14 @@ class SuppressingRelease(Release):
         """Begin a stream, or resume one from its `state`.
 
         Without a generator the decisions come from the secure source. A state that was saved by
-        a stream of another release is refused.
+        a stream of another release is refused. A state holds its own decisions to come, so none
+        can be drawn from a generator then.
         """
+        if state is not None and rng is not None:
+            raise ParameterError(
+                "stream must have an rng or a state, not both; a state goes on with the decisions "
+                "it was saved with."
+            )
         if state is not None:
             return SuppressionStream.resumed(self.channel, state, lambda: self.fingerprint)
         return SuppressionStream.begun(self.channel, rng, lambda: self.fingerprint)

@@ -166,3 +166,10 @@ def test_positions_in_a_file_are_checked_too():
     table = {"joint": rbf(4).specification(), "positions": [0, "1"]}
     with pytest.raises(sf.ParameterError, match=r"^positions must be lists of whole numbers"):
         sf.registry.build("prior", table)
+
+
+def test_a_secret_beyond_the_traces_is_refused_at_once():
+    prior = sf.priors.rbf(length_scale=1.0, times=5)
+    release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, sf.secrets.basic(0))
+    with pytest.raises(sf.ParameterError, match=r"basic.index must be .*got 77"):
+        sf.compose([release], prior, sf.secrets.basic(77))

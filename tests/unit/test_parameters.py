@@ -177,6 +177,30 @@ def test_missing_unknown_and_repeated_parameters(name):
         make(1.0, length_scale=2.0)
 
 
+def test_numpy_scalars_are_numbers_for_every_scalar_domain():
+    """What the domains of all plugins take from Python, they take from numpy, as the same."""
+    from sfumato.domains.scalars import Real, Whole
+    from sfumato.domains.sizes import Sizes
+
+    kinds = ("prior", "secret", "mechanism", "adversary", "measure")
+    domains = {
+        declared.domain
+        for kind in kinds
+        for name in sf.registry.names(kind)
+        for declared in sf.registry.get(kind, name).parameters()
+        if isinstance(declared.domain, (Real, Whole))
+    }
+    assert len(domains) > 5
+    for domain in domains:
+        value = 2 if isinstance(domain, Whole) or domain.high > 2 else 0.5
+        made = (np.int64, np.int32, np.uint8) if value == 2 else ()
+        made += () if isinstance(domain, Whole) else (np.float64, np.float32)
+        for make in made:
+            converted = domain.convert(make(value), Sizes())
+            assert converted == domain.convert(value, Sizes())
+            assert type(converted) in (int, float)
+
+
 def test_a_chain_of_one_step_without_moves_is_written_and_read_back():
     chain = sf.priors.markov_chain(initial=[0.5, 0.5], transitions=np.zeros((0, 2, 2)), steps=1)
     again = sf.registry.build("prior", chain.specification())

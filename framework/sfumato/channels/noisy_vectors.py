@@ -99,9 +99,17 @@ class NoisyVectors(ByContent, Emission):
         """Return the log-densities of B outputs of one length, (B, k, M)."""
         vectors = self._vectors(observed)
         self._check_length(vectors.shape[1])
+        return self._log_densities(vectors[:, :, None, :], self.means[: vectors.shape[1]])
+
+    def evidence_at(
+        self, observed: Sequence[Sequence[Any]], times: NDArray[np.intp], states: NDArray[np.intp]
+    ) -> FloatArray:
+        """Return the log-densities of B outputs at N chosen times and states, (B, N)."""
+        return self._log_densities(self._vectors(observed)[:, times], self.means[times, states])
+
+    def _log_densities(self, vectors: FloatArray, means: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
-            gaps = (vectors[:, :, None, :] - self.means[: vectors.shape[1]]) / self.scale
-            squares = np.square(gaps).sum(axis=-1)
+            squares = np.square((vectors - means) / self.scale).sum(axis=-1)
         if not np.isfinite(squares).all():
             raise Undecidable("observed lies so far from every mean that its density overflows.")
         log_norm = self.means.shape[2] * math.log(self.scale * math.sqrt(2.0 * math.pi))

@@ -51,6 +51,9 @@ class BadRows:
         """Count the row, or raise `BadRow` for it."""
         text = f"{Path(path).name}, line {line}: {reason.rstrip('.')}."
         if not self.skip:
-            raise BadRow(f"{text[:-1]}; mend the row, or skip bad ones (--skip-bad).")
+            raise BadRow(
+                f"{text[:-1]}; mend the row, or skip bad ones (--skip-bad, or in Python "
+                "bad_rows=BadRows(skip=True))."
+            )
         self.count += 1
         self.first = self.first or text

@@ -236,6 +236,8 @@ class Plugin(Domain):
         """Return the object if it is of the right noun."""
         del sizes
         if getattr(type(value), "kind", None) != self.kind:
+            if callable(value) and getattr(value, "kind", None) == self.kind:
+                raise Rejected(f"{self.sentence}: write {value.name}() with parentheses")
             raise Rejected(self.sentence)
         return value
 

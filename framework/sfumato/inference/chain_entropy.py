@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sfumato.beliefs.markov import Markov
-from sfumato.probabilities import FloatArray
-
-
-def entropies(laws: FloatArray) -> FloatArray:
-    """Return −Σ p log p along the last axis, in nats.
-
-    >>> entropies(np.array([[0.5, 0.5], [1.0, 0.0]])).round(6).tolist()
-    [0.693147, 0.0]
-    """
-    logs = np.log(laws, where=laws > 0.0, out=np.zeros_like(laws))
-    return np.asarray(0.0 - (laws * logs).sum(axis=-1))
+from sfumato.inference.entropies import entropies
 
 
 def chain_entropy(belief: Markov) -> float:
@@ -23,6 +11,7 @@ def chain_entropy(belief: Markov) -> float:
 
     Examples
     --------
+    >>> import numpy as np
     >>> fair = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=10)
     >>> float(round(chain_entropy(fair) / np.log(2), 12))
     10.0

@@ -68,8 +68,13 @@ def position_sets(belief: Markov, gaps: int, budget: float = math.inf) -> Positi
 
 
 def _scale(belief: Markov) -> Literal["linear", "log"]:
-    safe = -belief.steps * math.log(belief.smallest_probability) < _SAFE
-    return "linear" if safe else "log"
+    """Return "linear" where no product that matters can underflow.
+
+    The likeliest T states have a probability of at least M^−T, so that no way to f leads through
+    anything much smaller.
+    """
+    each = min(math.log(belief.state_count), -math.log(belief.smallest_probability))
+    return "linear" if belief.steps * each < _SAFE else "log"
 
 
 def _on(scale: str, probabilities: FloatArray) -> FloatArray:

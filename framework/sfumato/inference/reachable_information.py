@@ -7,14 +7,18 @@ import numpy as np
 from sfumato.beliefs.markov import Markov
 from sfumato.channels.emission import Emission
 from sfumato.inference.enumeration import DEFAULT_LIMIT, enumerate_outputs
+from sfumato.inference.rounded_information import RoundedInformation
 from sfumato.probabilities import FloatArray
 
 
-def enumerated_information(belief: Markov, channel: Emission, limit: int = DEFAULT_LIMIT) -> float:
+def enumerated_information(
+    belief: Markov, channel: Emission, limit: int = DEFAULT_LIMIT
+) -> RoundedInformation:
     """Return I(X; Y) = Σ_y Pr[y] (E[log Pr[y | X] | y] − log Pr[y]), over every output, in nats.
 
     The inner expectation is Σ_t Σ_m Pr[X_t = m | y] log Pr[y_t | X_t = m, y before t]: only the
-    posterior of single states is needed.
+    posterior of single states is needed. Rounding: Pr[y] and the posteriors are products of T
+    sums of M terms, so that log Pr[y] loses digits as a number near one does.
 
     Raises
     ------
@@ -26,15 +30,18 @@ def enumerated_information(belief: Markov, channel: Emission, limit: int = DEFAU
     >>> from sfumato.channels.suppression import Suppression
     >>> chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2, states="ab")
     >>> shown = Suppression.memoryless("ab", np.full((2, 2), 0.5))
-    >>> float(round(enumerated_information(chain, shown) / np.log(2), 12))
+    >>> float(round(enumerated_information(chain, shown).value / np.log(2), 12))
     1.0
     """
     outputs = enumerate_outputs(belief, channel, limit)
-    total = 0.0
+    told = untold = 0.0
     for part in outputs.parts():
         inner = _expected(outputs.marginals(part), outputs.log_evidence(part))
-        total += float(outputs.probabilities[part] @ (inner - outputs.log_probabilities[part]))
-    return max(0.0, total)
+        told -= float(outputs.probabilities[part] @ outputs.log_probabilities[part])
+        untold -= float(outputs.probabilities[part] @ inner)
+    operations = 8.0 * belief.steps * (belief.state_count + 8)
+    # Both sums are of positive terms, each raised by one in place of the digits it has lost.
+    return RoundedInformation.up(told + 1.0, untold + 1.0, operations)
 
 
 def _expected(marginals: FloatArray, log_evidence: FloatArray) -> FloatArray:

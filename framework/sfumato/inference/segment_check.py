@@ -32,6 +32,7 @@ from sfumato.inference.forward_backward import forward_backward
 from sfumato.inference.gap import Gap
 from sfumato.inference.kernel_check import kernels_keep
 from sfumato.inference.output_completion import completed, possible_states
+from sfumato.inference.rational_gap import WholeChain
 from sfumato.inference.reachable_states import reachable_states
 from sfumato.inference.segment_sweep import Segment, SegmentSweep
 from sfumato.inference.timed_events import TimedEvents
@@ -86,6 +87,9 @@ def worst_posteriors(belief: Markov, channel: Suppression, masks: ArrayLike) -> 
 def worst_segment_gap(belief: Markov, channel: Suppression, masks: ArrayLike) -> Gap:
     """Return max over outputs and events of Pr[A | o] − Pr[A], with the output that attains it.
 
+    Unless the chain is large, the gap of that output is computed in whole numbers and rounded
+    once.
+
     Examples
     --------
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
@@ -102,14 +106,17 @@ def worst_segment_gap(belief: Markov, channel: Suppression, masks: ArrayLike) ->
     marginals = forward_backward(belief, channel.evidence_batch(outputs)).marginals
     posteriors = events.probabilities(marginals)[:, event]
     worst = int(posteriors.argmax())
-    return Gap(
-        value=float(posteriors[worst] - priors[event]),
-        posterior=float(posteriors[worst]),
-        prior=float(priors[event]),
-        event=event,
-        time=int(events.times[event]),
-        output=outputs[worst],
-    )
+    time, output = int(events.times[event]), outputs[worst]
+    prior, posterior = float(priors[event]), float(posteriors[worst])
+    whole = WholeChain.affordable(belief)
+    if (channel.start == 1.0).all():  # never a release: nothing is learnt
+        value = 0.0
+    elif whole is None:
+        value = posterior - prior
+    else:
+        exact = whole.prior_and_posterior(channel, output, time, events.members[event])
+        prior, posterior, value = float(exact[0]), float(exact[1]), float(exact[1] - exact[0])
+    return Gap(value, posterior, prior, event, time, output)
 
 
 def _swept(belief: Markov, channel: Suppression, events: TimedEvents) -> SegmentSweep:

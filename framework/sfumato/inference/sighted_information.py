@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 
 from sfumato.inference.arrivals import arrivals
+from sfumato.inference.entropies import entropies, entropy_terms, top_term
+from sfumato.inference.rounded_information import RoundedInformation
 from sfumato.inference.sightings import Sightings, Watch
 from sfumato.probabilities import FloatArray
 
 
-def sighted_information(sightings: Sightings) -> float:
+def sighted_information(sightings: Sightings) -> RoundedInformation:
     """Return I(X; Y) in nats.
 
     Pr[y] is the product over its segments (a, b) of w(a, b) = Pr[next sighting is b | last one
-    was a], so H(Y) is minus the expected sum of their logarithms: with v(a) the probability that
-    a is seen at all, v(b) = Σ_a v(a) w(a, b), segment (a, b) occurs with probability
-    v(a) w(a, b). Where a state is seen by chance, H(Y | X) is the expected entropy of those
-    choices. Exact; `Sightings.operations` says how long it takes, where listing all outputs takes
-    2^T. The w of one time are used as soon as they are known, and not kept.
+    was a], so H(Y) is the sum over a of v(a) times the entropy of the law w(a, ·), with v(a) the
+    probability that a is seen at all, v(b) = Σ_a v(a) w(a, b). Where a state is seen by chance,
+    H(Y | X) is the expected entropy of those choices. Exact; `Sightings.operations` says how long
+    it takes, where listing all outputs takes 2^T. The w of one time are used as soon as they are
+    known, and not kept. Rounding: each step of w and v adds up at most M and N terms, and a
+    logarithm at most doubles what they lose.
 
     Examples
     --------
@@ -26,37 +30,57 @@ def sighted_information(sightings: Sightings) -> float:
     >>> from sfumato.inference.sightings import sightings_of
     >>> chain = Markov([0.5, 0.5], np.full((2, 2), 0.5), steps=3)
     >>> seen = Symbols((0, 1), (0, 1), [[[1.0, 0.0], [0.0, 1.0]]] * 3)
-    >>> float(round(sighted_information(sightings_of(chain, seen)) / np.log(2), 12))
+    >>> float(round(sighted_information(sightings_of(chain, seen)).value / np.log(2), 12))
     3.0
     """
     visits = np.zeros(len(sightings))
     visits[0] = 1.0
-    told = sum(_told(sightings, watch, visits) for watch in sightings.watches())
-    return max(0.0, told)
+    parts = [_told(sightings, watch, visits) for watch in sightings.watches()]
+    gained, lost = np.sum(parts, axis=0)
+    belief = sightings.belief
+    operations = 4.0 * belief.steps * (belief.state_count + len(sightings) + 8)
+    return RoundedInformation.up(float(gained), float(lost), operations)
 
 
-def _told(sightings: Sightings, watch: Watch, visits: FloatArray) -> float:
-    """Return the segments' part of H(Y) − H(Y | X), and add to `visits` where they lead."""
-    chances = _choice_entropy(watch.unseen)
-    told = 0.0
+def _told(sightings: Sightings, watch: Watch, visits: FloatArray) -> tuple[float, float]:
+    """Return the segments' parts of H(Y) and H(Y | X), and add to `visits` where they lead."""
+    chances = entropies(np.stack([watch.unseen, watch.seen], axis=-1))
+    laws = _GrowingLaws.of(len(watch.starts))
+    lost = 0.0
     for time, law in arrivals(sightings, watch):
         before = visits[watch.starts[: len(law)]]
         nodes = sightings.entering(time)
         places = sightings.states[nodes]
-        weights = law[:, places] * (1.0 - watch.unseen[time, places])
+        weights = law[:, places] * watch.seen[time, places]
         visits[nodes] += before @ weights
-        told += float(before @ _entropy_terms(weights).sum(axis=1))
-        told -= float(before @ (law @ chances[time]))
+        laws.add(weights)
+        lost += float(before @ (law @ chances[time]))
     # Whoever was seen at the last step comes to the end for certain, which tells nothing more.
-    return told + float(before @ _entropy_terms(law @ watch.unseen[-1]))
+    laws.add((law @ watch.unseen[-1])[:, None])
+    return float(visits[watch.starts] @ laws.entropies()), lost
 
 
-def _choice_entropy(unseen: FloatArray) -> FloatArray:
-    """Return the entropy of being seen or not, given the state, (T, M)."""
-    return _entropy_terms(unseen) + _entropy_terms(1.0 - unseen)
+@attrs.define(eq=False)
+class _GrowingLaws:
+    """Laws of which a few outcomes become known at a time; the largest of each is kept apart."""
 
+    top: FloatArray
+    rest: FloatArray
+    terms: FloatArray
 
-def _entropy_terms(chances: FloatArray) -> FloatArray:
-    """Return −p log p, 0 for p = 0."""
-    logs = np.log(chances, where=chances > 0.0, out=np.zeros_like(chances))
-    return np.asarray(-chances * logs)
+    @classmethod
+    def of(cls, count: int) -> _GrowingLaws:
+        return cls(np.zeros(count), np.zeros(count), np.zeros(count))
+
+    def add(self, chances: FloatArray) -> None:
+        """Add outcomes to the first laws, (S, K)."""
+        rows = np.arange(len(chances))
+        table = np.column_stack([self.top[rows], chances])
+        largest = table.argmax(axis=1)
+        self.top[rows] = table[rows, largest]
+        table[rows, largest] = 0.0
+        self.rest[rows] += table.sum(axis=1)
+        self.terms[rows] += entropy_terms(table).sum(axis=1)
+
+    def entropies(self) -> FloatArray:
+        return np.asarray(self.terms + top_term(self.top, self.rest))

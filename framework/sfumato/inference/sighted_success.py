@@ -45,7 +45,7 @@ def _follow(
 
     scores[a, m] is the log of the likeliest way from a to X_t = m, unseen until then.
     """
-    log_unseen, log_seen = log_of(watch.unseen), log_of(1.0 - watch.unseen)
+    log_unseen, log_seen = log_of(watch.unseen), log_of(watch.seen)
     begun = watch.starts[sightings.times[watch.starts] < 0]
     scores = np.repeat(log_of(sightings.belief.initial)[None], len(begun), axis=0)
     for time in range(sightings.belief.steps):

@@ -37,11 +37,14 @@ class Watch:
     ----------
     unseen
         Probability that state j at time t stays unseen, (T, M).
+    seen
+        Probability that it is seen, (T, M): one minus the other, but with all its digits.
     starts
         Nodes (numbers in `Sightings`) at which these segments begin, in order of time.
     """
 
     unseen: FloatArray
+    seen: FloatArray
     starts: IntArray
 
     def open_states(self, time: int) -> IntArray | slice:
@@ -73,7 +76,7 @@ class Sightings:
     belief: Markov
     times: IntArray
     states: IntArray
-    _shared: FloatArray | None
+    _shared: tuple[FloatArray, FloatArray] | None
     _channel: Emission
 
     def __len__(self) -> int:
@@ -83,10 +86,11 @@ class Sightings:
         """Yield groups of segments, in order of time where there is more than one."""
         starts = np.arange(len(self) - 1)
         if self._shared is not None:
-            yield Watch(self._shared, starts)
+            yield Watch(*self._shared, starts)
             return
         for node in starts:
-            yield Watch(self._table(int(node)), starts[node : node + 1])
+            unseen = self._table(int(node))
+            yield Watch(unseen, 1.0 - unseen, starts[node : node + 1])
 
     def _table(self, node: int) -> FloatArray:
         channel = self._channel
@@ -101,7 +105,7 @@ class Sightings:
         everyone = np.full(self.belief.steps, self.belief.state_count)
         if self._shared is None:
             return everyone
-        may = np.count_nonzero(self._shared, axis=1)
+        may = np.count_nonzero(self._shared[0], axis=1)
         return np.where(2 * may <= everyone, may, everyone)
 
     @property
@@ -146,28 +150,33 @@ def sightings_of(belief: Markov, channel: Emission) -> Sightings | None:
     checked_pair(belief, channel)
     if isinstance(channel, Suppression):
         if channel.after is None:
-            return _nodes(belief, channel, channel.start < 1.0, channel.start)
+            shared = channel.start, 1.0 - channel.start
+            return _nodes(belief, channel, channel.start < 1.0, shared)
         ever = (channel.start < 1.0) | (channel.after < 1.0).any(axis=(0, 1))
         return _nodes(belief, channel, ever, None)
     if isinstance(channel, Symbols):
-        unseen = _unseen(channel.probabilities)
-        return None if unseen is None else _nodes(belief, channel, unseen < 1.0, unseen)
+        split = _unseen_and_seen(channel.probabilities)
+        return None if split is None else _nodes(belief, channel, split[1] > 0.0, split)
     return None
 
 
-def _unseen(probabilities: FloatArray) -> FloatArray | None:
-    """Return the chance of each state to stay unseen, (T, M), or None."""
+def _unseen_and_seen(probabilities: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Return the chances of each state to stay unseen and to be seen, (T, M), or None."""
     possible = probabilities > 0.0
     telling = possible.sum(axis=1) <= 1  # (T, Y): a symbol that at most one state can emit
     ambiguous = (~telling).sum(axis=1)
     told = possible & telling[:, None, :]
     if (ambiguous > 1).any() or (told.sum(axis=2) > 1).any():
         return None
-    return np.asarray((probabilities * ~telling[:, None, :]).sum(axis=2))
+    unseen = (probabilities * ~telling[:, None, :]).sum(axis=2)
+    return np.asarray(unseen), np.asarray((probabilities * told).sum(axis=2))
 
 
 def _nodes(
-    belief: Markov, channel: Emission, ever: NDArray[np.bool_], shared: FloatArray | None
+    belief: Markov,
+    channel: Emission,
+    ever: NDArray[np.bool_],
+    shared: tuple[FloatArray, FloatArray] | None,
 ) -> Sightings:
     times, states = np.nonzero(ever & reachable_states(belief))
     return Sightings(

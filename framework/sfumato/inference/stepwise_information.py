@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sfumato.beliefs.markov import Markov
 from sfumato.channels.noisy_vectors import NoisyVectors
 from sfumato.channels.symbols import Symbols
-from sfumato.inference.chain_entropy import entropies
+from sfumato.inference.entropies import entropies
 from sfumato.inference.enumeration import checked_pair
 from sfumato.inference.noiseless import without_noise
+from sfumato.inference.rounded_information import UNDERFLOW, RoundedInformation
+from sfumato.probabilities import FloatArray
 
 
 def stepwise_information(belief: Markov, channel: Symbols | NoisyVectors) -> float:
@@ -19,7 +23,7 @@ def stepwise_information(belief: Markov, channel: Symbols | NoisyVectors) -> flo
     only add entropy. Raw counts are a function of the state, so there the last term is zero.
     For noisy vectors, equation (4) of Koga, Meehan and Chaudhuri (2024), for any means: with
     p_a the probability of mean a and σ the scale,
-    Ĩ = −Σ_t Σ_a p_a log Σ_b p_b exp(−‖a − b‖² / (2σ²)).
+    Ĩ = −Σ_t Σ_a p_a log Σ_b p_b exp(−‖a − b‖² / (2σ²)). Both are rounded up.
 
     Examples
     --------
@@ -33,13 +37,17 @@ def stepwise_information(belief: Markov, channel: Symbols | NoisyVectors) -> flo
         return _noisy(belief, channel)
     marginals = belief.marginals()
     laws = np.einsum("tm,tmy->ty", marginals, channel.probabilities)
-    total = float(entropies(laws[0]))
+    gained = float(entropies(laws[0]))
     for time, matrix in enumerate(belief.transitions):
         before = channel.probabilities[time] * marginals[time][:, None]
         joint = before.T @ (matrix @ channel.probabilities[time + 1])
-        total += float(entropies(joint.ravel()) - entropies(laws[time]))
+        totals = joint.sum(axis=1)
+        following = joint[totals > 0.0] / totals[totals > 0.0, None]
+        gained += float(totals[totals > 0.0] @ entropies(following))
     noise = float((marginals * entropies(channel.probabilities)).sum())
-    return max(0.0, total - noise)
+    symbols = channel.probabilities.shape[2]
+    operations = 4.0 * belief.steps * (belief.state_count + symbols + 8)
+    return RoundedInformation.up(gained, noise, operations).value
 
 
 def _noisy(belief: Markov, channel: NoisyVectors) -> float:
@@ -49,8 +57,20 @@ def _noisy(belief: Markov, channel: NoisyVectors) -> float:
     for marginal, means, members in zip(belief.marginals(), channel.means, classes, strict=True):
         law = marginal @ members
         centres = means[members.argmax(axis=0)]  # any member of a class has its mean
+        possible = law > 0.0
+        law, centres = law[possible], centres[possible]
         for chance, centre in zip(law, centres, strict=True):  # many sensors: no table of pairs
-            if chance > 0.0:
-                gaps = np.square((centres - centre) / channel.scale).sum(axis=-1)
-                total -= float(chance * np.log(np.exp(-gaps / 2.0) @ law))
-    return max(0.0, total)
+            gaps = np.square((centres - centre) / channel.scale).sum(axis=-1)
+            total += float(chance) * _surprise(gaps / 2.0, law)
+        if len(law) > 1:
+            total += UNDERFLOW  # squares of gaps may vanish under much noise
+    operations = 4.0 * belief.steps * (belief.state_count + classes.shape[2] + 8)
+    return RoundedInformation.up(total, 0.0, operations).value
+
+
+def _surprise(exponents: FloatArray, law: FloatArray) -> float:
+    """Return −log Σ_b p_b exp(−g_b), with all its digits where the sum is near one."""
+    missing = -float(np.expm1(-exponents) @ law)
+    if missing < 0.5:
+        return -math.log1p(-missing)
+    return -math.log(float(np.exp(-exponents) @ law))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sfumato.content import ByContent, read_only
 from sfumato.errors import ParameterError
 from sfumato.inference.ball_product import Balls, best_dual, local_maximum
+from sfumato.inference.cut_box import cut_box_corners
 from sfumato.matrices.matrix import ROUNDOFF, Array, finite_array
 
 MAX_SIGNS = 20
@@ -55,7 +56,8 @@ def worst_pair(
         The radius r of every ball.
     support : array (k, m), optional
         Orthonormal basis of the Δ that the belief allows. If each of its vectors moves one ball
-        alone, the problem is one of smaller balls. Otherwise, as M vanishes off the support, the
+        alone, the problem is one of smaller balls; of balls of one entry each, it cuts a box, whose
+        corners are compared while they are few. Otherwise, as M vanishes off the support, the
         supremum without it is an upper bound, and exact if the witness lies on it.
 
     Examples
@@ -77,8 +79,14 @@ def _supported(matrix: Array, balls: Balls, support: Array) -> WorstPair:
     smaller = _smaller_balls(balls, support)
     if rank == size or smaller is None:
         found = _unit_radius(matrix, balls)
-        inside = _within(found.witness, support)
-        return found if inside else attrs.evolve(found, bound="upper")
+        if _within(found.witness, support):
+            return found
+        corners = cut_box_corners(support) if len(balls) == size else None
+        if corners is None:
+            return attrs.evolve(found, bound="upper")
+        values = np.einsum("ci,ij,cj->c", corners, matrix, corners, optimize=True)
+        best = int(np.argmax(values))
+        return WorstPair(float(values[best]), "exact", corners[best], "every corner of a cut box")
     if not smaller:
         return WorstPair(0.0, "exact", np.zeros(size), "nothing can move")
     inner = support.T @ matrix @ support

@@ -21,7 +21,7 @@ UTILITIES = frozenset(
 """Quantities of usefulness: laws about what an adversary gains do not speak of them."""
 
 ADVERSARY_PROMISES = ("posterior", "most probable trace")
-MEASURE_PROMISES = ("utility",)
+MEASURE_PROMISES = ("utility", "share of outputs")
 """The words that a plugin may list in its `promises`."""
 
 
@@ -86,6 +86,19 @@ def counts_loss(classes: Classes) -> bool:
     if any(item.required for item in measure.parameters()):
         return True  # quantities of usefulness have no parameters
     return measure().quantity.name not in UTILITIES
+
+
+def falls_with_information(classes: Classes) -> bool:
+    """Whether the measure's loss cannot rise when a release says less.
+
+    A share of outputs above a threshold can: two harmless outputs that are merged with a telling
+    one all count from then on.
+
+    >>> import sfumato as sf
+    >>> falls_with_information({"measure": sf.registry.get("measure", "breach_rate")})
+    False
+    """
+    return counts_loss(classes) and not promises("measure", "share of outputs")(classes)
 
 
 def both(*conditions: Callable[[Classes], bool]) -> Callable[[Classes], bool]:

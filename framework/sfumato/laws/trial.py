@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import SkipTest
 
 import attrs
 
@@ -66,8 +67,12 @@ class _Record:
         return not self.tried and self.reasons.total() >= HOPELESS
 
 
-class _Enough(Exception):
-    """Every example is refused: stop drawing."""
+class _Enough(SkipTest):
+    """Every example is refused: stop drawing.
+
+    Hypothesis lets a skip through at once; any other exception it would take for a failure, try to
+    shrink, and call flaky when smaller examples are refused as well.
+    """
 
 
 @contextmanager
@@ -125,7 +130,11 @@ def _replay(case: Case, registry: Registry, record: _Record, kept: Counterexampl
 
 def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> None:
     from hypothesis import HealthCheck, Phase, given, reject, seed, settings
-    from hypothesis.errors import HypothesisDeprecationWarning, Unsatisfiable
+    from hypothesis.errors import (
+        HypothesisDeprecationWarning,
+        HypothesisWarning,
+        Unsatisfiable,
+    )
 
     @seed(seed_of(case))  # the same examples on every machine
     @settings(
@@ -146,7 +155,7 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
         except NOTHING_TO_SAY as refusal:
             record.reasons[str(refusal)] += 1
             if record.hopeless:
-                raise _Enough from None
+                raise _Enough("every example is refused") from None
             reject()
         except Exception as error:
             record.fails(arguments, error)
@@ -156,6 +165,8 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
     with warnings.catch_warnings(), local_constants_left_out():
         # Constructors may import libraries that touch the random module; draws do not use it.
         warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+        # A chain of many states is long to write down, and still an example.
+        warnings.filterwarnings("ignore", "Generating overly large repr", HypothesisWarning)
         try:
             example()
         except (Unsatisfiable, _Enough):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 import attrs
+import numpy as np
 
 from sfumato.content import ByContent
 
@@ -14,7 +15,7 @@ Group = tuple[Ball, ...]
 
 
 def _radii(value: float | Sequence[float]) -> tuple[float, ...]:
-    radii = (value,) if isinstance(value, (int, float)) else tuple(value)
+    radii = (value,) if isinstance(value, (int, float, np.integer, np.floating)) else tuple(value)
     for radius in radii:
         if isinstance(radius, bool) or not (math.isfinite(radius) and radius > 0):
             raise ValueError(f"displacements.radii must be positive; got {radius}.")

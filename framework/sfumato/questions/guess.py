@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import attrs
+import numpy as np
+
+
+def _plain(value: object) -> object:
+    """Return numpy's whole numbers as Python's; anything else as it is."""
+    return int(value) if isinstance(value, np.integer) else value
 
 
 @attrs.frozen
@@ -13,7 +19,7 @@ class Guess:
     2
     """
 
-    mistakes: int
+    mistakes: int = attrs.field(converter=_plain)
 
     def __attrs_post_init__(self) -> None:
         if isinstance(self.mistakes, bool) or not isinstance(self.mistakes, int):

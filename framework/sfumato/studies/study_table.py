@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -203,6 +204,6 @@ def _text(table: Mapping[str, Any], key: str, where: str) -> str:
 
 def _whole(table: Mapping[str, Any], key: str, default: int, where: str) -> int:
     value = table.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
         raise StudyError(f"{where}: {key} must be a whole number, 0 or more; got {value!r}.")
-    return value
+    return int(value)

@@ -220,3 +220,21 @@ def test_people_who_are_neither_one_trace_nor_several_are_refused(people, words)
 def test_a_list_of_people_is_not_one_person():
     with pytest.raises(sf.ParameterError, match="lists of states"):
         fit([[[0, 1], [1, 1]]])
+
+
+@pytest.mark.parametrize("one", [np.int64(1), np.float32(1), np.float64(1), np.int8(1)])
+def test_numpy_numbers_count_as_numbers(one):
+    simulated = sf.priors.markov_chain.simulated
+    assert simulated(states=5, tau=one, steps=3) == simulated(states=5, tau=1, steps=3)
+    assert fit([[0, 1, 1]], smoothing=one) == fit([[0, 1, 1]], smoothing=1)
+    chains = fit_each([[0, 1, 1]], smoothing=one)
+    assert chains[0] == fit_each([[0, 1, 1]], smoothing=1)[0]
+    assert type(chains.smoothing) is float
+
+
+@pytest.mark.parametrize("wrong", [5, None, "ab", 1.5])
+def test_what_is_no_list_of_traces_is_refused_in_a_sentence(wrong):
+    with pytest.raises(sf.ParameterError, match=r"sequences must be a list of traces.*; got "):
+        fit(wrong)
+    with pytest.raises(sf.ParameterError, match=r"people must be a list of traces.*; got "):
+        fit_each(wrong)

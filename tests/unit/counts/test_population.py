@@ -133,3 +133,43 @@ def test_every_measure_of_counts_answers_for_a_population(people, name, noise):
     own = measure.for_person(2).loss(people[2], SECRET, sensors.protect(people[2], SECRET))
     assert found.values[2] == own.value
     assert found.bounds[2] == own.bound
+
+
+def test_intervals_and_names_are_kept():
+    people = sf.priors.markov_chain.fit_each({"ann": [0, 1, 0, 2], "bob": [2, 2, 1, 0]}, steps=3)
+    attack = sf.measures.attack_success(adversary=sf.adversaries.map(), trials=50)
+    found = attack.of_population(people, SECRET, SENSORS, processes=1)
+    assert found.names == ("ann", "bob")
+    for value, (low, high) in zip(found.values, found.intervals, strict=True):
+        assert low < value < high
+    exact = sf.measures.reconstruction().of_population(list(people), SECRET, SENSORS, processes=1)
+    assert exact.names == (0, 1)
+    assert exact.intervals == (None, None)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"people": {"ann": 1}},
+        {"people": np.array([[1, 2]])},
+        {"people": [[1, 2]]},
+        {"people": 5},
+        {"secret": None},
+        {"secret": sf.secrets.trajectory},
+        {"mechanism": "release"},
+        {"mechanism": sf.mechanisms.sensor_counts},
+    ],
+)
+def test_what_is_no_population_is_refused_in_a_sentence(people, wrong):
+    given = {"people": people, "secret": SECRET, "mechanism": SENSORS, **wrong}
+    if given["mechanism"] == "release":
+        given["mechanism"] = SENSORS.protect(people[0], SECRET)
+    with pytest.raises(sf.ParameterError, match=f"{next(iter(wrong))} must be a .*; got "):
+        sf.measures.reconstruction().of_population(**given)
+
+
+def test_numpy_numbers_of_processes(people):
+    found = sf.measures.fano_loose().of_population(
+        people[:3], SECRET, SENSORS, processes=np.int64(1)
+    )
+    assert len(found) == 3

@@ -69,8 +69,8 @@ def test_information_success_and_matches(seed, kind):
         for y, weights in table.items()
         for path, p in weights.items()
     )
-    assert sighted_information(sightings) == pytest.approx(information, rel=1e-9, abs=1e-12)
-    assert enumerated_information(belief, channel) == pytest.approx(information, abs=1e-12)
+    assert sighted_information(sightings).value == pytest.approx(information, rel=1e-9, abs=1e-12)
+    assert enumerated_information(belief, channel).value == pytest.approx(information, abs=1e-12)
     whole = sum(max(weights.values()) for weights in table.values())
     assert math.exp(sighted_log_success(sightings)) == pytest.approx(whole, rel=1e-12)
     assert affordable_matches(sightings, 1e9) == steps
@@ -206,7 +206,9 @@ def test_however_many_sightings_the_whole_trace_is_exact(states, steps, sensors)
     counts = sf.mechanisms.sensor_counts([places.tolist() for places in watched])
     loss = sf.measures.reconstruction().loss(chain, secret, counts.protect(chain, secret))
     assert loss.bound == "exact"
-    assert loss.value == pytest.approx(best_whole_trace(chain, watched), rel=1e-11)
+    truth = best_whole_trace(chain, watched)  # rounded itself, in far fewer operations
+    assert truth * (1 - 1e-12) <= loss.value <= truth * (1 + loss.relative_error + 1e-12)
+    assert loss.relative_error < 1e-10
 
 
 def test_the_oracle_of_many_sightings_is_right_where_all_outputs_can_be_listed():
@@ -230,7 +232,9 @@ def test_many_sightings_are_told_exactly_and_single_matches_still_count():
 
     told = sf.measures.mutual_information().loss(chain, secret, release)
     assert told.bound == "exact"
-    assert told.value == pytest.approx(chain_entropy(chain.belief()), rel=1e-12)
+    everything = chain_entropy(chain.belief())
+    assert everything <= told.value <= everything * (1 + told.relative_error)
+    assert told.relative_error < 1e-9
     sums = match_sums(sightings_of(chain.belief(), release.channel), 1)
     assert sums.tolist() == pytest.approx([1.0, 50.0], rel=1e-11)
     loss = sf.measures.reconstruction().loss(chain, secret, release)
@@ -260,9 +264,10 @@ def test_a_success_too_small_for_float64_is_rounded_up(steps, bound):
     truth = Fraction(2, 100) ** steps
     assert loss.bound == bound
     if bound == "upper":
-        assert truth <= Fraction(loss.value) <= truth * (1 + Fraction(1, 10**11)) + Fraction(1e-323)
+        assert truth <= Fraction(loss.value) <= truth * (1 + Fraction(2, 10**10)) + Fraction(1e-323)
     else:
-        assert Fraction(loss.value) / truth == pytest.approx(1.0, rel=1e-11)
+        assert truth <= Fraction(loss.value) <= truth * (1 + Fraction(loss.relative_error))
+        assert loss.relative_error < 5e-10
 
 
 def test_nothing_to_tell_is_zero_and_not_minus_zero():

@@ -141,3 +141,18 @@ def test_attackers_refuse_symbols_that_are_never_released(chain, name):
     channel = protect(chain, ["home", "work", "gym"]).channel
     with pytest.raises(sf.ParameterError, match="has no 'rubbish'"):
         getattr(sf.adversaries, name)().infer(chain.belief(), channel, [0, "rubbish", 0])
+
+
+@pytest.mark.parametrize("wrong", [[3, 0, 1], 5, None, "ab", ["ab"]])
+def test_what_is_no_list_of_traces_is_not_counted(wrong):
+    chain = sf.priors.markov_chain([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2)
+    release = sf.mechanisms.sensor_counts([0, 1]).protect(chain, sf.secrets.trajectory(0))
+    with pytest.raises(sf.ParameterError, match="traces must be a list of traces"):
+        release.count(wrong)
+    with pytest.raises(sf.ParameterError, match="traces must be a list of traces"):
+        release.without([0, 0], wrong)
+
+
+def test_an_attacker_without_parentheses_is_refused_with_a_hint():
+    with pytest.raises(sf.ParameterError, match=r"write map\(\) with parentheses"):
+        sf.measures.attack_success(adversary=sf.adversaries.map)

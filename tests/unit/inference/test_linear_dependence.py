@@ -131,7 +131,7 @@ def test_exact_whole_numbers_against_a_reduced_model(seed, rank, extra):
     np.testing.assert_allclose(found.support @ found.support.T, projector, atol=1e-12)
 
 
-def test_what_hangs_together_across_balls_is_bounded_from_above():
+def test_what_hangs_together_across_balls_is_measured_at_the_corners():
     """A line through three times: X_0 = 2 X_1 − X_2, so a box cut by a plane."""
     prior = sf.priors.kernel(kernels.DotProduct(1.0), times=4)
     secret, noise = sf.secrets.compound([0, 1, 2]), np.diag([0.5, 0.5, 0.5, 0.5])
@@ -146,10 +146,37 @@ def test_what_hangs_together_across_balls_is_bounded_from_above():
     ]
     inside = [each for each in corners if np.all(np.abs(line[:3] @ each) <= 1 + 1e-12)]
     true = max(each @ gained @ each for each in inside)
-    assert found.bound == "upper"
-    assert true <= found.value <= 2 * true
-    with pytest.raises(sf.OutsideHypotheses, match="hangs together with several: leave it out"):
-        sf.mechanisms.gaussian_optimal(mse=0.5).protect(prior, secret)
+    assert found.bound == "exact"
+    assert found.value == pytest.approx(true, rel=1e-9)
+
+
+@pytest.mark.parametrize("times", [[0, 1, 2], [1, 2, 3], [1, 4]])
+def test_the_best_noise_for_a_line_through_the_origin(times):
+    """X_t = t U: the shift is t δ, |δ| ≤ 1/max(times), and noise along t hides it best.
+
+    The loss is then δ² |t|² / B; the program must come as close as it certifies.
+    """
+    prior, secret = sf.priors.kernel(kernels.DotProduct(0.0), times=5), sf.secrets.compound(times)
+    release = sf.mechanisms.gaussian_optimal(mse=0.5).protect(prior, secret)
+    best = 30 / max(times) ** 2 / (5 * 0.5)
+    assert release.claims["relative_gap"] <= 1e-4
+    assert RENYI.loss(prior, secret, release).value == pytest.approx(best, rel=1e-5)
+
+
+def test_a_line_is_hidden_better_than_by_even_noise_and_certified():
+    prior, secret = (
+        sf.priors.kernel(kernels.DotProduct(1.0), times=5),
+        sf.secrets.compound([0, 1, 2]),
+    )
+    even = sf.mechanisms.gaussian_uniform(mse=0.5).protect(prior, secret)
+    release = sf.mechanisms.gaussian_optimal(mse=0.5).protect(prior, secret)
+    loss = RENYI.loss(prior, secret, release)
+    assert loss.bound == "exact"
+    assert loss.value < RENYI.loss(prior, secret, even).value / 3
+    assert release.claims["relative_gap"] <= 1e-4
+    wide = sf.priors.kernel(kernels.DotProduct(1.0), times=5, dimensions=2)
+    with pytest.raises(sf.OutsideHypotheses, match="few times of one coordinate"):
+        sf.mechanisms.gaussian_optimal(mse=0.5).protect(wide, secret)
 
 
 def test_nearly_determined_entries_are_not_taken_for_determined():

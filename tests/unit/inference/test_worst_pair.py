@@ -128,12 +128,20 @@ def test_zero_information():
     assert worst_pair(np.zeros((2, 2)), [(0, 1)], 1.0).value == 0.0
 
 
-def test_off_the_support_the_answer_is_an_upper_bound():
+def test_a_support_cuts_the_box():
     direction = np.array([2.0, 1.0]) / math.sqrt(5)
     matrix = np.outer(direction, direction)
     worst = worst_pair(matrix, singles(2), 1.0, support=direction[:, None])
+    assert worst.bound == "exact"
+    assert worst.value == pytest.approx(1.25)  # the allowed Δ = (1, 1/2)
+
+
+def test_off_the_support_of_larger_balls_the_answer_is_an_upper_bound():
+    direction = np.array([2.0, 0.0, 1.0]) / math.sqrt(5)
+    matrix = np.outer(direction, direction)
+    worst = worst_pair(matrix, [(0, 1), (2,)], 1.0, support=direction[:, None])
     assert worst.bound == "upper"
-    assert worst.value >= 1.25  # the allowed Δ = (1, 1/2)
+    assert worst.value >= 1.25  # the allowed Δ = (1, 0, 1/2)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])

@@ -66,6 +66,17 @@ def test_every_member_of_a_finite_class_is_certified(
     assert utilities["suppress_segmented"] >= utilities["suppress_hybrid"] * (1 - 1e-9)
 
 
+def test_chains_whose_states_differ_in_order_are_no_class():
+    first, second = (
+        sf.priors.markov_chain(
+            initial=[0.5, 0.5], transitions=np.full((2, 2), 0.5), steps=2, states=states
+        )
+        for states in (["s", "x"], ["x", "s"])
+    )
+    with pytest.raises(sf.ParameterError, match="the same states in the same order"):
+        sf.AnyOf(first, second)
+
+
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_an_interval_class_is_refused(name):
     class Drifting(sf.PriorClass):

@@ -58,6 +58,22 @@ def test_exhaustive_search_refuses_what_is_too_large(monkeypatch):
         mechanism.protect(chain, sf.secrets.contexts({0}))
 
 
+@pytest.mark.parametrize(("steps", "count"), [(6, 6), (24, 19)])
+def test_exhaustive_search_refuses_a_hopeless_chain_before_it_starts(steps, count, monkeypatch):
+    def visit(*_):
+        pytest.fail("the search was begun")
+
+    monkeypatch.setattr("sfumato_suppression.exhaustive_search._Search._visit", visit)
+    chain = sf.priors.markov_chain(
+        initial=np.full(count, 1 / count),
+        transitions=np.full((count, count), 1 / count),
+        steps=steps,
+    )
+    mechanism = sf.mechanisms.suppress_probabilistic(delta=0.1, search="exhaustive")
+    with pytest.raises(sf.OutsideHypotheses, match="greedy"):
+        mechanism.protect(chain, sf.secrets.contexts({0, 1, 2}))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_lowered_entry_cannot_be_lowered_further(
     seed, random_chain, random_secret, brute_force_gap

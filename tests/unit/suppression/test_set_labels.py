@@ -61,6 +61,8 @@ def test_outputs_are_set_labels_and_the_stream_shows_them():
     stream = release.stream()
     assert stream.send("s") == shown[0]
     likelihood = release.channel.log_likelihood([shown[1], shown[2], shown[3]], ["a", "b", "c"])
+    plain = [set(label) if isinstance(label, frozenset) else label for label in shown[1:4]]
+    assert release.channel.log_likelihood(plain, ["a", "b", "c"]) == likelihood
     assert likelihood == 0.0
     assert release.channel.sample(["a", "b", "c"]) == (shown[1], shown[2], shown[3])
 

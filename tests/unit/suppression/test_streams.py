@@ -53,6 +53,12 @@ def test_a_stream_resumes_from_json_at_every_step(release):
         assert tuple(answers) == whole
 
 
+def test_a_stream_is_begun_or_resumed_but_not_both(release):
+    state = release.stream().state
+    with pytest.raises(sf.ParameterError, match="an rng or a state, not both"):
+        release.stream(np.random.default_rng(0), state)
+
+
 def test_resuming_twice_does_not_draw_a_decision_twice(release):
     trace = traces(release, 1)[0]
     stream = release.stream()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -106,7 +107,7 @@ def bad_values_are_rejected(plugin: Any) -> None:
         for bad in BAD_VALUES:
             if bad is None and item.default is None:
                 continue
-            if _inside(item.domain, bad) and not _has_nan(bad):
+            if _inside(item.domain, bad, plugin.sizes) and not _has_nan(bad):
                 continue
             try:
                 made = cls(**{**given, item.name: bad})
@@ -120,9 +121,14 @@ def bad_values_are_rejected(plugin: Any) -> None:
             require(holds=False, otherwise=f"{item.name}={bad!r} must be rejected; got {made!r}")
 
 
-def _inside(domain: Any, value: Any) -> bool:
+def _inside(domain: Any, value: Any, sizes: Mapping[str, int]) -> bool:
+    """Whether the domain takes the value, at any sizes or at those of the plugin."""
+    return any(_taken(domain, value, Sizes(bound)) for bound in ({}, sizes))
+
+
+def _taken(domain: Any, value: Any, sizes: Sizes) -> bool:
     try:
-        domain.convert(value, Sizes())
+        domain.convert(value, sizes)
     except Rejected:
         return False
     return True

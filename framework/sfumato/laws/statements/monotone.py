@@ -10,7 +10,13 @@ import numpy as np
 
 from sfumato.channels import AdditiveGaussian, Suppression
 from sfumato.errors import ParameterError
-from sfumato.laws.capabilities import both, counts_loss, releases, takes
+from sfumato.laws.capabilities import (
+    both,
+    counts_loss,
+    falls_with_information,
+    releases,
+    takes,
+)
 from sfumato.laws.law import law
 from sfumato.laws.losses import belief_of, designed, read, require_no_worse
 from sfumato.laws.operations.channel_changes import more_suppressed, noisier
@@ -29,7 +35,7 @@ def _changed(plugin: Any, **values: Any) -> Any:
 @law(
     "monotone.noise",
     over=("measure",),
-    applies=both(counts_loss, releases(AdditiveGaussian)),
+    applies=both(falls_with_information, releases(AdditiveGaussian)),
     seed=SEED,
     amount=POSITIVE,
 )
@@ -51,7 +57,7 @@ def more_noise_loses_less(
 @law(
     "monotone.suppression",
     over=("measure",),
-    applies=both(counts_loss, releases(Suppression)),
+    applies=both(falls_with_information, releases(Suppression)),
     seed=SEED,
 )
 def more_suppression_loses_less(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.laws.capabilities import counts_loss
+from sfumato.laws.capabilities import counts_loss, falls_with_information
 from sfumato.laws.law import law
 from sfumato.laws.losses import belief_of, designed, read, require_no_worse
 from sfumato.laws.operations.channel_changes import garbled, identity, silent
@@ -18,7 +18,7 @@ NOTHING = 1e-4
 """What a loss may be where next to nothing is released."""
 
 
-@law("processing.garbling", over=("measure",), applies=counts_loss, seed=SEED)
+@law("processing.garbling", over=("measure",), applies=falls_with_information, seed=SEED)
 def post_processing_never_loses_more(
     prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
 ) -> None:

@@ -1,0 +1,27 @@
+"""A law that has nothing to say of any example is refused, however many are drawn."""
+
+from __future__ import annotations
+
+import pytest
+
+import sfumato as sf
+from sfumato.laws.case import Case
+from sfumato.laws.law import Law
+from sfumato.laws.profiles import PROFILES
+from sfumato.laws.trial import HOPELESS, try_case
+from sfumato.laws.violation import NotHere
+
+
+@pytest.mark.parametrize("profile", ["quick", "default"])
+def test_only_refusals_end_in_a_refusal(profile):
+    seen = []
+
+    def check(prior):
+        seen.append(prior)
+        raise NotHere("nothing here")
+
+    law = Law("test.silent", check, over=("prior",))
+    case = Case(law, {"prior": sf.registry.get("prior", "rbf")})
+    verdict = try_case(case, sf.registry, PROFILES[profile])
+    assert (verdict.outcome, verdict.message) == ("refused", "nothing here")
+    assert len(seen) == HOPELESS  # no example is tried to be made smaller
