@@ -11,13 +11,15 @@ import pytest
 from click.testing import CliRunner
 
 from sfumato.commands import cli
-from sfumato.laws import verify
+from sfumato.errors import DataError
+from sfumato.laws import conformance, verify
 from sfumato.laws.case import cases_of
 from sfumato.laws.catalogue import law_named
 from sfumato.laws.counterexamples import Counterexamples
 from sfumato.laws.profiles import PROFILES, Profile, profile_named
 from sfumato.laws.trial import check, try_case
 from sfumato.laws.violation import NotHere, Violation, require
+from sfumato.laws.waivers import tried_with_waivers
 from sfumato.plugin_registry import Registry
 
 MISTAKE = '''
@@ -261,3 +263,141 @@ def test_a_violation_stays_under_optimisation():
     assert "Violation: broken" in done.stderr
     with pytest.raises(Violation, match="broken"):
         require(holds=False, otherwise="broken")
+
+
+LAME = '''
+import numpy as np
+import sfumato as sf
+from sfumato.beliefs import Gaussian
+from sfumato.matrices import Diagonal
+from sfumato.parameters import POSITIVE, TIMES, declare, parameter, stamps
+
+
+@declare
+class Lame(sf.Prior):
+    """Raises for large variances."""
+
+    name = "lame"
+    yields = Gaussian
+    WAIVERS
+    variance: float = parameter(POSITIVE, doc="variance")
+    times: object = parameter(TIMES("n"), doc="times")
+
+    def belief(self):
+        if self.variance > LIMIT:
+            raise RuntimeError("lame")
+        return Gaussian(Diagonal(np.full(len(stamps(self.times)), self.variance)))
+
+
+@sf.hookimpl
+def sfumato_priors():
+    return [Lame]
+'''
+
+
+def lame(tmp_path, waivers, limit=0.5):
+    file = tmp_path / "lame.py"
+    text = LAME.replace("WAIVERS", f"waivers = {waivers}\n").replace("LIMIT", str(limit))
+    file.write_text(text)
+    return Registry.load([file])
+
+
+KNOWN = '{"monotone.order": "known"}'
+
+
+@pytest.mark.parametrize("names", [("lame", "monotone.order"), ("renyi", "monotone.order")])
+def test_a_waiver_covers_objects_that_are_drawn(names, tmp_path):
+    found = verify(*names, registry=lame(tmp_path, KNOWN), profile="default")
+    assert found.ok, (found.violations, found.unused_waivers)
+    waived = [verdict for verdict in found.verdicts if verdict.outcome == "waived"]
+    assert waived
+    assert all(verdict.waived_for == ("lame",) for verdict in waived)
+
+
+def test_a_waiver_of_what_is_drawn_hides_nothing_else(tmp_path):
+    registry = lame(tmp_path, KNOWN)
+    every = law_named("monotone.order")
+
+    seen = set()
+
+    def first_it_then_all(prior, secret, mechanism, measure, share):
+        del secret, mechanism, measure, share
+        seen.add(prior.name)
+        require("lame" not in seen, prior.name)
+
+    strict = attrs.evolve(every, check=first_it_then_all)
+    (case, *_) = cases_of(strict, registry, [registry.entry("prior", "lame")])
+    drawn = attrs.evolve(case, classes={"measure": registry.get("measure", "renyi")})
+    at_once = Profile("quick", examples=100, draws=10, shrink=False)
+    verdict = tried_with_waivers(drawn, registry, at_once)
+    assert "lame" in seen
+    assert verdict.outcome == "violated"
+    assert verdict.message != "Violation: lame"
+
+
+def test_a_waiver_of_what_is_only_drawn_is_judged_when_it_is_named(tmp_path):
+    registry = lame(tmp_path, KNOWN, limit="np.inf")
+    assert verify("monotone.order", registry=registry).ok
+    sentence = "lame waives monotone.order, which it does not break: delete the waiver."
+    assert verify("lame", "monotone.order", registry=registry).unused_waivers == (sentence,)
+
+
+def test_a_waiver_needs_a_reason_and_a_law(tmp_path):
+    registry = lame(tmp_path, '{"monotone.order": "", "no.law": "why"}')
+    assert verify("lame", "interface.frozen", registry=registry).unused_waivers == (
+        "lame waives monotone.order without a reason: say why, or delete the waiver.",
+        "lame waives no.law, which is no law: delete the waiver.",
+    )
+    plugin = registry.get("prior", "lame")
+    plugin.waivers = {}
+    with pytest.raises(ValueError, match=r"the waiver of monotone\.order must have a reason"):
+        conformance(plugin, waivers={"monotone.order": ""})
+
+
+def test_a_damaged_counterexample_is_named_and_blames_no_plugin(tmp_path, fresh_registry):
+    file = tmp_path / "interface.frozen-0123456789ab.json"
+    arguments = ["verify", "rbf", "interface.frozen", "--profile", "quick", "--workers"]
+    for text, workers in (("<<<<<<< HEAD\n{}\n", "2"), ("[]", "1"), ('{"arguments": 3}', "1")):
+        file.write_text(text)
+        done = CliRunner().invoke(cli, [*arguments, workers, "--examples", str(tmp_path)])
+        assert isinstance(done.exception, DataError)  # the program says it and stops
+        assert str(file) in str(done.exception)
+
+
+UNWRITTEN = '''
+import sfumato as sf
+from sfumato.beliefs import Gaussian
+from sfumato.parameters import TIMES, declare, parameter
+
+
+@declare
+class Unwritten(sf.Prior):
+    """Nothing about it works."""
+
+    name = "unwritten"
+    yields = Gaussian
+    times: object = parameter(TIMES("n"), doc="times")
+
+    def specification(self):
+        raise RuntimeError("no specification")
+
+    def belief(self):
+        raise RuntimeError("no belief")
+
+
+@sf.hookimpl
+def sfumato_priors():
+    return [Unwritten]
+'''
+
+
+def test_a_counterexample_that_cannot_be_kept_is_still_reported(tmp_path):
+    file = tmp_path / "unwritten.py"
+    file.write_text(UNWRITTEN)
+    registry = Registry.load([file])
+    found = verify("unwritten", "belief.possible", registry=registry, kept=tmp_path / "kept")
+    (verdict,) = found.verdicts
+    assert verdict.outcome == "violated"
+    assert "RuntimeError: no belief; its counterexample cannot be kept" in verdict.message
+    assert "RuntimeError: no specification" in verdict.message
+    assert "sf.priors.unwritten(" in verdict.script
