@@ -187,6 +187,21 @@ def run_pytest(folder, *arguments):
     ).stdout
 
 
+def assert_the_program_fails(shown, tmp_path):
+    """Paste what pytest showed and run it in another folder."""
+    begin = shown.index("import sys\n\nimport attrs")
+    program = shown[begin : shown.index("\n)\n", shown.index("check(", begin)) + 3]
+    (tmp_path / "elsewhere").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path / "elsewhere",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Violation: at most mse = " in done.stderr
+
+
 def test_the_pytest_door_gives_every_law_an_id(plugin, tmp_path):
     plugin()
     (tmp_path / "test_spendthrift.py").write_text(CONFORMING)
@@ -195,6 +210,7 @@ def test_the_pytest_door_gives_every_law_an_id(plugin, tmp_path):
     assert "FAILED test_spendthrift.py::test_laws[budget.mse[spendthrift]]" in shown
     assert "at most mse" in shown
     assert "XFAIL test_spendthrift.py::test_waived[budget.mse[waived]] - it is rich" in shown
+    assert_the_program_fails(shown, tmp_path)
     (kept,) = (tmp_path / ".sfumato" / "counterexamples").glob("budget.mse-*.json")
     found = json.loads(kept.read_text())
     found["arguments"]["mechanism"]["mse"] = 7.25

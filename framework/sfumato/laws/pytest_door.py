@@ -12,6 +12,7 @@ from sfumato.laws.case import Case, cases_of
 from sfumato.laws.catalogue import all_laws
 from sfumato.laws.counterexamples import KEPT_BELOW, Counterexamples
 from sfumato.laws.profiles import profile_named
+from sfumato.laws.script import BY_HAND
 from sfumato.laws.waivers import tried_with_waivers, waivers_of
 from sfumato.plugin_registry import Entry, Registry, default_registry
 
@@ -72,7 +73,7 @@ def conformance(
 def _with(registry: Registry, plugins: tuple[Any, ...]) -> Registry:
     """Return the registry with the classes in it."""
     known = [entry.value for entry in registry.entries]
-    new = [Entry(cls.kind, cls.name, cls, "a test") for cls in plugins if cls not in known]
+    new = [Entry(cls.kind, cls.name, cls, BY_HAND) for cls in plugins if cls not in known]
     return attrs.evolve(registry, entries=(*registry.entries, *new))
 
 
