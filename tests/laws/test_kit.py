@@ -243,6 +243,12 @@ def test_new_refuses_names_that_are_taken_or_no_names(tmp_path, fresh_registry):
 
     assert "there is a prior named 'rbf' already" in output("prior", "rbf")
     assert "lower-case identifier" in output("prior", "My-Prior")
+    assert "must not be a word of Python" in output("prior", "class")
+    assert "must not be a word of Python" in output("prior", "none")
+    assert "must not hide a module" in output("prior", "numpy")
+    assert "must not hide a module" in output("measure", "sfumato")
+    assert "must leave Gaussian to what a prior imports" in output("prior", "gaussian")
+    assert not list(tmp_path.iterdir())
     (tmp_path / "there").mkdir()
     assert "exists already" in output("prior", "there")
 

@@ -10,7 +10,6 @@ from typing import Any
 from sfumato.laws.law import Law
 from sfumato.plugin_registry import Registry
 
-
 BY_HAND = "by hand"
 """The origin of an entry that no installed package and no plugin file registers."""
 
