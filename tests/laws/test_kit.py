@@ -17,10 +17,11 @@ from sfumato.laws.case import cases_of
 from sfumato.laws.catalogue import law_named
 from sfumato.laws.counterexamples import Counterexamples
 from sfumato.laws.profiles import PROFILES, Profile, profile_named
+from sfumato.laws.script import BY_HAND, script_of
 from sfumato.laws.trial import check, try_case
 from sfumato.laws.violation import NotHere, Violation, require
 from sfumato.laws.waivers import tried_with_waivers
-from sfumato.plugin_registry import Registry
+from sfumato.plugin_registry import Entry, Registry
 
 MISTAKE = '''
 import numpy as np
@@ -423,3 +424,14 @@ def test_a_counterexample_that_cannot_be_kept_is_still_reported(tmp_path):
     assert "RuntimeError: no belief; its counterexample cannot be kept" in verdict.message
     assert "RuntimeError: no specification" in verdict.message
     assert "sf.priors.unwritten(" in verdict.script
+
+
+def test_a_class_inside_a_function_is_left_to_the_reader_of_the_program():
+    class Inner:
+        name = "inner"
+
+    nested = Entry("prior", "inner", Inner, BY_HAND)
+    registry = attrs.evolve(Registry.load(strict=True), entries=(nested,))
+    program = script_of(law_named("belief.possible"), {}, registry)
+    assert "# inner is defined inside a function: add it here" in program
+    compile(program, "program", "exec")

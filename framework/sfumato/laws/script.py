@@ -38,8 +38,11 @@ def _preparation(registry: Registry) -> list[str]:
         lines.append(f"sys.path.insert(0, {folder!r})")
     made = []
     for entry in added:
-        module, _, name = f"{entry.value.__module__}.{entry.value.__qualname__}".rpartition(".")
-        lines.append(f"from {module} import {name}")
+        name = entry.value.__qualname__
+        if "<locals>" in name:
+            made.append(f"    # {entry.name} is defined inside a function: add it here")
+            continue
+        lines.append(f"from {entry.value.__module__} import {name.partition('.')[0]}")
         made.append(f"    Entry({entry.kind!r}, {entry.name!r}, {name}, {BY_HAND!r}),")
     lines += ["", f"loaded = {load}", "added = (", *made, ")"]
     return [*lines, "use_registry(attrs.evolve(loaded, entries=(*loaded.entries, *added)))"]
