@@ -11,14 +11,17 @@ import pytest
 from click.testing import CliRunner
 
 from sfumato.commands import cli
-from sfumato.laws import verify
+from sfumato.errors import DataError
+from sfumato.laws import conformance, verify
 from sfumato.laws.case import cases_of
 from sfumato.laws.catalogue import law_named
 from sfumato.laws.counterexamples import Counterexamples
 from sfumato.laws.profiles import PROFILES, Profile, profile_named
+from sfumato.laws.script import BY_HAND, script_of
 from sfumato.laws.trial import check, try_case
 from sfumato.laws.violation import NotHere, Violation, require
-from sfumato.plugin_registry import Registry
+from sfumato.laws.waivers import tried_with_waivers
+from sfumato.plugin_registry import Entry, Registry
 
 MISTAKE = '''
 import numpy as np
@@ -185,6 +188,21 @@ def run_pytest(folder, *arguments):
     ).stdout
 
 
+def assert_the_program_fails(shown, tmp_path):
+    """Paste what pytest showed and run it in another folder."""
+    begin = shown.index("import sys\n\nimport attrs")
+    program = shown[begin : shown.index("\n)\n", shown.index("check(", begin)) + 3]
+    (tmp_path / "elsewhere").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path / "elsewhere",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Violation: at most mse = " in done.stderr
+
+
 def test_the_pytest_door_gives_every_law_an_id(plugin, tmp_path):
     plugin()
     (tmp_path / "test_spendthrift.py").write_text(CONFORMING)
@@ -193,6 +211,7 @@ def test_the_pytest_door_gives_every_law_an_id(plugin, tmp_path):
     assert "FAILED test_spendthrift.py::test_laws[budget.mse[spendthrift]]" in shown
     assert "at most mse" in shown
     assert "XFAIL test_spendthrift.py::test_waived[budget.mse[waived]] - it is rich" in shown
+    assert_the_program_fails(shown, tmp_path)
     (kept,) = (tmp_path / ".sfumato" / "counterexamples").glob("budget.mse-*.json")
     found = json.loads(kept.read_text())
     found["arguments"]["mechanism"]["mse"] = 7.25
@@ -225,6 +244,12 @@ def test_new_refuses_names_that_are_taken_or_no_names(tmp_path, fresh_registry):
 
     assert "there is a prior named 'rbf' already" in output("prior", "rbf")
     assert "lower-case identifier" in output("prior", "My-Prior")
+    assert "must not be a word of Python" in output("prior", "class")
+    assert "must not be a word of Python" in output("prior", "none")
+    assert "must not hide a module" in output("prior", "numpy")
+    assert "must not hide a module" in output("measure", "sfumato")
+    assert "must leave Gaussian to what a prior imports" in output("prior", "gaussian")
+    assert not list(tmp_path.iterdir())
     (tmp_path / "there").mkdir()
     assert "exists already" in output("prior", "there")
 
@@ -261,3 +286,152 @@ def test_a_violation_stays_under_optimisation():
     assert "Violation: broken" in done.stderr
     with pytest.raises(Violation, match="broken"):
         require(holds=False, otherwise="broken")
+
+
+LAME = '''
+import numpy as np
+import sfumato as sf
+from sfumato.beliefs import Gaussian
+from sfumato.matrices import Diagonal
+from sfumato.parameters import POSITIVE, TIMES, declare, parameter, stamps
+
+
+@declare
+class Lame(sf.Prior):
+    """Raises for large variances."""
+
+    name = "lame"
+    yields = Gaussian
+    WAIVERS
+    variance: float = parameter(POSITIVE, doc="variance")
+    times: object = parameter(TIMES("n"), doc="times")
+
+    def belief(self):
+        if self.variance > LIMIT:
+            raise RuntimeError("lame")
+        return Gaussian(Diagonal(np.full(len(stamps(self.times)), self.variance)))
+
+
+@sf.hookimpl
+def sfumato_priors():
+    return [Lame]
+'''
+
+
+def lame(tmp_path, waivers, limit=0.5):
+    file = tmp_path / "lame.py"
+    text = LAME.replace("WAIVERS", f"waivers = {waivers}\n").replace("LIMIT", str(limit))
+    file.write_text(text)
+    return Registry.load([file])
+
+
+KNOWN = '{"monotone.order": "known"}'
+
+
+@pytest.mark.parametrize("names", [("lame", "monotone.order"), ("renyi", "monotone.order")])
+def test_a_waiver_covers_objects_that_are_drawn(names, tmp_path):
+    found = verify(*names, registry=lame(tmp_path, KNOWN), profile="default")
+    assert found.ok, (found.violations, found.unused_waivers)
+    waived = [verdict for verdict in found.verdicts if verdict.outcome == "waived"]
+    assert waived
+    assert all(verdict.waived_for == ("lame",) for verdict in waived)
+
+
+def test_a_waiver_of_what_is_drawn_hides_nothing_else(tmp_path):
+    registry = lame(tmp_path, KNOWN)
+    every = law_named("monotone.order")
+
+    seen = set()
+
+    def first_it_then_all(prior, secret, mechanism, measure, share):
+        del secret, mechanism, measure, share
+        seen.add(prior.name)
+        require("lame" not in seen, prior.name)
+
+    strict = attrs.evolve(every, check=first_it_then_all)
+    (case, *_) = cases_of(strict, registry, [registry.entry("prior", "lame")])
+    drawn = attrs.evolve(case, classes={"measure": registry.get("measure", "renyi")})
+    at_once = Profile("quick", examples=100, draws=10, shrink=False)
+    verdict = tried_with_waivers(drawn, registry, at_once)
+    assert "lame" in seen
+    assert verdict.outcome == "violated"
+    assert verdict.message != "Violation: lame"
+
+
+def test_a_waiver_of_what_is_only_drawn_is_judged_when_it_is_named(tmp_path):
+    registry = lame(tmp_path, KNOWN, limit="np.inf")
+    assert verify("monotone.order", registry=registry).ok
+    sentence = "lame waives monotone.order, which it does not break: delete the waiver."
+    assert verify("lame", "monotone.order", registry=registry).unused_waivers == (sentence,)
+
+
+def test_a_waiver_needs_a_reason_and_a_law(tmp_path):
+    registry = lame(tmp_path, '{"monotone.order": "", "no.law": "why"}')
+    assert verify("lame", "interface.frozen", registry=registry).unused_waivers == (
+        "lame waives monotone.order without a reason: say why, or delete the waiver.",
+        "lame waives no.law, which is no law: delete the waiver.",
+    )
+    plugin = registry.get("prior", "lame")
+    plugin.waivers = {}
+    with pytest.raises(ValueError, match=r"the waiver of monotone\.order must have a reason"):
+        conformance(plugin, waivers={"monotone.order": ""})
+
+
+def test_a_damaged_counterexample_is_named_and_blames_no_plugin(tmp_path, fresh_registry):
+    file = tmp_path / "interface.frozen-0123456789ab.json"
+    arguments = ["verify", "rbf", "interface.frozen", "--profile", "quick", "--workers"]
+    for text, workers in (("<<<<<<< HEAD\n{}\n", "2"), ("[]", "1"), ('{"arguments": 3}', "1")):
+        file.write_text(text)
+        done = CliRunner().invoke(cli, [*arguments, workers, "--examples", str(tmp_path)])
+        assert isinstance(done.exception, DataError)  # the program says it and stops
+        assert str(file) in str(done.exception)
+
+
+UNWRITTEN = '''
+import sfumato as sf
+from sfumato.beliefs import Gaussian
+from sfumato.parameters import TIMES, declare, parameter
+
+
+@declare
+class Unwritten(sf.Prior):
+    """Nothing about it works."""
+
+    name = "unwritten"
+    yields = Gaussian
+    times: object = parameter(TIMES("n"), doc="times")
+
+    def specification(self):
+        raise RuntimeError("no specification")
+
+    def belief(self):
+        raise RuntimeError("no belief")
+
+
+@sf.hookimpl
+def sfumato_priors():
+    return [Unwritten]
+'''
+
+
+def test_a_counterexample_that_cannot_be_kept_is_still_reported(tmp_path):
+    file = tmp_path / "unwritten.py"
+    file.write_text(UNWRITTEN)
+    registry = Registry.load([file])
+    found = verify("unwritten", "belief.possible", registry=registry, kept=tmp_path / "kept")
+    (verdict,) = found.verdicts
+    assert verdict.outcome == "violated"
+    assert "RuntimeError: no belief; its counterexample cannot be kept" in verdict.message
+    assert "RuntimeError: no specification" in verdict.message
+    assert "sf.priors.unwritten(" in verdict.script
+
+
+def test_a_class_inside_a_function_is_left_to_the_reader_of_the_program():
+    class Inner:
+        name = "inner"
+
+    nested = Entry("prior", "inner", Inner, BY_HAND)
+    registry = attrs.evolve(Registry.load(strict=True), entries=(nested,))
+    program = script_of(law_named("belief.possible"), {}, registry)
+    assert "# inner is defined inside a function: add it here" in program
+    compile(program, "program", "exec")

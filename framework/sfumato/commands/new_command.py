@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import keyword
+import re
 from pathlib import Path
 
 import click
@@ -50,8 +53,20 @@ def command(kind: str, name: str, into: Path) -> None:
 def _require_free(kind: str, name: str) -> None:
     if not name.isidentifier() or name != name.lower():
         raise click.UsageError(f"NAME must be a lower-case identifier; got {name!r}.")
+    cls = _class_name(name)
+    if keyword.iskeyword(name) or keyword.iskeyword(cls):
+        raise click.UsageError(f"NAME must not be a word of Python; got {name!r}.")
+    if re.search(rf"\b{cls}\b", BODIES[kind]):
+        raise click.UsageError(
+            f"NAME must leave {cls} to what a {kind} imports; got {name!r}: choose another name."
+        )
     if name in default_registry().names(kind):
         raise click.UsageError(f"there is a {kind} named '{name}' already; choose another name.")
+    found = importlib.util.find_spec(name)
+    if found is not None and found.origin is not None:  # None: only a folder of that name
+        raise click.UsageError(
+            f"NAME must not hide a module that can be imported; got {name!r}: choose another name."
+        )
 
 
 def _class_name(name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from sfumato.errors import DataError
 from sfumato.laws.case import Case
 from sfumato.laws.law import Law
 from sfumato.plugin_registry import Registry
@@ -39,10 +40,13 @@ class Counterexamples:
         file.write_text(text + "\n", encoding="utf-8")
         return file
 
+    def plain(self, law: Law) -> list[Mapping[str, Any]]:
+        """Return the arguments kept for the law as they are written, or say what is damaged."""
+        return [_read(file) for file in sorted(self.folder.glob(f"{law.name}-*.json"))]
+
     def of(self, case: Case, registry: Registry) -> Iterator[dict[str, Any]]:
         """Yield the arguments kept for the law that use the case's classes."""
-        for file in sorted(self.folder.glob(f"{case.law.name}-*.json")):
-            kept = json.loads(file.read_text(encoding="utf-8"))["arguments"]
+        for kept in self.plain(case.law):
             try:
                 arguments = {
                     name: _built(case.law, name, plain, registry) for name, plain in kept.items()
@@ -51,6 +55,19 @@ class Counterexamples:
                 continue  # of a plugin that is gone, or has other parameters now
             if _uses(arguments, case):
                 yield arguments
+
+
+def _read(file: Path) -> Mapping[str, Any]:
+    try:
+        arguments = json.loads(file.read_text(encoding="utf-8"))["arguments"]
+    except (OSError, ValueError, LookupError, TypeError) as reason:
+        arguments = reason
+    if not isinstance(arguments, dict):
+        raise DataError(
+            f"{file} must be a counterexample as the kit writes it; it cannot be read "
+            f"({arguments!r}), so mend or delete it."
+        )
+    return arguments
 
 
 def _plain(law: Law, name: str, value: Any) -> Any:

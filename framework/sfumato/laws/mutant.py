@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from sfumato.laws.script import BY_HAND
 from sfumato.plugin_registry import Entry, Registry
 
 
@@ -34,5 +35,5 @@ class Mutant:
 
     def registry(self, shipped: Registry) -> Registry:
         """Return the shipped plugins with this one among them."""
-        entry = Entry(self.plugin.kind, self.name, self.plugin, "a mutant")
+        entry = Entry(self.plugin.kind, self.name, self.plugin, BY_HAND)
         return attrs.evolve(shipped, entries=(*shipped.entries, entry))

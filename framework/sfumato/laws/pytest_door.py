@@ -12,8 +12,8 @@ from sfumato.laws.case import Case, cases_of
 from sfumato.laws.catalogue import all_laws
 from sfumato.laws.counterexamples import KEPT_BELOW, Counterexamples
 from sfumato.laws.profiles import profile_named
-from sfumato.laws.trial import try_case
-from sfumato.laws.waivers import waivers_of
+from sfumato.laws.script import BY_HAND
+from sfumato.laws.waivers import tried_with_waivers, waivers_of
 from sfumato.plugin_registry import Entry, Registry, default_registry
 
 
@@ -52,6 +52,9 @@ def conformance(
     unknown = set(excused) - {case.law.name for case in cases}
     if unknown:
         raise LookupError(f"the waiver '{min(unknown)}' names no law that applies here.")
+    if not all(excused.values()):
+        name = min(name for name, reason in excused.items() if not reason)
+        raise ValueError(f"the waiver of {name} must have a reason; got none.")
     parameters = [
         pytest.param([case], id=str(case)) for case in cases if case.law.name not in excused
     ]
@@ -70,7 +73,7 @@ def conformance(
 def _with(registry: Registry, plugins: tuple[Any, ...]) -> Registry:
     """Return the registry with the classes in it."""
     known = [entry.value for entry in registry.entries]
-    new = [Entry(cls.kind, cls.name, cls, "a test") for cls in plugins if cls not in known]
+    new = [Entry(cls.kind, cls.name, cls, BY_HAND) for cls in plugins if cls not in known]
     return attrs.evolve(registry, entries=(*registry.entries, *new))
 
 
@@ -84,14 +87,18 @@ def _judge(
     """Fail, skip or excuse, as the verdicts have it."""
     import pytest
 
-    verdicts = [try_case(case, registry, profile_named(profile), kept) for case in cases]
-    broken = [verdict for verdict in verdicts if verdict.outcome == "violated"]
+    how = profile_named(profile)
     name = cases[0].law.name
+    verdicts = [tried_with_waivers(case, registry, how, kept) for case in cases]
+    broken = [verdict for verdict in verdicts if verdict.outcome == "violated"]
+    waived = [verdict for verdict in verdicts if verdict.outcome == "waived"]
     if name in excused:
-        if not broken:
+        if not broken and not waived:
             pytest.fail(f"the waiver of {name} is not needed: delete it", pytrace=False)
         pytest.xfail(excused[name])
     if broken:
         pytest.fail(f"{broken[0].message}\n\n{broken[0].script}", pytrace=False)
+    if waived:  # by another plugin, which was drawn
+        pytest.xfail(waived[0].message)
     if all(verdict.outcome == "refused" for verdict in verdicts):
         pytest.skip(verdicts[0].message)

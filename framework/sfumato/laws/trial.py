@@ -95,6 +95,8 @@ def try_case(
     """
     began = time.perf_counter()
     record = _Record()
+    if kept is not None:
+        kept.plain(case.law)  # a damaged file is nobody's violation: it raises here
     with using(registry):
         try:
             _replay(case, registry, record, kept)
@@ -106,15 +108,33 @@ def try_case(
     seconds = time.perf_counter() - began
     if record.broken is not None:
         arguments, failure = record.broken
-        if kept is not None:
-            kept.keep(case.law, arguments)
-        text = script_of(case.law, arguments, registry)
         message = f"{type(failure).__name__}: {failure}"
+        text, trouble = _written(case, arguments, registry, kept)
+        message += "".join(f"; its counterexample cannot be {what}" for what in trouble)
         return Verdict(case, "violated", record.tried, message, arguments, text, seconds)
     if not record.tried:
         reason = next(iter(record.reasons.most_common(1)), ("nothing fits", 0))[0]
         return Verdict(case, "refused", 0, reason, seconds=seconds)
     return Verdict(case, "holds", record.tried, seconds=seconds)
+
+
+def _written(
+    case: Case, arguments: dict[str, Any], registry: Registry, kept: Counterexamples | None
+) -> tuple[str, list[str]]:
+    """Keep a counterexample; return its program, and what a plugin's own errors prevented."""
+    text, trouble = "", []
+    try:
+        text = script_of(case.law, arguments, registry)
+    except Exception as error:  # noqa: BLE001 - of the plugin's repr
+        trouble.append(f"written as a program ({type(error).__name__}: {error})")
+    try:
+        if kept is not None:
+            kept.keep(case.law, arguments)
+    except OSError:
+        raise  # of the folder, not of the plugin
+    except Exception as error:  # noqa: BLE001 - of the plugin's specification
+        trouble.append(f"kept ({type(error).__name__}: {error})")
+    return text, trouble
 
 
 def _replay(case: Case, registry: Registry, record: _Record, kept: Counterexamples | None) -> None:

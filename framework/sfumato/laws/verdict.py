@@ -28,6 +28,8 @@ class Verdict:
         The smallest arguments found that break the law.
     script
         The counterexample as a program.
+    waived_for
+        The names of the plugins whose waivers the violation needed.
     """
 
     case: Case
@@ -37,6 +39,7 @@ class Verdict:
     counterexample: dict[str, Any] | None = None
     script: str = ""
     seconds: float = 0.0
+    waived_for: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
         """Return the verdict as plain values."""

@@ -16,7 +16,6 @@ from sfumato.laws.catalogue import all_laws, audit_laws
 from sfumato.laws.counterexamples import Counterexamples
 from sfumato.laws.fitting import ORDER
 from sfumato.laws.profiles import profile_named
-from sfumato.laws.trial import try_case
 from sfumato.laws.verdict import Verdict
 from sfumato.plugin_registry import Entry, Registry, default_registry, did_you_mean
 
@@ -48,7 +47,7 @@ class Plan:
 
 @attrs.frozen
 class Verification:
-    """All verdicts, and the waivers that nothing needed."""
+    """All verdicts, and what is wrong with waivers: most often, that nothing needed one."""
 
     verdicts: tuple[Verdict, ...]
     unused_waivers: tuple[str, ...] = ()
@@ -109,19 +108,19 @@ def verify(
         if progress is not None:
             progress(len(found), len(cases), verdict)
     verdicts = tuple(found[number] for number in range(len(cases)))
-    return Verification(verdicts, tuple(_unused(plan, cases, verdicts)))
+    return Verification(verdicts, tuple(_unused(plan, every, verdicts)))
 
 
-def _unused(plan: Plan, cases: Iterable[Case], verdicts: Iterable[Verdict]) -> Iterator[str]:
-    """Yield what waivers were not needed, of the plugins and laws that were tried in full."""
-    classes = {cls: None for case in cases for cls in case.classes.values()}
-    known = {law.name for law in (*all_laws(), *audit_laws())}
-    laws = {law.name for law in audit_laws()} if plan.audit else None
-    if known & set(plan.names):
-        laws = known & set(plan.names)
-    plugins = set(plan.names) - known
-    judged = [cls for cls in classes if not plugins or cls.name in plugins]
-    return waivers.unused(verdicts, judged, laws)
+def _unused(plan: Plan, registry: Registry, verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """Yield what is wrong with the waivers of the plugins that are named, or of all."""
+    every = {law.name for law in (*all_laws(), *audit_laws())}
+    wanted = {law.name for law in (audit_laws() if plan.audit else all_laws())}
+    tried_laws = (every & set(plan.names)) or wanted
+    plugins = set(plan.names) - every
+    nouns = [entry for entry in registry.entries if entry.kind in ORDER]
+    judged = [entry.value for entry in nouns if not plugins or entry.name in plugins]
+    laws = {name: name in tried_laws for name in every}
+    return waivers.unused(verdicts, judged, laws, in_full=bool(plugins))
 
 
 def _alone(plan: Plan, registry: Registry, cases: Sequence[Case]) -> Iterator[tuple[int, Verdict]]:
@@ -132,12 +131,7 @@ def _alone(plan: Plan, registry: Registry, cases: Sequence[Case]) -> Iterator[tu
 def tried(plan: Plan, case: Case, registry: Registry) -> Verdict:
     """Return the verdict on one case, as its waivers have it."""
     kept = None if plan.kept is None else Counterexamples(Path(plan.kept))
-    verdict = try_case(case, registry, profile_named(plan.profile), kept)
-    reason = waivers.reason_for(case)
-    if verdict.outcome == "violated" and reason:
-        message = f"waived: {reason} ({verdict.message})"
-        return attrs.evolve(verdict, outcome="waived", message=message)
-    return verdict
+    return waivers.tried_with_waivers(case, registry, profile_named(plan.profile), kept)
 
 
 def _together(plan: Plan, cases: Sequence[Case], workers: int) -> Iterator[tuple[int, Verdict]]:
@@ -169,4 +163,5 @@ def _nth(number: int) -> dict[str, Any]:
         "message": verdict.message,
         "script": verdict.script,
         "seconds": verdict.seconds,
+        "waived_for": verdict.waived_for,
     }

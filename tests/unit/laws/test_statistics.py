@@ -10,6 +10,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
 from sfumato.laws.operations.demonstrated_loss import Attempt, demonstrated
 from sfumato.laws.operations.goodness_of_fit import gaussian_fit, worst_p_value
+from sfumato.laws.operations.independence import exchangeability, pairings
 from sfumato.laws.violation import NotHere
 from sfumato.matrices import Dense
 
@@ -40,6 +41,12 @@ WRONG = {
     ),
     "noise where there should be none": lambda noise: noise + np.array([0.0, 0.0, 1e-3]),
     "repeated calls": lambda noise: np.repeat(noise[::2], 2, axis=0),
+    "calls repeated in twos": lambda noise: noise.reshape(-1, 4, 3)[:, [0, 1, 0, 1]].reshape(-1, 3),
+    "calls repeated out of step": lambda noise: np.repeat(noise[::2], 2, axis=0)[1:],
+    "calls answered by opposites": lambda noise: (
+        noise * np.resize([[1.0], [0.0]], (len(noise), 1))
+        - np.roll(noise, 1, axis=0) * np.resize([[0.0], [1.0]], (len(noise), 1))
+    ),
     "another shape": lambda noise: np.sign(noise) * np.sqrt(np.diag(COVARIANCE)),
 }
 
@@ -63,6 +70,44 @@ def test_emissions_are_accepted_as_they_are(channel):
     rng = np.random.default_rng(1)
     outputs = [channel.sample((0, 1), rng) for _ in range(4_000)]
     assert worst_p_value(channel, (0, 1), outputs)[0] > 1e-4
+
+
+COIN = Suppression.memoryless((0, 1), [[0.5, 0.5]] * 3)
+REPEATED = {
+    "in pairs": lambda outputs: [outputs[k // 2] for k in range(len(outputs))],
+    "out of step": lambda outputs: [outputs[(k + 1) // 2] for k in range(len(outputs))],
+    "in twos": lambda outputs: [outputs[k // 4 * 2 + k % 2] for k in range(len(outputs))],
+    "from a small stock": lambda outputs: [outputs[k % 64] for k in range(len(outputs))],
+    "at one time only": lambda outputs: [
+        (*here[:2], outputs[k // 2][2]) for k, here in enumerate(outputs)
+    ],
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_an_emission_that_repeats_calls_is_rejected(name):
+    rng = np.random.default_rng(4)
+    outputs = REPEATED[name]([COIN.sample((0, 1, 0), rng) for _ in range(1_000)])
+    assert worst_p_value(COIN, (0, 1, 0), outputs)[0] < LEVEL
+
+
+def test_the_order_of_independent_outputs_is_accepted_as_often_as_stated():
+    rng = np.random.default_rng(5)
+    odds = [0.5, 0.3, 0.2]
+    small = sum(
+        exchangeability(rng.choice(3, size=(40, 2), p=odds).tolist())[0] <= 0.05
+        for _ in range(1_000)
+    )
+    assert small <= 0.05 * 1_000
+
+
+@pytest.mark.parametrize("count", [2, 3, 9, 100])
+def test_pairs_share_no_draw_and_lie_equally_far_apart(count):
+    for first, second in pairings(count):
+        used = [*first, *second]
+        assert len(set(used)) == len(used)
+        assert set(used) <= set(range(count))
+        assert len(set(second - first)) == 1
 
 
 def test_an_emission_with_other_frequencies_is_rejected():

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels import AdditiveGaussian, Emission, NoisyVectors
 from sfumato.errors import OutsideHypotheses
+from sfumato.laws.operations.independence import exchangeability, pairings
 from sfumato.laws.violation import NotHere
 
 Finding = tuple[float, str]
@@ -34,7 +35,7 @@ def worst_p_value(channel: Any, trace: Any, outputs: Sequence[Any]) -> Finding:
             channel.outputs()
         except OutsideHypotheses as reason:
             raise NotHere(str(reason)) from None
-        return _emission(channel, trace, outputs)
+        return _smallest([_emission(channel, trace, outputs), exchangeability(outputs)])
     raise NotHere(f"no test of fit is known for {type(channel).__name__} channels")
 
 
@@ -54,7 +55,7 @@ def gaussian_fit(
 
     In whitened coordinates w every unit vector u gives Σ (uᵀw)² ~ χ²(N), exactly; taken for the
     axes and for all (e_i ± e_j)/√2 these see every entry of the covariance. Means are normal,
-    consecutive draws are tested for dependence by (w_{2k} ± w_{2k+1})/√2, and the shape by the
+    draws at several distances are tested for dependence by (w_i ± w_j)/√2, and the shape by the
     Dvoretzky-Kiefer-Wolfowitz inequality.
     """
     values, vectors = np.linalg.eigh(covariance)
@@ -89,11 +90,14 @@ def _moments(white: NDArray[np.float64]) -> list[Finding]:
 
 
 def _dependence(white: NDArray[np.float64]) -> list[Finding]:
-    pairs = len(white) // 2
-    even, odd = white[: 2 * pairs : 2], white[1 : 2 * pairs : 2]
+    """Test (x ± y)/√2 over pairs of draws: χ², exactly, where the draws are independent."""
     return [
         (_chi_square(float(np.square(mixed).sum()), mixed.size), "independence of calls")
-        for mixed in ((even + odd) / np.sqrt(2.0), (even - odd) / np.sqrt(2.0))
+        for first, second in pairings(len(white))
+        for mixed in (
+            (white[first] + white[second]) / np.sqrt(2.0),
+            (white[first] - white[second]) / np.sqrt(2.0),
+        )
     ]
 
 
@@ -108,9 +112,9 @@ def _shape(white: NDArray[np.float64]) -> Finding:
 
 
 def _chi_square(square: float, degrees: int) -> float:
-    from scipy.stats import chi2
+    from scipy.special import chdtr, chdtrc
 
-    return float(min(1.0, 2.0 * min(chi2.sf(square, degrees), chi2.cdf(square, degrees))))
+    return float(min(1.0, 2.0 * min(chdtrc(degrees, square), chdtr(degrees, square))))
 
 
 def _noisy_vectors(channel: NoisyVectors, trace: Any, outputs: Sequence[Any]) -> Finding:

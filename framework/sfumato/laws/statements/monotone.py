@@ -22,6 +22,7 @@ from sfumato.laws.losses import belief_of, designed, read, require_no_worse
 from sfumato.laws.operations.channel_changes import more_suppressed, noisier
 from sfumato.laws.violation import NotHere, require
 from sfumato.parameters import OPEN_UNIT, POSITIVE, SEED
+from sfumato.quantities import EXPECTED_RELEASES
 
 
 def _changed(plugin: Any, **values: Any) -> Any:
@@ -150,3 +151,36 @@ def larger_budget_costs_less(prior: Any, secret: Any, mechanism: Any, factor: fl
         f"the utility must follow the budget: {small.utility():.9g} for {tight}, "
         f"{loose.utility():.9g} for {mechanism}",
     )
+
+
+SEARCH = 0.25
+"""The share of releases that a search may miss: greedy ones are not monotone in what they may do,
+and settle in places that are worse by several hundredths."""
+
+
+@law(
+    "monotone.gap",
+    over=("mechanism",),
+    applies=takes("mechanism", "delta"),
+    cost=3,
+    share=OPEN_UNIT,
+)
+def larger_gap_releases_more(prior: Any, secret: Any, mechanism: Any, share: float) -> None:
+    """With a larger allowed gap no less is released, up to what a search may miss.
+
+    Whatever is private for delta is so for a larger one, so the best utility cannot fall. A search
+    may miss a quarter of it, but not at delta = 1, where nothing is forbidden.
+    """
+    if mechanism.delta is None:
+        raise NotHere("no allowed gap is given")
+    tight = designed(mechanism, prior, secret)
+    if tight.utility_quantity != EXPECTED_RELEASES:
+        raise NotHere("the release does not count what it releases")
+    between = mechanism.delta + (1.0 - mechanism.delta) * share
+    for delta, missed in ((between, SEARCH), (1.0, 0.0)):
+        loose = designed(_changed(mechanism, delta=delta), prior, secret)
+        require(
+            loose.utility() >= tight.utility() * (1.0 - missed) - 1e-9,
+            f"a larger allowed gap must not release less: {tight.utility():.9g} for "
+            f"delta = {mechanism.delta:.9g}, {loose.utility():.9g} for delta = {delta:.9g}",
+        )

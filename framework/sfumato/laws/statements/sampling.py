@@ -24,7 +24,7 @@ STAGES = 3
 CALLS_SHARE = 4
 """So many times fewer single calls than draws at once, which are far quicker."""
 
-FRESH = 64
+FRESH = 160
 """Calls without a seed: enough for a repeated draw to stand out."""
 
 SUSPICIOUS = 1e-2
