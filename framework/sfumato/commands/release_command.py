@@ -81,7 +81,8 @@ def command(
     paper = ""
     if certificate is not None:
         chosen = [noun("measure", text, registry) for text in measures]
-        table = certify(release, chosen or default_measures(release, registry), rng)
+        used, left_out = (chosen, []) if chosen else default_measures(release, registry)
+        table = certify(release, used, rng, left_out)
         paper = certificate_text(table) + "\n"
     if trace is not None and output is not None:
         given = source(trace, form, minutes, latitude, skip_bad=skip_bad)
