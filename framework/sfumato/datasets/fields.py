@@ -12,10 +12,23 @@ def finite(text: str) -> float:
     >>> finite("2.5")
     2.5
     """
+    if "_" in text:  # Python's own way to write 10, not a file's
+        raise ValueError(f"a value must be a number; got {text!r}")
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"a value must be finite; got {text!r}")
     return value
+
+
+def named(text: str, what: str) -> str:
+    """Return a name that is not empty.
+
+    >>> named("ann", "user")
+    'ann'
+    """
+    if not text:
+        raise ValueError(f"a {what} must have a name; got none")
+    return text
 
 
 def seconds(text: str) -> float:

@@ -18,7 +18,8 @@ def numbered_lines(path: str | Path, *, skip: int = 0) -> Iterator[tuple[int, st
     opener = gzip.open if Path(path).suffix == ".gz" else open
     number = 0
     try:
-        with opener(path, "rt", encoding="utf-8", newline=None) as stream:
+        # utf-8-sig: spreadsheets begin a file with a mark that is no part of the first name.
+        with opener(path, "rt", encoding="utf-8-sig", newline=None) as stream:
             for number, line in enumerate(stream, start=1):
                 if number > skip and line.strip():
                     yield number, line.rstrip("\r\n")

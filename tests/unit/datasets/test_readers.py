@@ -265,3 +265,31 @@ def test_a_format_reads_streams_and_single_records(tmp_path):
     assert len(list(FORMATS["sml2010"].read(path, BadRows()))) == 1
     table = write(tmp_path, "a.csv", "user,time,x,y\na,0,1,2\nb,0,1,2\n")
     assert len(list(FORMATS["traces"].read(table, BadRows()))) == 2
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path):
+    text = "\ufeffuser,time,state\nann,0,a\nbob,0,b\nann,1,b\n"
+    path = write(tmp_path, "t.csv", text)
+    assert format_of(path) == "states"
+    assert [day.user for day in read_state_table(path)] == ["ann", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ('ann,1,"b', "a quote must be closed"),
+        ("ann,1,b,9", "must have 3 cells; got 4"),
+        ("ann,1", "must have 3 cells; got 2"),
+        (",1,b", "a user must have a name"),
+        ("ann,1_0,b", "a time must be"),
+    ],
+)
+@pytest.mark.parametrize("after", ["ann,2,a\nann,3,b\n", ""])
+def test_a_bad_row_of_a_table_is_named_and_takes_no_other_with_it(tmp_path, row, words, after):
+    path = write(tmp_path, "t.csv", f"user,time,state\nann,0,a\n{row}\n{after}")
+    with pytest.raises(BadRow, match=f"t.csv, line 3: .*{words}"):
+        list(read_state_table(path))
+    bad = BadRows(skip=True)
+    (day,) = read_state_table(path, bad_rows=bad)
+    assert (len(day), bad.count) == (1 + after.count("\n"), 1)
+    assert "line 3" in bad.first
