@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sfumato.datasets.bad_rows import BadRows
-from sfumato.datasets.fields import dated_seconds, seconds
+from sfumato.datasets.fields import dated_seconds, finite, named, on_globe, seconds
 from sfumato.datasets.grouping import sequences_of
 from sfumato.datasets.state_sequence import StateSequence
 from sfumato.datasets.text_lines import numbered_lines
@@ -24,8 +24,9 @@ def read_gowalla(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterat
     """
 
     def parse(line: str) -> tuple[str, str, float, str]:
-        user, time, _, _, venue = _cells(line, 5)
-        return user, "", seconds(time), venue
+        user, time, latitude, longitude, venue = _cells(line, 5)
+        on_globe(finite(latitude), finite(longitude))
+        return named(user, "user"), "", seconds(time), named(venue, "venue")
 
     policy = BadRows() if bad_rows is None else bad_rows
     rows = policy.parsed(path, watched(numbered_lines(path), "reading Gowalla"), parse)
@@ -50,7 +51,8 @@ def read_foursquare(
         if len(cells) not in (4, 8):
             raise ValueError(f"a row must have 4 or 8 fields; got {len(cells)}")
         time = cells[7] if len(cells) == 8 else cells[2]
-        return cells[0], "", dated_seconds(time, FOURSQUARE_DATE), cells[1]
+        when = dated_seconds(time, FOURSQUARE_DATE)
+        return named(cells[0], "user"), "", when, named(cells[1], "venue")
 
     policy = BadRows() if bad_rows is None else bad_rows
     rows = policy.parsed(path, watched(numbered_lines(path), "reading Foursquare"), parse)

@@ -31,6 +31,17 @@ def named(text: str, what: str) -> str:
     return text
 
 
+def on_globe(latitude: float, longitude: float) -> tuple[float, float]:
+    """Return the place, in degrees, if there is one like it.
+
+    >>> on_globe(48.0, 11.5)
+    (48.0, 11.5)
+    """
+    if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
+        raise ValueError(f"a fix must lie on the globe; got {latitude}, {longitude}")
+    return latitude, longitude
+
+
 def seconds(text: str) -> float:
     """Return seconds: a number as it is, an ISO 8601 date since 1970 (UTC unless it says).
 

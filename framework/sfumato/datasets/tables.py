@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.datasets.bad_rows import BadRow, BadRows
-from sfumato.datasets.fields import finite, named, seconds
+from sfumato.datasets.fields import finite, named, on_globe, seconds
 from sfumato.datasets.grouping import sequences_of, traces_of
 from sfumato.datasets.real_trace import RealTrace
 from sfumato.datasets.state_sequence import StateSequence
-from sfumato.datasets.text_lines import numbered_lines
+from sfumato.datasets.text_lines import numbered_lines, require_text
 from sfumato.errors import DataError
 
 SEPARATORS = {".tsv": "\t"}
@@ -39,13 +39,17 @@ def read_trace_table(
         wanted = _values(columns) if values is None else values
         at_time, *at_values = (_place(columns, name, path) for name in (time, *wanted))
         at_user, at_trace = _optional(columns, user), _optional(columns, trace)
+        places = tuple(wanted) == ("lat", "lon")
 
         def parse(cells: Sequence[str]) -> tuple[str, str, float, tuple[float, ...]]:
+            found = tuple([finite(cells[place]) for place in at_values])
+            if places:
+                on_globe(*found)
             return (
                 Path(path).stem if at_user is None else named(cells[at_user], "user"),
                 "" if at_trace is None else cells[at_trace],
                 seconds(cells[at_time]),
-                tuple([finite(cells[place]) for place in at_values]),
+                found,
             )
 
         return parse
@@ -114,6 +118,7 @@ def _opened(path: str | Path) -> tuple[list[str], Iterator[tuple[int, Any]], Spl
         raise BadRow(f"{Path(path).name}, line 1: a table must have a header; got an empty file.")
     split = _splitter(separator)
     try:
+        require_text(header[1])
         columns = [column.strip() for column in split(header[1])]
     except ValueError as error:
         raise BadRow(f"{Path(path).name}, line {header[0]}: {error}.") from None

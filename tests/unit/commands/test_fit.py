@@ -218,7 +218,11 @@ def ends_with(monkeypatch, capsys, *words):
     ("file", "prior", "words"),
     [
         (("a.csv", b"user,time,x\nann,0,nan\n"), "rbf", "a.csv, line 2: a value must be finite"),
-        (("a.csv", b"user,time,x\nann,0,1\n\xff\xfe\n"), "rbf", "a.csv must be a text in UTF-8"),
+        (
+            ("a.csv", b"user,time,x\nann,0,1\n\xff\xfe\n"),
+            "rbf",
+            "a.csv, line 3: a line must be a text",
+        ),
         (("a.csv.gz", b"user,time,x\nann,0,1\n"), "rbf", "a.csv.gz must be a text in UTF-8"),
         (("a.npy", b"no array"), "markov_chain", "a.npy must be an array of numbers"),
         (("a.parquet", b"no table"), "rbf", "a.parquet must be a Parquet file"),

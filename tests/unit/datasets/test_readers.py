@@ -293,3 +293,32 @@ def test_a_bad_row_of_a_table_is_named_and_takes_no_other_with_it(tmp_path, row,
     (day,) = read_state_table(path, bad_rows=bad)
     assert (len(day), bad.count) == (1 + after.count("\n"), 1)
     assert "line 3" in bad.first
+
+
+def test_a_line_that_is_no_utf_8_is_a_bad_row(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"user,time,x\na,0,1\na,1,\xff\na,2,5\n")
+    with pytest.raises(BadRow, match=r"t.csv, line 3: a line must be a text in UTF-8"):
+        list(read_trace_table(path))
+    bad = BadRows(skip=True)
+    (trace,) = read_trace_table(path, bad_rows=bad)
+    assert (trace.values.ravel().tolist(), bad.count) == ([1.0, 5.0], 1)
+
+
+def test_places_off_the_globe_are_bad_rows(tmp_path):
+    table = write(tmp_path, "t.csv", "time,lat,lon\n0,1,2\n1,400,2\n")
+    with pytest.raises(BadRow, match=r"line 3: a fix must lie on the globe"):
+        list(read_trace_table(table))
+    point = '<trkpt lat="480" lon="2"><time>2020-01-01T00:00:00Z</time></trkpt>'
+    track = write(tmp_path, "t.gpx", f"<gpx><trk><trkseg>{point}</trkseg></trk></gpx>")
+    with pytest.raises(BadRow, match=r"line 1: a fix must lie on the globe"):
+        list(read_gpx(track))
+
+
+@pytest.mark.parametrize(
+    ("row", "words"), [("abc\t2\tv", "float"), ("1\t2\t", "a venue must have a name")]
+)
+def test_gowalla_rows_without_a_place_are_bad(tmp_path, row, words):
+    path = write(tmp_path, "g.txt", f"1\t2010-01-01T00:00:00Z\t{row}\n")
+    with pytest.raises(BadRow, match=f"line 1: .*{words}"):
+        list(read_gowalla(path))
