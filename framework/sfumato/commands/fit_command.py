@@ -88,7 +88,11 @@ PUBLISHED: Mapping[str, Published] = MappingProxyType(
 @click.option("--standardise", is_flag=True, help="Scale every trace to variance one.")
 @click.option("--noise", default=0.0025, show_default=True, help="Measurement error's share.")
 @click.option("--quantiles", nargs=2, type=float, default=QUARTILES, show_default=True)
-@click.option("--times", type=int, help="Points of a trace; 50, or as many as all traces have.")
+@click.option(
+    "--times",
+    type=click.IntRange(min=1),
+    help="Points of a trace; 50, or as many as all traces have.",
+)
 @click.option("--smoothing", default=1.0, show_default=True, help="Added to each move's count.")
 @click.option("--user", help="Fit only this user's traces.")
 @click.option("--force", is_flag=True, help="Overwrite the output.")
@@ -133,6 +137,7 @@ def command(
     facts = {"data": data.name, **facts}
     if recipe:
         facts["prepared"] = recipe.note
+        facts.pop("seconds_per_sample", None)  # prepared traces have clocks of their own
     write_whole(output, tomli_w.dumps({"prior": found, "fitted": facts}))
     for name, value in facts.items():
         click.echo(f"{name}: {value}", err=True)
@@ -179,6 +184,7 @@ def _fit_traces(
         "series": len(fitted),
         "at_bound": int(np.sum(fitted.at_bound)),
         "standardised": settings["normalise"] or "variance" in settings,
+        "seconds_per_sample": float(np.median(np.concatenate([np.diff(t.times) for t in usable]))),
     }
     for name, values in fitted.effective.items():
         facts[f"quartiles_of_{name}"] = [round(float(q), 6) for q in np.quantile(values, QUARTERS)]

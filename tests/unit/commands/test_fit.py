@@ -251,3 +251,33 @@ def test_what_the_user_can_mend_is_one_sentence(
     assert said.startswith("sfumato: ")
     assert said.count("\n") == 1
     assert not (tmp_path / "o.toml").exists()
+
+
+def test_a_trace_at_another_rate_than_the_fitted_one_is_refused(tmp_path):
+    prior, paper = tmp_path / "prior.toml", tmp_path / "c.json"
+    data = walks(tmp_path)
+    assert run("fit", data, "--prior", "rbf", "-o", prior).exit_code == 0
+    assert read(prior)["fitted"]["seconds_per_sample"] == 10.0
+
+    def released(seconds):
+        trace = tmp_path / f"t{seconds}.csv"
+        rows = [f"ann,{seconds * k},{np.sin(k / 3)}" for k in range(30)]
+        trace.write_text("\n".join(["user,time,x", *rows]) + "\n", encoding="utf-8")
+        return run(
+            "release",
+            *(trace, "--prior", prior, "--secret", "basic index=9 radius=0.5", "--force"),
+            *("--mechanism", "gaussian_uniform mse=0.04", "--measure", "renyi"),
+            *("-o", tmp_path / "o.csv", "--certificate", paper),
+        )
+
+    for seconds in (1, 60):
+        refused = released(seconds)
+        assert f"got one every {seconds} s: fit a prior at that rate" in str(refused.exception)
+        assert not paper.exists()
+    assert released(10).exit_code == 0
+    assert json.loads(paper.read_text(encoding="utf-8"))["seconds_per_sample"] == 10.0
+
+
+def test_no_points_at_all_are_refused(tmp_path):
+    out = tmp_path / "p.toml"
+    assert run("fit", walks(tmp_path), "--prior", "rbf", "-o", out, "--times", 0).exit_code == 2
