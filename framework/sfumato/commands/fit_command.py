@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -169,6 +170,7 @@ def _fit_traces(
     usable = [trace for trace in records if _can_be_fitted(trace)]
     if not usable:
         raise DataError("the data must have a trace that moves at increasing times; got none.")
+    _require_known(cls, known)
     fitted = cls.fit(
         [trace.values for trace in usable],
         times=[trace.times for trace in usable],
@@ -189,6 +191,18 @@ def _fit_traces(
     for name, values in fitted.effective.items():
         facts[f"quartiles_of_{name}"] = [round(float(q), 6) for q in np.quantile(values, QUARTERS)]
     return found.specification(), facts
+
+
+def _require_known(cls: Any, known: Mapping[str, Any]) -> None:
+    """Refuse a prior whose fit needs to be told something that was not."""
+    _, *others = inspect.signature(cls.fit).parameters.items()  # the first are the traces
+    for name, wanted in others:
+        many = wanted.kind in (wanted.VAR_POSITIONAL, wanted.VAR_KEYWORD)
+        if wanted.default is wanted.empty and not many and name not in known:
+            raise DataError(
+                f"the prior '{cls.name}' must be given {name} to be fitted; got none: write "
+                f"--prior '{cls.name} {name}=...'."
+            )
 
 
 def _centred(record: Any) -> Any:

@@ -281,3 +281,14 @@ def test_a_trace_at_another_rate_than_the_fitted_one_is_refused(tmp_path):
 def test_no_points_at_all_are_refused(tmp_path):
     out = tmp_path / "p.toml"
     assert run("fit", walks(tmp_path), "--prior", "rbf", "-o", out, "--times", 0).exit_code == 2
+
+
+def test_metres_are_refused_for_data_that_are_not_degrees(tmp_path):
+    out = tmp_path / "p.toml"
+    done = run("fit", walks(tmp_path), "--prior", "rbf", "-o", out, "--metres", 48)
+    assert "--metres must have data in degrees" in str(done.exception)
+
+
+def test_a_prior_that_must_be_told_more_says_what(tmp_path):
+    done = run("fit", walks(tmp_path), "--prior", "kernel", "-o", tmp_path / "p.toml")
+    assert "the prior 'kernel' must be given kernel to be fitted" in str(done.exception)
