@@ -87,6 +87,7 @@ def command(
         chosen = [noun("measure", text, registry) for text in measures]
         used, left_out = (chosen, []) if chosen else default_measures(release, registry)
         table = certify(release, used, rng, left_out)
+        table["covers"] = "each released trace on its own, not several of one person together"
         if step is not None:
             table["seconds_per_sample"] = step
         paper = certificate_text(table) + "\n"
@@ -97,7 +98,12 @@ def command(
         for record in records:
             _require_step(record, step)
         rows = [row for record in records for row in _released(release, record, given, rng)]
-        write_whole(output, _csv(_columns(records[0], given), rows))
+        columns = _columns(records[0], given)
+        if len({record.user for record in records}) < len(records):  # someone has several
+            columns.insert(1, "trace")
+            names = (record.name for record in records for _ in range(len(record)))
+            rows = [[row[0], name, *row[1:]] for row, name in zip(rows, names, strict=True)]
+        write_whole(output, _csv(columns, rows))
         count = "1 trace" if len(records) == 1 else f"{len(records)} traces"
         click.echo(f"released {count} to {output}", err=True)
     if certificate is not None:  # last, so that there is none of what was not released

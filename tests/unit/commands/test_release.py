@@ -305,3 +305,13 @@ def test_what_a_search_found_is_not_worded_as_a_guarantee(tmp_path, trace):
     assert error["statement"].startswith("mean squared error")
     assert error["statement"].endswith("against every belief of the class")
     assert (error["bound"], error["value"]) == ("exact", pytest.approx(0.04))
+
+
+def test_several_traces_of_one_user_stay_several(tmp_path):
+    path, out, paper = (tmp_path / name for name in ("two.csv", "out.csv", "c.json"))
+    rows = [f"ann,{day},{k},home" for day in ("mon", "tue") for k in range(3)]
+    path.write_text("\n".join(["user,trace,time,state", *rows]) + "\n", encoding="utf-8")
+    assert run(path, *MARKOV, "-o", out, "--certificate", paper).exit_code == 0
+    assert out.read_text(encoding="utf-8").startswith("user,trace,time,state\nann,mon,0.0,home\n")
+    assert [(day.name, len(day)) for day in read_state_table(out)] == [("mon", 3), ("tue", 3)]
+    assert "each released trace" in json.loads(paper.read_text(encoding="utf-8"))["covers"]
