@@ -43,7 +43,7 @@ def read_foursquare(
     offset), and a ``.npy`` array of whole numbers (user, venue, minute).
     """
     if Path(path).suffix == ".npy":
-        yield from sequences_of(_array_rows(path))
+        yield from sequences_of(_array_rows(path, BadRows() if bad_rows is None else bad_rows))
         return
 
     def parse(line: str) -> tuple[str, str, float, str]:
@@ -59,7 +59,7 @@ def read_foursquare(
     yield from sequences_of(rows)
 
 
-def _array_rows(path: str | Path) -> Iterable[tuple[str, str, float, str]]:
+def _array_rows(path: str | Path, policy: BadRows) -> Iterable[tuple[str, str, float, str]]:
     import numpy as np
 
     try:
@@ -70,8 +70,13 @@ def _array_rows(path: str | Path) -> Iterable[tuple[str, str, float, str]]:
         raise DataError(
             f"{Path(path).name} must have rows of (user, venue, minute); got shape {table.shape}."
         )
-    for user, venue, minute in table.tolist():
-        yield str(user), "", minute * SECONDS_PER_MINUTE, str(venue)
+    finite_rows = np.isfinite(table).all(axis=1).tolist()
+    rows = zip(table.tolist(), finite_rows, strict=True)
+    for number, ((user, venue, minute), known) in enumerate(rows, start=1):
+        if known:
+            yield str(user), "", minute * SECONDS_PER_MINUTE, str(venue)
+        else:
+            policy.report(path, number, "a row must have finite numbers")
 
 
 def _cells(line: str, count: int) -> list[str]:

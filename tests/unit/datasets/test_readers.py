@@ -322,3 +322,13 @@ def test_gowalla_rows_without_a_place_are_bad(tmp_path, row, words):
     path = write(tmp_path, "g.txt", f"1\t2010-01-01T00:00:00Z\t{row}\n")
     with pytest.raises(BadRow, match=f"line 1: .*{words}"):
         list(read_gowalla(path))
+
+
+def test_a_row_of_an_array_that_is_not_finite_is_bad(tmp_path):
+    path = tmp_path / "f.npy"
+    np.save(path, np.array([[1.0, 2.0, 3.0], [1.0, 3.0, np.nan]]))
+    with pytest.raises(BadRow, match=r"f.npy, line 2: a row must have finite numbers"):
+        list(read_foursquare(path))
+    bad = BadRows(skip=True)
+    (person,) = read_foursquare(path, bad_rows=bad)
+    assert (len(person), bad.count) == (1, 1)
