@@ -332,3 +332,11 @@ def test_a_row_of_an_array_that_is_not_finite_is_bad(tmp_path):
     bad = BadRows(skip=True)
     (person,) = read_foursquare(path, bad_rows=bad)
     assert (len(person), bad.count) == (1, 1)
+
+
+def test_too_few_rows_for_the_published_preparation_are_refused():
+    from sfumato.datasets import RealTrace, sml2010_as_published
+
+    trace = RealTrace("house", np.arange(1373.0), np.arange(1373.0))
+    with pytest.raises(ValueError, match="must have 2720 rows, as the first file of SML2010"):
+        sml2010_as_published(trace)
