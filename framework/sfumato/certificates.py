@@ -6,7 +6,7 @@ import importlib.metadata
 import json
 import math
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from sfumato.compatibility import why_no_loss
 from sfumato.errors import REFUSALS, ParameterError
 from sfumato.plugin_registry import Registry
 from sfumato.protocols.loss import Loss
+from sfumato.protocols.prior import Prior
+from sfumato.protocols.prior_class import PriorClass
 from sfumato.protocols.release import Release
 from sfumato.randomness import source_name
 
@@ -22,13 +24,17 @@ MARKS = {"exact": "=", "upper": "≤", "lower": "≥", "estimate": "≈"}
 
 
 def certify(
-    release: Release, measures: Iterable[Any], rng: np.random.Generator | None
+    release: Release,
+    measures: Iterable[Any],
+    rng: np.random.Generator | None,
+    left_out: Iterable[Any] = (),
 ) -> dict[str, Any]:
     """Return the certificate: what each measure finds, the release's own, randomness, versions.
 
     A loss is among the ``guarantees`` only if it is limited on its worse side; what was merely
     searched or estimated is kept apart, and so is what a measure refuses.
-    The worst belief of each is written where it is not the prior itself.
+    The worst belief of each is written where it is not the prior itself; measures `left_out`, as
+    too slow for the class, are named.
 
     >>> import sfumato as sf
     >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
@@ -51,23 +57,52 @@ def certify(
         "guarantees": guarantees,
         "estimates": estimates,
         "refusals": refusals,
+        "left_out": [_left_out(measure) for measure in left_out],
         **release.certificate,
         "random_source": source_name(rng),
         "versions": _versions(),
     }
 
 
-def default_measures(release: Release, registry: Registry) -> Iterator[Any]:
-    """Yield every registered measure that reads the release and needs no parameter."""
+def default_measures(release: Release, registry: Registry) -> tuple[list[Any], list[Any]]:
+    """Return every registered measure that reads the release and needs no parameter.
+
+    Two lists: those to be used, and those left out as too slow for the class (`default_for`).
+
+    >>> import sfumato as sf
+    >>> prior = sf.priors.rbf(length_scale=sf.Interval(3, 6), times=9)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=0.02).protect(prior, sf.secrets.basic(4))
+    >>> used, left_out = default_measures(release, sf.registry)
+    >>> [measure.name for measure in left_out]
+    ['misspecification', 'mutual_information']
+    """
+    used: list[Any] = []
+    left_out: list[Any] = []
     for name in registry.names("measure"):
         cls = registry.get("measure", name)
         channel = type(release.channel)
         if why_no_loss(cls, release.prior, release.secret, channel, "the mechanism"):
             continue
         try:
-            yield registry.make("measure", name)
+            measure = registry.make("measure", name)
         except (TypeError, ParameterError):
             continue  # it needs to be told something, such as another prior
+        (used if _quick(measure, release.prior) else left_out).append(measure)
+    return used, left_out
+
+
+def _quick(measure: Any, prior: PriorClass) -> bool:
+    limit = getattr(measure, "default_for", "every class")
+    if limit == "one prior":
+        return isinstance(prior, Prior)
+    return limit == "every class" or prior.finite
+
+
+def _left_out(measure: Any) -> dict[str, Any]:
+    return {
+        "measure": measure.specification(),
+        "reason": f"slow, so by default only for {measure.default_for}; name it to have it",
+    }
 
 
 def certificate_text(certificate: dict[str, Any]) -> str:
@@ -109,10 +144,15 @@ def _limited(loss: Loss) -> bool:
     return loss.floor > -math.inf
 
 
+def _scope(loss: Loss) -> str:
+    if _limited(loss):
+        return "against every belief of the class"
+    return "against the worst belief found; worse is not ruled out"
+
+
 def _entry(measure: Any, loss: Loss, release: Release) -> dict[str, Any]:
     entry = {
-        "statement": f"{loss.quantity} {MARKS[loss.bound]} {loss.value:.6g} against every belief "
-        "of the class",
+        "statement": f"{loss.quantity} {MARKS[loss.bound]} {loss.value:.6g} {_scope(loss)}",
         "measure": measure.specification(),
         "quantity": str(loss.quantity),
         "worse": loss.quantity.worse,

@@ -47,6 +47,7 @@ class MutualInformation(OfPopulation, DeclaredMeasure):
 
     name = "mutual_information"
     reads = ((Markov, object, Emission), (Gaussian, object, AdditiveGaussian))
+    default_for = "finite classes"  # shaped noise takes ball arithmetic for every belief
 
     method: str = parameter(
         CHOICE("best", "paper"), default="best", doc="the best known, or the paper's bounds"

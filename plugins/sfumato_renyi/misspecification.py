@@ -72,6 +72,7 @@ class Misspecification(DeclaredMeasure):
 
     name = "misspecification"
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    default_for = "one prior"  # every member is compared with every other in ball arithmetic
 
     order: float = parameter(ORDER, default=2.0, doc="the Rényi order λ")
     region: float = parameter(

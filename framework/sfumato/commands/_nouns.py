@@ -38,11 +38,24 @@ def specification(kind: str, text: str) -> dict[str, Any]:
     return {"name": name, **_table(kind, "\n".join(pairs), text)}
 
 
-def _from_file(kind: str, path: Path) -> dict[str, Any]:
+def fitted_step(text: str) -> float | None:
+    """Return the seconds between samples that a prior was fitted to, where its file says so."""
+    words = text.strip()
+    if not words.endswith(".toml"):
+        return None
+    step = _read(Path(words)).get("fitted", {}).get("seconds_per_sample")
+    return None if step is None else float(step)
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path.name} is not TOML: {error}.") from None
+
+
+def _from_file(kind: str, path: Path) -> dict[str, Any]:
+    table = _read(path)
     if kind not in table:
         raise DataError(f"{path.name} must have a table [{kind}]; got {', '.join(table)}.")
     return dict(table[kind])

@@ -12,6 +12,7 @@ import click
 from sfumato.datasets import ActivityLog, BadRows, RealTrace, StateSequence
 from sfumato.datasets.formats import FORMATS, format_of
 from sfumato.datasets.local_metres import LocalMetres
+from sfumato.datasets.tables import table_columns
 from sfumato.errors import DataError
 
 
@@ -37,6 +38,11 @@ class Source:
 
     def records(self) -> Iterator[Any]:
         """Yield traces (in metres where asked for) or sequences; activities as days."""
+        if self.flat is not None and not self._in_degrees():
+            raise DataError(
+                f"--metres must have data in degrees, (latitude, longitude); got {self.path.name}, "
+                f"which has none."
+            )
         for record in FORMATS[self.form].read(self.path, self.bad_rows):
             if isinstance(record, ActivityLog):
                 yield from record.day_streams(minutes=self.minutes)
@@ -44,6 +50,12 @@ class Source:
                 yield attrs.evolve(record, values=self.flat.metres(record.values))
             else:
                 yield record
+
+    def _in_degrees(self) -> bool:
+        if self.form == "traces":
+            columns = set(table_columns(self.path))
+            return not columns & {"x", "y", "z"}
+        return self.form in {"gpx", "geolife", "geolife-table"}
 
     def report_skipped(self) -> None:
         """Say how many rows were left out."""

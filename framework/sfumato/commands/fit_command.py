@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -88,7 +89,11 @@ PUBLISHED: Mapping[str, Published] = MappingProxyType(
 @click.option("--standardise", is_flag=True, help="Scale every trace to variance one.")
 @click.option("--noise", default=0.0025, show_default=True, help="Measurement error's share.")
 @click.option("--quantiles", nargs=2, type=float, default=QUARTILES, show_default=True)
-@click.option("--times", type=int, help="Points of a trace; 50, or as many as all traces have.")
+@click.option(
+    "--times",
+    type=click.IntRange(min=1),
+    help="Points of a trace; 50, or as many as all traces have.",
+)
 @click.option("--smoothing", default=1.0, show_default=True, help="Added to each move's count.")
 @click.option("--user", help="Fit only this user's traces.")
 @click.option("--force", is_flag=True, help="Overwrite the output.")
@@ -133,6 +138,7 @@ def command(
     facts = {"data": data.name, **facts}
     if recipe:
         facts["prepared"] = recipe.note
+        facts.pop("seconds_per_sample", None)  # prepared traces have clocks of their own
     write_whole(output, tomli_w.dumps({"prior": found, "fitted": facts}))
     for name, value in facts.items():
         click.echo(f"{name}: {value}", err=True)
@@ -164,6 +170,7 @@ def _fit_traces(
     usable = [trace for trace in records if _can_be_fitted(trace)]
     if not usable:
         raise DataError("the data must have a trace that moves at increasing times; got none.")
+    _require_known(cls, known)
     fitted = cls.fit(
         [trace.values for trace in usable],
         times=[trace.times for trace in usable],
@@ -179,10 +186,23 @@ def _fit_traces(
         "series": len(fitted),
         "at_bound": int(np.sum(fitted.at_bound)),
         "standardised": settings["normalise"] or "variance" in settings,
+        "seconds_per_sample": float(np.median(np.concatenate([np.diff(t.times) for t in usable]))),
     }
     for name, values in fitted.effective.items():
         facts[f"quartiles_of_{name}"] = [round(float(q), 6) for q in np.quantile(values, QUARTERS)]
     return found.specification(), facts
+
+
+def _require_known(cls: Any, known: Mapping[str, Any]) -> None:
+    """Refuse a prior whose fit needs to be told something that was not."""
+    _, *others = inspect.signature(cls.fit).parameters.items()  # the first are the traces
+    for name, wanted in others:
+        many = wanted.kind in (wanted.VAR_POSITIONAL, wanted.VAR_KEYWORD)
+        if wanted.default is wanted.empty and not many and name not in known:
+            raise DataError(
+                f"the prior '{cls.name}' must be given {name} to be fitted; got none: write "
+                f"--prior '{cls.name} {name}=...'."
+            )
 
 
 def _centred(record: Any) -> Any:

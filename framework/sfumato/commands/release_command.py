@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.atomic_files import refuse_unwritable, write_whole
 from sfumato.beliefs import Markov
 from sfumato.certificates import certificate_text, certify, default_measures
-from sfumato.commands._nouns import FORMS, noun
+from sfumato.commands._nouns import FORMS, fitted_step, noun
 from sfumato.commands._plugins import with_plugins
 from sfumato.commands._records import Source, source, user_records, with_source
 from sfumato.datasets import RealTrace, StateSequence
@@ -24,6 +24,9 @@ from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Release
 from sfumato.suppressed import SUPPRESSED
+
+STEP_RATIO = 1.5
+"""How much the time between samples may differ from that of the traces fitted."""
 
 MARK = "⊥"
 """What stands for a state that was withheld, in files and streams."""
@@ -78,17 +81,29 @@ def command(
         noun("prior", prior, registry), noun("secret", secret, registry)
     )
     _refuse_mark(release)
+    step = fitted_step(prior)
     paper = ""
     if certificate is not None:
         chosen = [noun("measure", text, registry) for text in measures]
-        table = certify(release, chosen or default_measures(release, registry), rng)
+        used, left_out = (chosen, []) if chosen else default_measures(release, registry)
+        table = certify(release, used, rng, left_out)
+        table["covers"] = "each released trace on its own, not several of one person together"
+        if step is not None:
+            table["seconds_per_sample"] = step
         paper = certificate_text(table) + "\n"
     if trace is not None and output is not None:
         given = source(trace, form, minutes, latitude, skip_bad=skip_bad)
         records = user_records(given.records(), user)
         given.report_skipped()
+        for record in records:
+            _require_step(record, step)
         rows = [row for record in records for row in _released(release, record, given, rng)]
-        write_whole(output, _csv(_columns(records[0], given), rows))
+        columns = _columns(records[0], given)
+        if len({record.user for record in records}) < len(records):  # someone has several
+            columns.insert(1, "trace")
+            names = (record.name for record in records for _ in range(len(record)))
+            rows = [[row[0], name, *row[1:]] for row, name in zip(rows, names, strict=True)]
+        write_whole(output, _csv(columns, rows))
         count = "1 trace" if len(records) == 1 else f"{len(records)} traces"
         click.echo(f"released {count} to {output}", err=True)
     if certificate is not None:  # last, so that there is none of what was not released
@@ -144,6 +159,22 @@ def _require_fit(release: Release, belief: str, record: Any) -> None:
         raise DataError(
             f"the prior '{release.prior.name}' must fit the data, {type(record).__name__}; got one "
             f"of {release.prior.yields.__name__} beliefs."
+        )
+
+
+def _require_step(record: RealTrace | StateSequence, step: float | None) -> None:
+    """Refuse a trace sampled at another rate than the traces that the prior was fitted to.
+
+    A fitted length scale counts samples: at another rate it is the length scale of another motion.
+    """
+    if step is None or len(record) < 2:
+        return
+    found = float(np.median(np.diff(record.times)))
+    if not step / STEP_RATIO <= found <= step * STEP_RATIO:
+        raise DataError(
+            f"the trace of '{record.user}' must have a sample about every {step:g} s, as the "
+            f"traces that the prior was fitted to; got one every {found:g} s: fit a prior at "
+            f"that rate."
         )
 
 

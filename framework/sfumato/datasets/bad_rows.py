@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import attrs
 
+from sfumato.datasets.text_lines import require_text
 from sfumato.errors import DataError
 
 Raw = TypeVar("Raw")
@@ -41,6 +42,8 @@ class BadRows:
         """Yield the parsed lines; `lines` are pairs of line number and content."""
         for number, line in lines:
             try:
+                if isinstance(line, str):
+                    require_text(line)
                 row = parse(line)
             except (ValueError, IndexError, KeyError) as error:
                 self.report(path, number, str(error))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sfumato.datasets.bad_rows import BadRows
-from sfumato.datasets.fields import dated_seconds, seconds
+from sfumato.datasets.fields import dated_seconds, finite, named, on_globe, seconds
 from sfumato.datasets.grouping import sequences_of
 from sfumato.datasets.state_sequence import StateSequence
 from sfumato.datasets.text_lines import numbered_lines
@@ -24,8 +24,9 @@ def read_gowalla(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterat
     """
 
     def parse(line: str) -> tuple[str, str, float, str]:
-        user, time, _, _, venue = _cells(line, 5)
-        return user, "", seconds(time), venue
+        user, time, latitude, longitude, venue = _cells(line, 5)
+        on_globe(finite(latitude), finite(longitude))
+        return named(user, "user"), "", seconds(time), named(venue, "venue")
 
     policy = BadRows() if bad_rows is None else bad_rows
     rows = policy.parsed(path, watched(numbered_lines(path), "reading Gowalla"), parse)
@@ -42,7 +43,7 @@ def read_foursquare(
     offset), and a ``.npy`` array of whole numbers (user, venue, minute).
     """
     if Path(path).suffix == ".npy":
-        yield from sequences_of(_array_rows(path))
+        yield from sequences_of(_array_rows(path, BadRows() if bad_rows is None else bad_rows))
         return
 
     def parse(line: str) -> tuple[str, str, float, str]:
@@ -50,14 +51,15 @@ def read_foursquare(
         if len(cells) not in (4, 8):
             raise ValueError(f"a row must have 4 or 8 fields; got {len(cells)}")
         time = cells[7] if len(cells) == 8 else cells[2]
-        return cells[0], "", dated_seconds(time, FOURSQUARE_DATE), cells[1]
+        when = dated_seconds(time, FOURSQUARE_DATE)
+        return named(cells[0], "user"), "", when, named(cells[1], "venue")
 
     policy = BadRows() if bad_rows is None else bad_rows
     rows = policy.parsed(path, watched(numbered_lines(path), "reading Foursquare"), parse)
     yield from sequences_of(rows)
 
 
-def _array_rows(path: str | Path) -> Iterable[tuple[str, str, float, str]]:
+def _array_rows(path: str | Path, policy: BadRows) -> Iterable[tuple[str, str, float, str]]:
     import numpy as np
 
     try:
@@ -68,8 +70,13 @@ def _array_rows(path: str | Path) -> Iterable[tuple[str, str, float, str]]:
         raise DataError(
             f"{Path(path).name} must have rows of (user, venue, minute); got shape {table.shape}."
         )
-    for user, venue, minute in table.tolist():
-        yield str(user), "", minute * SECONDS_PER_MINUTE, str(venue)
+    finite_rows = np.isfinite(table).all(axis=1).tolist()
+    rows = zip(table.tolist(), finite_rows, strict=True)
+    for number, ((user, venue, minute), known) in enumerate(rows, start=1):
+        if known:
+            yield str(user), "", minute * SECONDS_PER_MINUTE, str(venue)
+        else:
+            policy.report(path, number, "a row must have finite numbers")
 
 
 def _cells(line: str, count: int) -> list[str]:

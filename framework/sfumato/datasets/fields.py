@@ -12,10 +12,34 @@ def finite(text: str) -> float:
     >>> finite("2.5")
     2.5
     """
+    if "_" in text:  # Python's own way to write 10, not a file's
+        raise ValueError(f"a value must be a number; got {text!r}")
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"a value must be finite; got {text!r}")
     return value
+
+
+def named(text: str, what: str) -> str:
+    """Return a name that is not empty.
+
+    >>> named("ann", "user")
+    'ann'
+    """
+    if not text:
+        raise ValueError(f"a {what} must have a name; got none")
+    return text
+
+
+def on_globe(latitude: float, longitude: float) -> tuple[float, float]:
+    """Return the place, in degrees, if there is one like it.
+
+    >>> on_globe(48.0, 11.5)
+    (48.0, 11.5)
+    """
+    if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
+        raise ValueError(f"a fix must lie on the globe; got {latitude}, {longitude}")
+    return latitude, longitude
 
 
 def seconds(text: str) -> float:

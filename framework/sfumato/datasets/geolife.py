@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sfumato.datasets.bad_rows import BadRows
-from sfumato.datasets.fields import finite
+from sfumato.datasets.fields import finite, on_globe
 from sfumato.datasets.real_trace import RealTrace
 from sfumato.datasets.tables import read_trace_table
 from sfumato.datasets.text_lines import numbered_lines
@@ -75,8 +75,7 @@ def _fix_reader() -> Callable[[str], tuple[float, float, float]]:
         nonlocal last
         cells = line.split(",")
         latitude, longitude, day = finite(cells[0]), finite(cells[1]), finite(cells[4])
-        if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
-            raise ValueError(f"a fix must lie on the globe; got {latitude}, {longitude}")
+        on_globe(latitude, longitude)
         if day < last:
             raise ValueError(f"the clock must not run back; got day {day} after {last}")
         last = day

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from sfumato.datasets.bad_rows import BadRow, BadRows
-from sfumato.datasets.fields import finite, seconds
+from sfumato.datasets.fields import finite, on_globe, seconds
 from sfumato.datasets.real_trace import RealTrace
 
 CHUNK = 1 << 16
@@ -95,7 +95,7 @@ class _Reader:
         time = seconds(self.time)
         if self.segment and time < self.segment[-1][0]:
             raise ValueError("the clock must not run back")
-        return time, finite(self.place["lat"]), finite(self.place["lon"])
+        return time, *on_globe(finite(self.place["lat"]), finite(self.place["lon"]))
 
     def _refuse_entities(self, *_: object) -> None:
         # A track needs no entities, and a few lines of them can fill the memory.

@@ -61,8 +61,9 @@ def sequences_of(rows: Iterable[tuple[str, str, float, Hashable]]) -> Iterator[S
     names = list(labels)
     stamps = np.frombuffer(times)
     visited = np.frombuffer(states, dtype=np.int64)
-    for (user, _), rows_of in zip(codes, _groups(groups, stamps), strict=True):
-        yield StateSequence(user, stamps[rows_of], tuple(names[k] for k in visited[rows_of]))
+    for (user, name), rows_of in zip(codes, _groups(groups, stamps), strict=True):
+        states_of = tuple(names[k] for k in visited[rows_of])
+        yield StateSequence(user, stamps[rows_of], states_of, name=name)
 
 
 def _groups(groups: array[int], stamps: NDArray[np.float64]) -> list[NDArray[np.intp]]:

@@ -11,9 +11,11 @@ from sfumato.datasets.bad_rows import BadRow, BadRows
 from sfumato.datasets.fields import dated_seconds, finite
 from sfumato.datasets.real_trace import RealTrace
 from sfumato.datasets.text_lines import numbered_lines
+from sfumato.errors import DataError
 
 DINING_ROOM = "Temperature_Comedor_Sensor"
 WEATHER = "Weather_Temperature"
+PUBLISHED_ROWS = 800 + 10 * 192
 DATE = "%d/%m/%Y %H:%M"
 
 
@@ -49,6 +51,11 @@ def sml2010_as_published(trace: RealTrace) -> list[RealTrace]:
     """
     from scipy.signal import decimate
 
+    if len(trace) < PUBLISHED_ROWS:
+        raise DataError(
+            f"the published preparation must have {PUBLISHED_ROWS} rows, as the first file of "
+            f"SML2010 has; got {len(trace)}."
+        )
     values = trace.values[800:, 0]
     windows = []
     for start in range(0, 1920, 192):

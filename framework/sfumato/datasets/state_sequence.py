@@ -28,6 +28,7 @@ class StateSequence(ByContent):
     user: str
     times: NDArray[np.float64] = attrs.field(converter=read_only)
     states: tuple[Hashable, ...] = attrs.field(converter=_labels)
+    name: str = ""
 
     def __attrs_post_init__(self) -> None:
         if self.times.shape != (len(self.states),) or not self.states:

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.datasets.bad_rows import BadRow, BadRows
-from sfumato.datasets.fields import finite, seconds
+from sfumato.datasets.fields import finite, named, on_globe, seconds
 from sfumato.datasets.grouping import sequences_of, traces_of
 from sfumato.datasets.real_trace import RealTrace
 from sfumato.datasets.state_sequence import StateSequence
-from sfumato.datasets.text_lines import numbered_lines
+from sfumato.datasets.text_lines import numbered_lines, require_text
 from sfumato.errors import DataError
 
 SEPARATORS = {".tsv": "\t"}
 
-Numbered = Iterator[tuple[int, Sequence[str]]]
+Split = Callable[[Any], Sequence[str]]
 
 
 def read_trace_table(
@@ -39,13 +39,17 @@ def read_trace_table(
         wanted = _values(columns) if values is None else values
         at_time, *at_values = (_place(columns, name, path) for name in (time, *wanted))
         at_user, at_trace = _optional(columns, user), _optional(columns, trace)
+        places = tuple(wanted) == ("lat", "lon")
 
         def parse(cells: Sequence[str]) -> tuple[str, str, float, tuple[float, ...]]:
+            found = tuple([finite(cells[place]) for place in at_values])
+            if places:
+                on_globe(*found)
             return (
-                Path(path).stem if at_user is None else cells[at_user],
+                Path(path).stem if at_user is None else named(cells[at_user], "user"),
                 "" if at_trace is None else cells[at_trace],
                 seconds(cells[at_time]),
-                tuple([finite(cells[place]) for place in at_values]),
+                found,
             )
 
         return parse
@@ -69,11 +73,9 @@ def read_state_table(
         at_user, at_trace = _optional(columns, user), _optional(columns, trace)
 
         def parse(cells: Sequence[str]) -> tuple[str, str, float, str]:
-            if not cells[at_state]:
-                raise ValueError("a state must have a name; got none")
-            who = Path(path).stem if at_user is None else cells[at_user]
+            who = Path(path).stem if at_user is None else named(cells[at_user], "user")
             name = "" if at_trace is None else cells[at_trace]
-            return who, name, seconds(cells[at_time]), cells[at_state]
+            return who, name, seconds(cells[at_time]), named(cells[at_state], "state")
 
         return parse
 
@@ -90,13 +92,21 @@ def _rows(
     row_reader: Callable[[Sequence[str]], Callable[[Sequence[str]], Any]],
     bad_rows: BadRows | None,
 ) -> Iterator[Any]:
-    columns, rows = _opened(path)
+    columns, rows, split = _opened(path)
     policy = BadRows() if bad_rows is None else bad_rows
-    return policy.parsed(path, rows, row_reader(columns))
+    parse = row_reader(columns)
+
+    def whole(row: Any) -> Any:
+        cells = split(row)
+        if len(cells) != len(columns):
+            raise ValueError(f"a row must have {len(columns)} cells; got {len(cells)}")
+        return parse(cells)
+
+    return policy.parsed(path, rows, whole)
 
 
-def _opened(path: str | Path) -> tuple[list[str], Numbered]:
-    """Return the header and the numbered rows."""
+def _opened(path: str | Path) -> tuple[list[str], Iterator[tuple[int, Any]], Split]:
+    """Return the header, the numbered rows and what cuts a row into cells."""
     if Path(path).suffix == ".parquet":
         return _opened_parquet(path)
     lines = numbered_lines(path)
@@ -106,24 +116,30 @@ def _opened(path: str | Path) -> tuple[list[str], Numbered]:
     header = next(lines, None)
     if header is None:
         raise BadRow(f"{Path(path).name}, line 1: a table must have a header; got an empty file.")
-    columns = next(csv.reader([header[1]], delimiter=separator))
-    return [column.strip() for column in columns], _numbered_cells(lines, separator)
+    split = _splitter(separator)
+    try:
+        require_text(header[1])
+        columns = [column.strip() for column in split(header[1])]
+    except ValueError as error:
+        raise BadRow(f"{Path(path).name}, line {header[0]}: {error}.") from None
+    return columns, lines, split
 
 
-def _numbered_cells(lines: Iterator[tuple[int, str]], separator: str) -> Numbered:
-    """Yield the cells of every line, from one reader: a reader for each line is slow."""
-    number = 0
+def _splitter(separator: str) -> Split:
+    """Return what cuts one line into cells; an open quote never swallows the lines after it."""
 
-    def texts() -> Iterator[str]:
-        nonlocal number
-        for number, line in lines:  # noqa: B007 - read outside, after each row
-            yield line
+    def split(line: str) -> Sequence[str]:
+        if '"' not in line:
+            return line.split(separator)
+        try:
+            return next(csv.reader([line], delimiter=separator, strict=True))
+        except csv.Error:
+            raise ValueError("a quote must be closed on its own line") from None
 
-    for cells in csv.reader(texts(), delimiter=separator):
-        yield number, cells
+    return split
 
 
-def _opened_parquet(path: str | Path) -> tuple[list[str], Numbered]:
+def _opened_parquet(path: str | Path) -> tuple[list[str], Iterator[tuple[int, Any]], Split]:
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError:
@@ -135,14 +151,14 @@ def _opened_parquet(path: str | Path) -> tuple[list[str], Numbered]:
     except ValueError as error:
         raise DataError(f"{Path(path).name} must be a Parquet file; got {error}.") from None
 
-    def rows() -> Numbered:
+    def rows() -> Iterator[tuple[int, Any]]:
         number = 0
         for batch in file.iter_batches():
             for cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 number += 1
                 yield number, ["" if cell is None else str(cell) for cell in cells]
 
-    return list(file.schema_arrow.names), rows()
+    return list(file.schema_arrow.names), rows(), list
 
 
 def _values(columns: Sequence[str]) -> Sequence[str]:

@@ -54,6 +54,9 @@ class DeclaredMeasure(Declared, LossMeasure):
     worst_scale
         At which end of the prior's scale a loss is worst, where its author has proved it: then an
         interval of scales is not searched, and a loss over it can be exact.
+    default_for
+        Over which classes a certificate holds the measure without being asked to: one that takes
+        long for a single belief is left out where there are many.
 
     >>> import sfumato as sf
     >>> sf.measures.renyi(order=2.0).quantity.worse
@@ -62,6 +65,7 @@ class DeclaredMeasure(Declared, LossMeasure):
 
     kind: ClassVar[str] = "measure"
     worst_scale: ClassVar[Literal["low", "high"] | None] = None
+    default_for: ClassVar[Literal["every class", "finite classes", "one prior"]] = "every class"
 
     @property
     @abstractmethod

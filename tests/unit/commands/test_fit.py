@@ -218,7 +218,11 @@ def ends_with(monkeypatch, capsys, *words):
     ("file", "prior", "words"),
     [
         (("a.csv", b"user,time,x\nann,0,nan\n"), "rbf", "a.csv, line 2: a value must be finite"),
-        (("a.csv", b"user,time,x\nann,0,1\n\xff\xfe\n"), "rbf", "a.csv must be a text in UTF-8"),
+        (
+            ("a.csv", b"user,time,x\nann,0,1\n\xff\xfe\n"),
+            "rbf",
+            "a.csv, line 3: a line must be a text",
+        ),
         (("a.csv.gz", b"user,time,x\nann,0,1\n"), "rbf", "a.csv.gz must be a text in UTF-8"),
         (("a.npy", b"no array"), "markov_chain", "a.npy must be an array of numbers"),
         (("a.parquet", b"no table"), "rbf", "a.parquet must be a Parquet file"),
@@ -247,3 +251,44 @@ def test_what_the_user_can_mend_is_one_sentence(
     assert said.startswith("sfumato: ")
     assert said.count("\n") == 1
     assert not (tmp_path / "o.toml").exists()
+
+
+def test_a_trace_at_another_rate_than_the_fitted_one_is_refused(tmp_path):
+    prior, paper = tmp_path / "prior.toml", tmp_path / "c.json"
+    data = walks(tmp_path)
+    assert run("fit", data, "--prior", "rbf", "-o", prior).exit_code == 0
+    assert read(prior)["fitted"]["seconds_per_sample"] == 10.0
+
+    def released(seconds):
+        trace = tmp_path / f"t{seconds}.csv"
+        rows = [f"ann,{seconds * k},{np.sin(k / 3)}" for k in range(30)]
+        trace.write_text("\n".join(["user,time,x", *rows]) + "\n", encoding="utf-8")
+        return run(
+            "release",
+            *(trace, "--prior", prior, "--secret", "basic index=9 radius=0.5", "--force"),
+            *("--mechanism", "gaussian_uniform mse=0.04", "--measure", "renyi"),
+            *("-o", tmp_path / "o.csv", "--certificate", paper),
+        )
+
+    for seconds in (1, 60):
+        refused = released(seconds)
+        assert f"got one every {seconds} s: fit a prior at that rate" in str(refused.exception)
+        assert not paper.exists()
+    assert released(10).exit_code == 0
+    assert json.loads(paper.read_text(encoding="utf-8"))["seconds_per_sample"] == 10.0
+
+
+def test_no_points_at_all_are_refused(tmp_path):
+    out = tmp_path / "p.toml"
+    assert run("fit", walks(tmp_path), "--prior", "rbf", "-o", out, "--times", 0).exit_code == 2
+
+
+def test_metres_are_refused_for_data_that_are_not_degrees(tmp_path):
+    out = tmp_path / "p.toml"
+    done = run("fit", walks(tmp_path), "--prior", "rbf", "-o", out, "--metres", 48)
+    assert "--metres must have data in degrees" in str(done.exception)
+
+
+def test_a_prior_that_must_be_told_more_says_what(tmp_path):
+    done = run("fit", walks(tmp_path), "--prior", "kernel", "-o", tmp_path / "p.toml")
+    assert "the prior 'kernel' must be given kernel to be fitted" in str(done.exception)

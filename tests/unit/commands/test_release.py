@@ -264,3 +264,54 @@ def test_a_certificate_says_first_what_is_guaranteed_and_the_prior_once(tmp_path
     assert text.count('"transitions"') == 1
     assert "[0.5, 0.5]" in text
     assert len(table["guarantees"]) > 1
+
+
+FITTED = "rbf length_scale={interval=[4.5,5.5]} variance={interval=[0.8,1.2]} times=20"
+
+
+def test_measures_too_slow_for_a_fitted_class_are_left_out_and_named(tmp_path, trace):
+    paper = tmp_path / "p.json"
+    words = ("--prior", FITTED, *GAUSSIAN[2:], "-o", tmp_path / "o.csv", "--certificate", paper)
+    done = run(trace, *words)
+    assert done.exit_code == 0, done.output
+    table = json.loads(paper.read_text(encoding="utf-8"))
+    left_out = {entry["measure"]["name"] for entry in table["left_out"]}
+    assert left_out == {"misspecification", "mutual_information"}
+    named = {e["measure"]["name"] for k in ("guarantees", "estimates") for e in table[k]}
+    assert {"renyi", "odds_gap", "mean_squared_error"} <= named
+    assert not named & left_out
+    assert run(trace, *words, "--measure", "mutual_information", "--force").exit_code == 0
+    assert json.loads(paper.read_text(encoding="utf-8"))["left_out"] == []
+
+
+def test_nothing_is_left_out_for_one_prior(tmp_path, trace):
+    paper = tmp_path / "p.json"
+    run(trace, *GAUSSIAN, "-o", tmp_path / "o.csv", "--certificate", paper)
+    table = json.loads(paper.read_text(encoding="utf-8"))
+    assert table["left_out"] == []
+    assert "misspecification" in {entry["measure"]["name"] for entry in table["guarantees"]}
+
+
+def test_what_a_search_found_is_not_worded_as_a_guarantee(tmp_path, trace):
+    paper = tmp_path / "p.json"
+    run(trace, "--prior", FITTED, *GAUSSIAN[2:], "-o", tmp_path / "o.csv", "--certificate", paper)
+    table = json.loads(paper.read_text(encoding="utf-8"))
+    assert table["estimates"]
+    for entry in table["estimates"]:
+        assert "every belief" not in entry["statement"]
+        assert entry["statement"].endswith("the worst belief found; worse is not ruled out")
+    # The noise is known whatever the prior is: tr Γ / n needs no search.
+    (error,) = table["guarantees"]
+    assert error["statement"].startswith("mean squared error")
+    assert error["statement"].endswith("against every belief of the class")
+    assert (error["bound"], error["value"]) == ("exact", pytest.approx(0.04))
+
+
+def test_several_traces_of_one_user_stay_several(tmp_path):
+    path, out, paper = (tmp_path / name for name in ("two.csv", "out.csv", "c.json"))
+    rows = [f"ann,{day},{k},home" for day in ("mon", "tue") for k in range(3)]
+    path.write_text("\n".join(["user,trace,time,state", *rows]) + "\n", encoding="utf-8")
+    assert run(path, *MARKOV, "-o", out, "--certificate", paper).exit_code == 0
+    assert out.read_text(encoding="utf-8").startswith("user,trace,time,state\nann,mon,0.0,home\n")
+    assert [(day.name, len(day)) for day in read_state_table(out)] == [("mon", 3), ("tue", 3)]
+    assert "each released trace" in json.loads(paper.read_text(encoding="utf-8"))["covers"]

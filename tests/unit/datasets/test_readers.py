@@ -266,3 +266,78 @@ def test_a_format_reads_streams_and_single_records(tmp_path):
     assert len(list(FORMATS["sml2010"].read(path, BadRows()))) == 1
     table = write(tmp_path, "a.csv", "user,time,x,y\na,0,1,2\nb,0,1,2\n")
     assert len(list(FORMATS["traces"].read(table, BadRows()))) == 2
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path):
+    text = "\ufeffuser,time,state\nann,0,a\nbob,0,b\nann,1,b\n"
+    path = write(tmp_path, "t.csv", text)
+    assert format_of(path) == "states"
+    assert [day.user for day in read_state_table(path)] == ["ann", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ('ann,1,"b', "a quote must be closed"),
+        ("ann,1,b,9", "must have 3 cells; got 4"),
+        ("ann,1", "must have 3 cells; got 2"),
+        (",1,b", "a user must have a name"),
+        ("ann,1_0,b", "a time must be"),
+    ],
+)
+@pytest.mark.parametrize("after", ["ann,2,a\nann,3,b\n", ""])
+def test_a_bad_row_of_a_table_is_named_and_takes_no_other_with_it(tmp_path, row, words, after):
+    path = write(tmp_path, "t.csv", f"user,time,state\nann,0,a\n{row}\n{after}")
+    with pytest.raises(BadRow, match=f"t.csv, line 3: .*{words}"):
+        list(read_state_table(path))
+    bad = BadRows(skip=True)
+    (day,) = read_state_table(path, bad_rows=bad)
+    assert (len(day), bad.count) == (1 + after.count("\n"), 1)
+    assert "line 3" in bad.first
+
+
+def test_a_line_that_is_no_utf_8_is_a_bad_row(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"user,time,x\na,0,1\na,1,\xff\na,2,5\n")
+    with pytest.raises(BadRow, match=r"t.csv, line 3: a line must be a text in UTF-8"):
+        list(read_trace_table(path))
+    bad = BadRows(skip=True)
+    (trace,) = read_trace_table(path, bad_rows=bad)
+    assert (trace.values.ravel().tolist(), bad.count) == ([1.0, 5.0], 1)
+
+
+def test_places_off_the_globe_are_bad_rows(tmp_path):
+    table = write(tmp_path, "t.csv", "time,lat,lon\n0,1,2\n1,400,2\n")
+    with pytest.raises(BadRow, match=r"line 3: a fix must lie on the globe"):
+        list(read_trace_table(table))
+    point = '<trkpt lat="480" lon="2"><time>2020-01-01T00:00:00Z</time></trkpt>'
+    track = write(tmp_path, "t.gpx", f"<gpx><trk><trkseg>{point}</trkseg></trk></gpx>")
+    with pytest.raises(BadRow, match=r"line 1: a fix must lie on the globe"):
+        list(read_gpx(track))
+
+
+@pytest.mark.parametrize(
+    ("row", "words"), [("abc\t2\tv", "float"), ("1\t2\t", "a venue must have a name")]
+)
+def test_gowalla_rows_without_a_place_are_bad(tmp_path, row, words):
+    path = write(tmp_path, "g.txt", f"1\t2010-01-01T00:00:00Z\t{row}\n")
+    with pytest.raises(BadRow, match=f"line 1: .*{words}"):
+        list(read_gowalla(path))
+
+
+def test_a_row_of_an_array_that_is_not_finite_is_bad(tmp_path):
+    path = tmp_path / "f.npy"
+    np.save(path, np.array([[1.0, 2.0, 3.0], [1.0, 3.0, np.nan]]))
+    with pytest.raises(BadRow, match=r"f.npy, line 2: a row must have finite numbers"):
+        list(read_foursquare(path))
+    bad = BadRows(skip=True)
+    (person,) = read_foursquare(path, bad_rows=bad)
+    assert (len(person), bad.count) == (1, 1)
+
+
+def test_too_few_rows_for_the_published_preparation_are_refused():
+    from sfumato.datasets import RealTrace, sml2010_as_published
+
+    trace = RealTrace("house", np.arange(1373.0), np.arange(1373.0))
+    with pytest.raises(ValueError, match="must have 2720 rows, as the first file of SML2010"):
+        sml2010_as_published(trace)
