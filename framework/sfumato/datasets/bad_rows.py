@@ -45,7 +45,10 @@ class BadRows:
                 if isinstance(line, str):
                     require_text(line)
                 row = parse(line)
-            except (ValueError, IndexError, KeyError) as error:
+            except IndexError:
+                self.report(path, number, "a row must have all its cells; got too few")
+                continue
+            except (ValueError, KeyError) as error:
                 self.report(path, number, str(error))
                 continue
             yield row

@@ -54,7 +54,7 @@ def test_geolife_reads_folders_by_user_and_name(tmp_path):
     [
         ("400.0,2.0,0,9,101.0,d,t", "globe"),
         ("1.0,nan,0,9,101.0,d,t", "finite"),
-        ("1.0,2.0,0", "index"),
+        ("1.0,2.0,0", "all its cells; got too few"),
         ("1.0,2.0,0,9,99.0,d,t", "clock must not run back"),
     ],
 )
