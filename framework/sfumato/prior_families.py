@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import attrs
+import numpy as np
 
 from sfumato.content import ByContent, content_key
 from sfumato.domains import Domain
@@ -20,6 +21,9 @@ from sfumato.protocols.prior_class import PriorClass, Supremum
 from sfumato.supremum_search import search_box, search_line
 
 RoughValues = Callable[[Any], Sequence[float] | None]
+
+AGREEMENT = 1e-3
+"""Largest relative difference at which rough values can be trusted to rank members."""
 
 
 class _NoGlanceError(Exception):
@@ -170,7 +174,8 @@ class Family(ByContent, PriorOperators, PriorClass):
         """Return the supremum; over one interval, led by rough values of many members at once.
 
         `rough` takes covariances (k, n, n) and returns k numbers to rank by, or None. `function`
-        then looks at the peaks: the value that is returned is its own.
+        then looks at the peaks and at the ends: the value that is returned is its own. Where it
+        contradicts the rough values, these led nowhere, and the search is done without them.
         """
         intervals = self._intervals()
         if len(intervals) != 1:
@@ -178,10 +183,15 @@ class Family(ByContent, PriorOperators, PriorClass):
         ((place, interval),) = intervals.items()
         found = []
         for chosen in self._choices():
-            peaks = self._peaks(rough, chosen, place, interval)
-            if peaks is None:
+            members = self._peaks(rough, chosen, place, interval)
+            if members is None:
                 return self.supremum(function)
-            found += [Supremum(function(member), member, "searched") for member in peaks]
+            members += [self.member({**chosen, place: e}) for e in (interval.low, interval.high)]
+            values = [function(member) for member in members]
+            guesses = rough(self.prior.glance(members))
+            if guesses is None or not np.allclose(guesses, values, rtol=AGREEMENT, atol=0.0):
+                return self.supremum(function)
+            found += [Supremum(v, m, "searched") for v, m in zip(values, members, strict=True)]
         return largest(found)
 
     def _peaks(

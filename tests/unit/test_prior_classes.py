@@ -163,6 +163,19 @@ def test_without_rough_values_the_search_is_the_ordinary_one(family):
     assert found == family.supremum(exactly)
 
 
+@pytest.mark.parametrize(
+    "misleading",
+    [
+        lambda stack: [-float(each[0].sum()) for each in stack],
+        lambda stack: [math.inf] * len(stack),
+        lambda stack: [0.9 * value for value in first_row_sum(stack)],
+    ],
+)
+def test_rough_values_that_are_wrong_lead_nowhere(misleading):
+    family = sf.priors.rbf(length_scale=sf.Interval(0.5, 9), times=8)
+    assert family.ranked(exactly, misleading) == family.supremum(exactly)
+
+
 def test_rough_values_may_be_refused():
     family = sf.priors.rbf(length_scale=sf.Interval(1, 9), times=8)
     assert family.ranked(exactly, lambda _: None) == family.supremum(exactly)
