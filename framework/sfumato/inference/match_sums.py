@@ -119,7 +119,7 @@ class _Sweep:
             starts = self.watch.starts[: len(law)]
             nodes = self.sightings.entering(time)
             places = self.sightings.states[nodes]
-            seen = law[:, places] * (1.0 - unseen[time, places])
+            seen = law[:, places] * self.watch.seen[time, places]
             self.paths[nodes] += seen.T @ self._leading(starts)
             if self.most > 0 and len(law) > 0 and unseen[time].any():
                 on = self.watch.open_states(time)
