@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from sfumato.version import __version__
+from sfumato import __version__
 
 project = "sfumato"
 author = "The sfumato developers"

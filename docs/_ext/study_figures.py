@@ -10,8 +10,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from sfumato.report.figure_style import save_figure
-from sfumato.studies import Study
+from sfumato.comparison.study import Study
+from sfumato.report.style import save_figure
 
 
 class StudyFigure(SphinxDirective):

@@ -18,12 +18,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from sfumato.version import __version__
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from sfumato.comparison import Comparison as Comparison
-    from sfumato.comparison import compare as compare
-    from sfumato.composition import compose as compose
+    from sfumato.comparison.cells import Comparison as Comparison
+    from sfumato.comparison.cells import Labelled as Labelled
+    from sfumato.comparison.cells import compare as compare
+    from sfumato.comparison.soundness import Contradiction as Contradiction
+    from sfumato.comparison.soundness import contradictions as contradictions
+    from sfumato.comparison.study import Part as Part
+    from sfumato.comparison.study import Study as Study
     from sfumato.errors import BrokenPluginWarning as BrokenPluginWarning
     from sfumato.errors import DataError as DataError
     from sfumato.errors import DuplicateName as DuplicateName
@@ -37,47 +41,50 @@ if TYPE_CHECKING:
     from sfumato.errors import UnknownName as UnknownName
     from sfumato.errors import UnknownParameter as UnknownParameter
     from sfumato.hookspecs import hookimpl as hookimpl
-    from sfumato.labelled import Labelled as Labelled
-    from sfumato.namespaces import adversaries as adversaries
-    from sfumato.namespaces import measures as measures
-    from sfumato.namespaces import mechanisms as mechanisms
-    from sfumato.namespaces import priors as priors
-    from sfumato.namespaces import secrets as secrets
     from sfumato.plugin_registry import Registry as Registry
-    from sfumato.prior_classes import AnyOf as AnyOf
-    from sfumato.prior_classes import Interval as Interval
-    from sfumato.prior_families import Family as Family
-    from sfumato.protocols.adversary import Adversary as Adversary
-    from sfumato.protocols.adversary import DeclaredAdversary as DeclaredAdversary
-    from sfumato.protocols.loss import Loss as Loss
-    from sfumato.protocols.loss import Reading as Reading
-    from sfumato.protocols.loss_measure import DeclaredMeasure as DeclaredMeasure
-    from sfumato.protocols.loss_measure import LossMeasure as LossMeasure
-    from sfumato.protocols.mechanism import DeclaredMechanism as DeclaredMechanism
-    from sfumato.protocols.mechanism import Mechanism as Mechanism
-    from sfumato.protocols.prior import Prior as Prior
-    from sfumato.protocols.prior_class import PriorClass as PriorClass
-    from sfumato.protocols.prior_class import Supremum as Supremum
-    from sfumato.protocols.quantity import Quantity as Quantity
-    from sfumato.protocols.release import Release as Release
-    from sfumato.protocols.scenario import Scenario as Scenario
-    from sfumato.protocols.secret import DeclaredSecret as DeclaredSecret
-    from sfumato.protocols.secret import Secret as Secret
+    from sfumato.plugin_registry import adversaries as adversaries
+    from sfumato.plugin_registry import measures as measures
+    from sfumato.plugin_registry import mechanisms as mechanisms
+    from sfumato.plugin_registry import priors as priors
+    from sfumato.plugin_registry import secrets as secrets
+    from sfumato.prior_classes.families import Family as Family
+    from sfumato.prior_classes.sets import AnyOf as AnyOf
+    from sfumato.prior_classes.sets import Interval as Interval
+    from sfumato.protocols import Adversary as Adversary
+    from sfumato.protocols import Loss as Loss
+    from sfumato.protocols import LossMeasure as LossMeasure
+    from sfumato.protocols import Mechanism as Mechanism
+    from sfumato.protocols import Prior as Prior
+    from sfumato.protocols import PriorClass as PriorClass
+    from sfumato.protocols import Quantity as Quantity
+    from sfumato.protocols import Reading as Reading
+    from sfumato.protocols import Release as Release
+    from sfumato.protocols import Scenario as Scenario
+    from sfumato.protocols import Secret as Secret
+    from sfumato.protocols import Supremum as Supremum
     from sfumato.quantities import EXPECTED_RELEASES as EXPECTED_RELEASES
     from sfumato.quantities import MEAN_SQUARED_ERROR as MEAN_SQUARED_ERROR
     from sfumato.quantities import NOISE_VARIANCE as NOISE_VARIANCE
-    from sfumato.secret_unions import SecretUnion as SecretUnion
-    from sfumato.soundness import Contradiction as Contradiction
-    from sfumato.soundness import contradictions as contradictions
-    from sfumato.studies import Part as Part
-    from sfumato.studies import Study as Study
-    from sfumato.suppressed import SUPPRESSED as SUPPRESSED
+    from sfumato.questions.secret_unions import SecretUnion as SecretUnion
+    from sfumato.release.composition import compose as compose
+    from sfumato.values import SUPPRESSED as SUPPRESSED
 
     registry: Registry
 
 _HOMES = {
-    "comparison": ("Comparison", "compare"),
-    "composition": ("compose",),
+    "comparison.cells": (
+        "Comparison",
+        "Labelled",
+        "compare",
+    ),
+    "comparison.soundness": (
+        "Contradiction",
+        "contradictions",
+    ),
+    "comparison.study": (
+        "Part",
+        "Study",
+    ),
     "errors": (
         "BrokenPluginWarning",
         "DataError",
@@ -93,17 +100,21 @@ _HOMES = {
         "UnknownParameter",
     ),
     "hookspecs": ("hookimpl",),
-    "labelled": ("Labelled",),
-    "namespaces": ("adversaries", "measures", "mechanisms", "priors", "secrets"),
-    "plugin_registry": ("Registry",),
-    "prior_classes": ("AnyOf", "Interval"),
-    "prior_families": ("Family",),
+    "plugin_registry": (
+        "Registry",
+        "adversaries",
+        "measures",
+        "mechanisms",
+        "priors",
+        "secrets",
+    ),
+    "prior_classes.families": ("Family",),
+    "prior_classes.sets": (
+        "AnyOf",
+        "Interval",
+    ),
     "protocols": (
         "Adversary",
-        "DeclaredAdversary",
-        "DeclaredMeasure",
-        "DeclaredMechanism",
-        "DeclaredSecret",
         "Loss",
         "LossMeasure",
         "Mechanism",
@@ -116,11 +127,14 @@ _HOMES = {
         "Secret",
         "Supremum",
     ),
-    "quantities": ("EXPECTED_RELEASES", "MEAN_SQUARED_ERROR", "NOISE_VARIANCE"),
-    "secret_unions": ("SecretUnion",),
-    "soundness": ("Contradiction", "contradictions"),
-    "studies": ("Part", "Study"),
-    "suppressed": ("SUPPRESSED",),
+    "quantities": (
+        "EXPECTED_RELEASES",
+        "MEAN_SQUARED_ERROR",
+        "NOISE_VARIANCE",
+    ),
+    "questions.secret_unions": ("SecretUnion",),
+    "release.composition": ("compose",),
+    "values": ("SUPPRESSED",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

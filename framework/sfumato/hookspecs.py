@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from sfumato.protocols.adversary import DeclaredAdversary
-from sfumato.protocols.loss_measure import DeclaredMeasure
-from sfumato.protocols.mechanism import DeclaredMechanism
-from sfumato.protocols.prior import Prior
-from sfumato.protocols.secret import DeclaredSecret
+from sfumato.protocols import (
+    Adversary,
+    LossMeasure,
+    Mechanism,
+    Prior,
+    Secret,
+)
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -61,7 +63,7 @@ def sfumato_priors() -> Iterable[type[Prior]]:
 
 
 @hookspec
-def sfumato_secrets() -> Iterable[type[DeclaredSecret]]:
+def sfumato_secrets() -> Iterable[type[Secret]]:
     """Return secret classes.
 
     A whole plugin, the first point of a trace:
@@ -71,7 +73,7 @@ def sfumato_secrets() -> Iterable[type[DeclaredSecret]]:
     >>> from sfumato.parameters import POSITIVE, declare, parameter
     >>> from sfumato.questions import Displacements
     >>> @declare
-    ... class Beginning(sf.DeclaredSecret):
+    ... class Beginning(sf.Secret):
     ...     "Where the trace began."
     ...     name = "beginning"
     ...     yields = {Gaussian: Displacements}
@@ -86,7 +88,7 @@ def sfumato_secrets() -> Iterable[type[DeclaredSecret]]:
 
 
 @hookspec
-def sfumato_mechanisms() -> Iterable[type[DeclaredMechanism]]:
+def sfumato_mechanisms() -> Iterable[type[Mechanism]]:
     """Return mechanism classes.
 
     A whole plugin, independent noise whose variance grows along the trace:
@@ -98,7 +100,7 @@ def sfumato_mechanisms() -> Iterable[type[DeclaredMechanism]]:
     >>> from sfumato.matrices import Diagonal
     >>> from sfumato.parameters import POSITIVE, declare, parameter
     >>> @declare
-    ... class Ramp(sf.DeclaredMechanism):
+    ... class Ramp(sf.Mechanism):
     ...     "Independent noise that grows along the trace."
     ...     name = "ramp"
     ...     asks = ((Gaussian, object),)
@@ -120,7 +122,7 @@ def sfumato_mechanisms() -> Iterable[type[DeclaredMechanism]]:
 
 
 @hookspec
-def sfumato_adversaries() -> Iterable[type[DeclaredAdversary]]:
+def sfumato_adversaries() -> Iterable[type[Adversary]]:
     """Return adversary classes.
 
     A whole plugin, someone who believes what the release says:
@@ -130,7 +132,7 @@ def sfumato_adversaries() -> Iterable[type[DeclaredAdversary]]:
     >>> from sfumato.channels import AdditiveGaussian
     >>> from sfumato.parameters import declare
     >>> @declare
-    ... class Credulous(sf.DeclaredAdversary):
+    ... class Credulous(sf.Adversary):
     ...     "Takes the released trace for the true one."
     ...     name = "credulous"
     ...     reads = ((Gaussian, AdditiveGaussian),)
@@ -144,7 +146,7 @@ def sfumato_adversaries() -> Iterable[type[DeclaredAdversary]]:
 
 
 @hookspec
-def sfumato_measures() -> Iterable[type[DeclaredMeasure]]:
+def sfumato_measures() -> Iterable[type[LossMeasure]]:
     """Return measure classes.
 
     A whole plugin, the largest noise variance of any entry:
@@ -154,7 +156,7 @@ def sfumato_measures() -> Iterable[type[DeclaredMeasure]]:
     >>> from sfumato.channels import AdditiveGaussian
     >>> from sfumato.parameters import declare
     >>> @declare
-    ... class LargestVariance(sf.DeclaredMeasure):
+    ... class LargestVariance(sf.LossMeasure):
     ...     "The largest noise variance of any entry."
     ...     name = "largest_variance"
     ...     reads = ((Gaussian, object, AdditiveGaussian),)
@@ -162,7 +164,7 @@ def sfumato_measures() -> Iterable[type[DeclaredMeasure]]:
     ...     def quantity(self):
     ...         return sf.Quantity("largest noise variance")
     ...     def evaluate(self, belief, question, channel):
-    ...         return sf.Reading(value=channel.noise.diagonal().max())
+    ...         return sf.Reading(value=channel.noise.diagonal().max(), bound="exact")
     >>> @sf.hookimpl
     ... def sfumato_measures():
     ...     return [LargestVariance]

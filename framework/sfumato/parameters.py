@@ -15,12 +15,11 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 import attrs
 import numpy as np
 
-from sfumato.content import ByContent, content_key
 from sfumato.domains import *  # noqa: F403 - authors import every domain from here
 from sfumato.domains import __all__ as _domains
-from sfumato.domains.domain import Domain, Rejected
-from sfumato.domains.sizes import Sizes
+from sfumato.domains.domain import Domain, Rejected, Sizes
 from sfumato.errors import ParameterError
+from sfumato.values import ByContent, content_key
 
 __all__ = [  # noqa: PLE0604 - the domains are re-exported whole
     *_domains,
@@ -126,6 +125,8 @@ class Declared(ByContent):
     name: ClassVar[str]
     kind: ClassVar[str]
     rules: ClassVar[tuple[Rule, ...]] = ()
+    waivers: ClassVar[Mapping[str, str]] = {}
+    """Laws that the class is known to break, each with its reason: expected failures."""
     sizes: dict[str, int]
 
     @classmethod

@@ -10,6 +10,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -28,13 +29,106 @@ from sfumato.errors import (
     UnknownParameter,
 )
 from sfumato.parameters import Declared
-from sfumato.prior_families import family_of, sets_of
-from sfumato.protocols.adversary import DeclaredAdversary
-from sfumato.protocols.loss_measure import DeclaredMeasure
-from sfumato.protocols.mechanism import DeclaredMechanism
-from sfumato.protocols.prior import Prior
-from sfumato.protocols.secret import DeclaredSecret
-from sfumato.specifications import build
+from sfumato.prior_classes.combinations import combine
+from sfumato.prior_classes.families import family_of, sets_of
+from sfumato.prior_classes.joint_traces import joint_traces
+from sfumato.prior_classes.sets import AnyOf, Interval
+from sfumato.protocols import (
+    Adversary,
+    LossMeasure,
+    Mechanism,
+    Prior,
+    Secret,
+)
+from sfumato.questions.secret_unions import SecretUnion
+
+Builder = Callable[["Registry", Mapping[str, Any]], Any]
+
+
+def build(registry: Registry, kind: str, specification: Mapping[str, Any]) -> Any:
+    """Return what a plain table specifies: a plugin by name, or a form made of others."""
+    if not isinstance(specification, Mapping):
+        raise ParameterError(f"a {kind} must be a table with a name; got {specification!r}.")
+    form = FORMS.get((kind, frozenset(specification)))
+    if form is not None:
+        return form(registry, specification)
+    plain = dict(specification)
+    name = plain.pop("name", None)
+    if not isinstance(name, str):
+        raise ParameterError(f"a {kind} must have a name; got {dict(specification)!r}.")
+    domains = {item.name: item.domain for item in registry.get(kind, name).parameters()}
+    values = {}
+    for key, value in plain.items():
+        with placed(key):
+            inner = domains[key].build(value, registry.build) if key in domains else value
+            values[key] = class_of_values(inner)
+    return registry.make(kind, name, **values)
+
+
+@contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Note on an error where in the specification it happened, innermost place first."""
+    try:
+        yield
+    except (ParameterError, UnknownName, UnknownParameter) as error:
+        error.add_note(place)
+        raise
+
+
+def class_of_values(plain: Any) -> Any:
+    """Return an interval or a choice from its plain form, also inside a table; the rest as it is.
+
+    >>> class_of_values({"interval": [1, 2]})
+    sf.Interval(1.0, 2.0)
+    >>> class_of_values({"name": "RBF", "length_scale": {"interval": [1, 2]}})
+    {'name': 'RBF', 'length_scale': sf.Interval(1.0, 2.0)}
+    """
+    if isinstance(plain, Mapping) and set(plain) == {"interval"}:
+        ends = listed(plain, "interval")
+        if len(ends) != 2:
+            raise ParameterError(f"interval must be [low, high]; got {ends!r}.")
+        return Interval(*ends)
+    if isinstance(plain, Mapping) and set(plain) == {"any_of"}:
+        return AnyOf.listed(map(class_of_values, listed(plain, "any_of")))
+    if isinstance(plain, Mapping):
+        return {key: class_of_values(value) for key, value in plain.items()}
+    return plain
+
+
+def listed(table: Mapping[str, Any], key: str) -> list[Any]:
+    """Return the list under a key, or say what was there instead."""
+    value = table[key]
+    if not isinstance(value, (list, tuple)):
+        raise ParameterError(f"{key} must be a list; got {value!r}.")
+    return list(value)
+
+
+def _parts(registry: Registry, kind: str, table: Mapping[str, Any], key: str) -> list[Any]:
+    parts = []
+    for number, part in enumerate(listed(table, key)):
+        with placed(f"{key}[{number}]"):
+            parts.append(build(registry, kind, part))
+    return parts
+
+
+FORMS: Mapping[tuple[str, frozenset[str]], Builder] = {
+    ("prior", frozenset({"any_of"})): lambda registry, table: AnyOf(
+        *_parts(registry, "prior", table, "any_of")
+    ),
+    ("prior", frozenset({"sum"})): lambda registry, table: combine(
+        "sum", _parts(registry, "prior", table, "sum")
+    ),
+    ("prior", frozenset({"product"})): lambda registry, table: combine(
+        "product", _parts(registry, "prior", table, "product")
+    ),
+    ("prior", frozenset({"joint", "positions"})): lambda registry, table: joint_traces(
+        build(registry, "prior", table["joint"]), listed(table, "positions")
+    ),
+    ("secret", frozenset({"union"})): lambda registry, table: SecretUnion(
+        tuple(_parts(registry, "secret", table, "union"))
+    ),
+}
+
 
 GROUP = "sfumato"
 ENVIRONMENT = "SFUMATO_PLUGINS"
@@ -42,10 +136,10 @@ ENVIRONMENT = "SFUMATO_PLUGINS"
 NOUNS: Mapping[str, tuple[str, type[Declared]]] = MappingProxyType(
     {
         "prior": ("sfumato_priors", Prior),
-        "secret": ("sfumato_secrets", DeclaredSecret),
-        "mechanism": ("sfumato_mechanisms", DeclaredMechanism),
-        "adversary": ("sfumato_adversaries", DeclaredAdversary),
-        "measure": ("sfumato_measures", DeclaredMeasure),
+        "secret": ("sfumato_secrets", Secret),
+        "mechanism": ("sfumato_mechanisms", Mechanism),
+        "adversary": ("sfumato_adversaries", Adversary),
+        "measure": ("sfumato_measures", LossMeasure),
     }
 )
 
@@ -300,7 +394,7 @@ def _check_types(cls: Any) -> None:
                 f"{cls.__name__}.{attribute} must be a tuple of tuples of types; got {rows!r}"
             )
     yields = getattr(cls, "yields", object)
-    wanted = Mapping if issubclass(cls, DeclaredSecret) else type
+    wanted = Mapping if issubclass(cls, Secret) else type
     if not isinstance(yields, wanted):
         expected = "a mapping from beliefs to questions" if wanted is Mapping else "a type"
         raise PluginError(f"{cls.__name__}.yields must be {expected}; got {yields!r}")
@@ -341,3 +435,66 @@ def use_registry(registry: Registry) -> None:
     """Make `registry` the default one."""
     with _lock:
         _default[:] = [registry]
+
+
+@attrs.frozen
+class Constructor:
+    """A callable that makes one plugin's objects."""
+
+    kind: str
+    name: str
+
+    def __call__(self, *args: Any, **parameters: Any) -> Any:
+        """Construct the object; `Interval` and `AnyOf` make a prior a family."""
+        return default_registry().make(self.kind, self.name, *args, **parameters)
+
+    @property
+    def plugin(self) -> Any:
+        """The plugin's class, with its class methods (such as `fit`)."""
+        return default_registry().get(self.kind, self.name)
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]  # of the plugin, not of this class
+        return inspect.getdoc(self.plugin)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.plugin)
+
+    def __getattr__(self, attribute: str) -> Any:
+        """Reach the class's own constructors and methods: ``sf.priors.rbf.fit``."""
+        if attribute.startswith("_"):
+            raise AttributeError(attribute)
+        return getattr(self.plugin, attribute)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}{self.__signature__}>"
+
+
+@attrs.frozen
+class Namespace:
+    """Everything registered for one noun, by attribute, with tab completion."""
+
+    kind: str
+
+    def __getattr__(self, name: str) -> Constructor:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            default_registry().entry(self.kind, name)
+        except LookupError as error:
+            raise AttributeError(str(error)) from None
+        return Constructor(self.kind, name)
+
+    def __dir__(self) -> list[str]:
+        return default_registry().names(self.kind)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} namespace: {', '.join(dir(self))}>"
+
+
+priors = Namespace("prior")
+secrets = Namespace("secret")
+mechanisms = Namespace("mechanism")
+adversaries = Namespace("adversary")
+measures = Namespace("measure")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.protocols.quantity import Quantity
+from sfumato.protocols import Quantity
 
 MEAN_SQUARED_ERROR = Quantity("mean squared error", unit="squared units of the trace")
 EXPECTED_RELEASES = Quantity("expected number of released states", unit="states", worse="smaller")

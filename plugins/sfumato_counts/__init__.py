@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sfumato.hookspecs import hookimpl
-from sfumato.protocols import DeclaredMeasure, DeclaredMechanism
+from sfumato.protocols import LossMeasure, Mechanism
 
 
 @hookimpl
-def sfumato_mechanisms() -> list[type[DeclaredMechanism]]:
+def sfumato_mechanisms() -> list[type[Mechanism]]:
     """Register the mechanism."""
     from sfumato_counts.sensor_counts import SensorCounts
 
@@ -15,7 +15,7 @@ def sfumato_mechanisms() -> list[type[DeclaredMechanism]]:
 
 
 @hookimpl
-def sfumato_measures() -> list[type[DeclaredMeasure]]:
+def sfumato_measures() -> list[type[LossMeasure]]:
     """Register the measure."""
     from sfumato_counts.differential_privacy import DifferentialPrivacy
 

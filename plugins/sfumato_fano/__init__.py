@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from sfumato.hookspecs import hookimpl
-from sfumato.protocols import DeclaredAdversary, DeclaredMeasure
+from sfumato.protocols import Adversary, LossMeasure
 
 
 @hookimpl
-def sfumato_measures() -> list[type[DeclaredMeasure]]:
+def sfumato_measures() -> list[type[LossMeasure]]:
     """Register the measures."""
     from sfumato_fano.attack_success import AttackSuccess
-    from sfumato_fano.fano_loose import FanoLoose
-    from sfumato_fano.fano_tight import FanoTight
+    from sfumato_fano.fano import FanoLoose, FanoTight
     from sfumato_fano.mutual_information import MutualInformation
     from sfumato_fano.reconstruction import Reconstruction
 
@@ -19,11 +18,8 @@ def sfumato_measures() -> list[type[DeclaredMeasure]]:
 
 
 @hookimpl
-def sfumato_adversaries() -> list[type[DeclaredAdversary]]:
+def sfumato_adversaries() -> list[type[Adversary]]:
     """Register the adversaries."""
-    from sfumato_fano.constant import Constant
-    from sfumato_fano.marginal_mode import MarginalMode
-    from sfumato_fano.maximum_posterior import MaximumPosterior
-    from sfumato_fano.prior_mode import PriorMode
+    from sfumato_fano.attackers import Constant, MarginalMode, MaximumPosterior, PriorMode
 
     return [Constant, MarginalMode, MaximumPosterior, PriorMode]

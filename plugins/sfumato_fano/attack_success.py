@@ -10,15 +10,34 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
+from sfumato.comparison.populations import OfPopulation
 from sfumato.compatibility import why_not
 from sfumato.errors import Incompatible
-from sfumato.inference.binomial_interval import binomial_interval
 from sfumato.parameters import PLUGIN, POSITIVE_WHOLE, SEED, declare, parameter
-from sfumato.populations import OfPopulation
-from sfumato.protocols import DeclaredAdversary, DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import Adversary, LossMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
-from sfumato_fano.guesser import Guesser, distinct
+from sfumato_fano.attackers import Guesser, distinct
+
+
+def binomial_interval(successes: int, trials: int, risk: float) -> tuple[float, float]:
+    """Return the interval of Clopper and Pearson (1934), which misses with probability ≤ `risk`.
+
+    The ends are the probabilities at which so many (so few) successes have chance risk / 2.
+
+    Examples
+    --------
+    >>> low, high = binomial_interval(0, 100, 0.05)
+    >>> low, round(high, 4)
+    (0.0, 0.0362)
+    """
+    from scipy.special import betaincinv
+
+    failures = trials - successes
+    low = 0.0 if successes == 0 else float(betaincinv(successes, failures + 1, risk / 2.0))
+    high = 1.0 if failures == 0 else float(betaincinv(successes + 1, failures, 1.0 - risk / 2.0))
+    return low, high
+
 
 RISK = 1e-6
 """How likely the interval misses the attacker's success: few enough for many comparisons."""
@@ -28,7 +47,7 @@ _BATCH = 4_000_000
 
 
 @declare
-class AttackSuccess(OfPopulation, DeclaredMeasure):
+class AttackSuccess(OfPopulation, LossMeasure):
     """The share of trials in which an attacker's guess is right up to the allowed mistakes.
 
     Traces are drawn from the prior and released through the channel; the attacker guesses.
@@ -53,7 +72,7 @@ class AttackSuccess(OfPopulation, DeclaredMeasure):
     name = "attack_success"
     reads = ((Markov, Guess, Emission),)
 
-    adversary: DeclaredAdversary = parameter(PLUGIN("adversary"), doc="the attacker")
+    adversary: Adversary = parameter(PLUGIN("adversary"), doc="the attacker")
     trials: int = parameter(POSITIVE_WHOLE, default=1000, doc="how many traces are drawn")
     seed: int | None = parameter(
         SEED, default=None, doc="of traces and channel; if left out 0, or what a study draws"

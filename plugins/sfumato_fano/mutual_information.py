@@ -6,16 +6,19 @@ from typing import Any
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Emission
-from sfumato.inference.gaussian_information import gaussian_mutual_information
+from sfumato.comparison.populations import OfPopulation
 from sfumato.parameters import CHOICE, declare, parameter
-from sfumato.populations import OfPopulation
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import MUTUAL_INFORMATION
-from sfumato_fano.information import best_information, paper_information
+from sfumato_fano.information import (
+    best_information,
+    gaussian_mutual_information,
+    paper_information,
+)
 
 
 @declare
-class MutualInformation(OfPopulation, DeclaredMeasure):
+class MutualInformation(OfPopulation, LossMeasure):
     """I(X; Y), the expected gain of log-probability of the true trace from the release.
 
     For raw counts and for suppression, exactly in polynomial time: Pr[y] is a product over the

@@ -6,16 +6,15 @@ import math
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors
+from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses, Undecidable
-from sfumato.inference.bayes_success import bayes_success
-from sfumato.inference.noiseless import without_noise
 from sfumato.parameters import CHOICE, POSITIVE, declare, parameter
-from sfumato.populations import OfPopulation
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
-from sfumato_fano.success_limits import success_limits
-from sfumato_fano.whole_trace import WholeTrace
+from sfumato_fano.bounds import success_limits
+from sfumato_fano.information import without_noise
+from sfumato_fano.whole_trace import WholeTrace, bayes_success
 
 FEW = 200_000
 """How many pairs of an output and a guess are listed, at most, to sharpen the bounds."""
@@ -26,7 +25,7 @@ lest the loss fall where one is allowed."""
 
 
 @declare
-class Reconstruction(OfPopulation, DeclaredMeasure):
+class Reconstruction(OfPopulation, LossMeasure):
     """The success of the best possible guess: max over guessers of Pr[d(X, X̂) ≤ mistakes].
 
     Without mistakes it is Σ_y max_x Pr[x, y], exactly. With s mistakes it is the smallest of
@@ -84,7 +83,7 @@ class Reconstruction(OfPopulation, DeclaredMeasure):
         """Return the Bayes-optimal success, or the smallest bound on it."""
         if self.method == "enumeration":
             value = bayes_success(belief, channel, question.mistakes)
-            return Reading(value=value, how="all outputs, all guesses")
+            return Reading(value=value, bound="exact", how="all outputs, all guesses")
         if question.mistakes == 0 and not isinstance(channel, NoisyVectors):
             found = WholeTrace.of(belief, channel)
             if found is not None:

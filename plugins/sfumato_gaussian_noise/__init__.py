@@ -5,18 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.hookspecs import hookimpl
-from sfumato.protocols import DeclaredMechanism
+from sfumato.protocols import Mechanism
 
 
 @hookimpl
-def sfumato_mechanisms() -> list[type[DeclaredMechanism]]:
+def sfumato_mechanisms() -> list[type[Mechanism]]:
     """Register the mechanisms."""
-    from sfumato_gaussian_noise.concentrated import Concentrated
-    from sfumato_gaussian_noise.given import Given
-    from sfumato_gaussian_noise.multiple_secrets import MultipleSecrets
+    from sfumato_gaussian_noise.baselines import Concentrated, Given, Uniform
     from sfumato_gaussian_noise.optimal import Optimal
-    from sfumato_gaussian_noise.sdp_a import SDPA
-    from sfumato_gaussian_noise.uniform import Uniform
+    from sfumato_gaussian_noise.published import SDPA, MultipleSecrets
 
     return [Concentrated, Given, MultipleSecrets, Optimal, SDPA, Uniform]
 

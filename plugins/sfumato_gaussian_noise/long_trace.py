@@ -11,12 +11,9 @@ from sfumato.beliefs import Gaussian
 from sfumato.errors import SolverFailed
 from sfumato.matrices import Kronecker, Matrix, Toeplitz
 from sfumato.matrices.matrix import ROUNDOFF, Array
-from sfumato.questions.displacements import Displacements
-from sfumato_gaussian_noise.class_losses import ClassLosses
-from sfumato_gaussian_noise.closed_forms import Solution
-from sfumato_gaussian_noise.design_task import Certified, Task
-from sfumato_gaussian_noise.dual_bound import DualBound
-from sfumato_gaussian_noise.sampled_noise import sampled_noise
+from sfumato.questions import Displacements
+from sfumato_gaussian_noise.blocks import ClassLosses
+from sfumato_gaussian_noise.design_task import Certified, DualBound, Solution, Task, sampled_noise
 
 ITERATIONS = 5_000
 

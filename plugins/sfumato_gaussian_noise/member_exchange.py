@@ -11,13 +11,15 @@ from sfumato.errors import OutsideHypotheses, SolverFailed
 from sfumato.matrices import Diagonal
 from sfumato.matrices.matrix import Array
 from sfumato.protocols import Prior, Secret
-from sfumato_gaussian_noise.blocks import Block, block_of, corners
-from sfumato_gaussian_noise.class_losses import Violation, class_losses
-from sfumato_gaussian_noise.closed_forms import Solution
-from sfumato_gaussian_noise.design_task import Certified, Task
-from sfumato_gaussian_noise.dual_bound import DualBound
-from sfumato_gaussian_noise.dual_program import ATTEMPTS, best_noise
-from sfumato_gaussian_noise.mirrored_program import mirror_groups, mirror_partners, mirrored_noise
+from sfumato_gaussian_noise.blocks import Block, Violation, block_of, class_losses, corners
+from sfumato_gaussian_noise.design_task import Certified, DualBound, Solution, Task
+from sfumato_gaussian_noise.dual_program import (
+    ATTEMPTS,
+    best_noise,
+    mirror_groups,
+    mirror_partners,
+    mirrored_noise,
+)
 from sfumato_gaussian_noise.reading_space import ReadingSpace
 
 ROUNDS = 60

@@ -15,11 +15,14 @@ from sfumato_gaussian_noise.blocks import Block
 STEP = 10.0
 """Ratio of one shift to the next."""
 
+
 STEPS = 60
 """Products with C by which the Krylov spaces grow, in which the shifted systems are solved."""
 
+
 ALIKE = 1e-7
 """A direction that adds less than this share to the space is left out."""
+
 
 FAINT = 1e-3
 """Directions of the noise with a smaller share of its deviation are the solver's slack."""

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from sfumato.hookspecs import hookimpl
-from sfumato.protocols import DeclaredSecret, Prior
+from sfumato.protocols import Prior, Secret
 
 
 @hookimpl
 def sfumato_priors() -> list[type[Prior]]:
     """Register the priors."""
     from sfumato_gaussian_process.kernel import Kernel
-    from sfumato_gaussian_process.matern import Matern
-    from sfumato_gaussian_process.periodic import Periodic
-    from sfumato_gaussian_process.rbf import RBF
+    from sfumato_gaussian_process.stationary import RBF, Matern, Periodic
 
     return [Kernel, Matern, Periodic, RBF]
 
 
 @hookimpl
-def sfumato_secrets() -> list[type[DeclaredSecret]]:
+def sfumato_secrets() -> list[type[Secret]]:
     """Register the secrets."""
-    from sfumato_gaussian_process.basic import Basic
-    from sfumato_gaussian_process.compound import Compound
-    from sfumato_gaussian_process.every_point import EveryPoint
+    from sfumato_gaussian_process.secrets import Basic, Compound, EveryPoint
 
     return [Basic, Compound, EveryPoint]

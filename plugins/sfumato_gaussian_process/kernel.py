@@ -2,28 +2,362 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+import numbers
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
+from sfumato.domains import Domain, Rejected, Sizes
 from sfumato.matrices import Dense, Matrix, Toeplitz
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import TIMES, declare, parameter, stamps
 from sfumato.protocols import Prior
-from sfumato_gaussian_process.coordinates import (
+from sfumato_gaussian_process.stationary import (
     across_coordinates,
     across_parameter,
     dimensions_parameter,
     trace_of,
 )
-from sfumato_gaussian_process.kernel_domain import KernelDomain
-from sfumato_gaussian_process.kernel_expression import KernelExpression
-from sfumato_gaussian_process.kernel_precision import ball_matrix, is_definite, rounding_of
 
 if TYPE_CHECKING:
-    from sfumato_gaussian_process.fitted_kernels import FittedKernels
+    from hypothesis.strategies import SearchStrategy
+
+    from sfumato_gaussian_process.fitting import FittedKernels
+
+
+NUMBERS: Mapping[str, tuple[str, ...]] = {
+    "RBF": ("length_scale",),
+    "Matern": ("length_scale", "nu"),
+    "RationalQuadratic": ("length_scale", "alpha"),
+    "ExpSineSquared": ("length_scale", "periodicity"),
+    "ConstantKernel": ("constant_value",),
+    "WhiteKernel": ("noise_level",),
+    "DotProduct": ("sigma_0",),
+    "Exponentiation": ("exponent",),
+}
+"""The numeric parameters of every kernel that is taken."""
+
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "Sum": ("k1", "k2"),
+    "Product": ("k1", "k2"),
+    "Exponentiation": ("kernel",),
+}
+"""The kernels inside another."""
+
+NAMES = tuple(dict.fromkeys((*NUMBERS, *PARTS)))
+ZERO_ALLOWED = frozenset({"sigma_0", "noise_level"})
+SMOOTHNESS = (0.5, 1.5, 2.5, math.inf)
+
+
+@attrs.frozen(repr=False)
+class KernelExpression:
+    """A kernel's class name, its numbers and the kernels inside it.
+
+    >>> table = {"name": "RBF", "length_scale": 2.0}
+    >>> KernelExpression.read(table).plain() == table
+    True
+    """
+
+    name: str
+    numbers: tuple[tuple[str, float], ...]
+    parts: tuple[KernelExpression, ...]
+
+    @classmethod
+    def read(cls, value: Any) -> KernelExpression:
+        """Read a table such as ``{"name": "RBF", "length_scale": 2.0}``, or a kernel object.
+
+        Raises ValueError with words that complete "must be ...".
+        """
+        if isinstance(value, KernelExpression):
+            return value
+        table = value if isinstance(value, Mapping) else _table(value)
+        name = table.get("name")
+        if name not in NAMES:
+            raise ValueError(f"one of the kernels {', '.join(NAMES)}, not {name!r}")
+        inner, known = PARTS.get(name, ()), NUMBERS.get(name, ())
+        for key in table:
+            if key not in ("name", *inner, *known):
+                raise ValueError(f"without the unknown parameter {key!r} of {name}")
+        for key in (*inner, *known):
+            if key not in table:
+                raise ValueError(f"a {name} with the parameter {key!r}")
+        return cls(
+            name,
+            tuple((key, _number(name, key, table[key])) for key in known),
+            tuple(cls.read(table[key]) for key in inner),
+        )
+
+    @staticmethod
+    def opened(value: Any) -> Any:
+        """Return the tables of a kernel and of those inside it, unchecked; the rest as it is.
+
+        >>> from sklearn.gaussian_process.kernels import RBF
+        >>> KernelExpression.opened(RBF(2.0))
+        {'name': 'RBF', 'length_scale': 2.0}
+        """
+        if isinstance(value, KernelExpression):
+            return value.plain()
+        if isinstance(value, Mapping):
+            table = dict(value)
+        elif _is_kernel(value):
+            table = _table(value)
+        else:
+            return value
+        return {key: KernelExpression.opened(inner) for key, inner in table.items()}
+
+    def plain(self) -> dict[str, Any]:
+        """Return the table that `read` reads."""
+        inner = zip(PARTS.get(self.name, ()), self.parts, strict=True)
+        return {
+            "name": self.name,
+            **{key: part.plain() for key, part in inner},
+            **dict(self.numbers),
+        }
+
+    def __repr__(self) -> str:
+        return repr(self.plain()).replace("inf", "float('inf')")
+
+    def number(self, key: str) -> float:
+        """Return one of the numbers."""
+        return dict(self.numbers)[key]
+
+    def scikit_learn(self) -> Any:
+        """Return the scikit-learn kernel."""
+        from sklearn.gaussian_process import kernels
+
+        inner = zip(PARTS.get(self.name, ()), self.parts, strict=True)
+        made = {key: part.scikit_learn() for key, part in inner}
+        return getattr(kernels, self.name)(**made, **dict(self.numbers))
+
+
+def _is_kernel(value: Any) -> bool:
+    """Whether a value is of one of scikit-learn's own classes that are taken."""
+    name = type(value).__name__
+    if name not in NAMES:
+        return False
+    from sklearn.gaussian_process import kernels
+
+    return type(value) is getattr(kernels, name)
+
+
+def _table(kernel: Any) -> dict[str, Any]:
+    """Read a kernel object of scikit-learn's own classes; bounds of its search do not count."""
+    if not _is_kernel(kernel):
+        raise ValueError(f"a scikit-learn kernel or a table, one of {', '.join(NAMES)}")
+    name = type(kernel).__name__
+    wanted = (*PARTS.get(name, ()), *NUMBERS.get(name, ()))
+    return {"name": name, **{key: getattr(kernel, key) for key in wanted}}
+
+
+def _number(name: str, key: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
+        raise ValueError(f"a {name} whose {key} is one real number")
+    number = float(value)
+    if key == "nu":
+        if number not in SMOOTHNESS:
+            raise ValueError(f"a {name} whose nu is one of {SMOOTHNESS}")
+    elif not math.isfinite(number) or number < 0 or (number == 0 and key not in ZERO_ALLOWED):
+        raise ValueError(f"a {name} whose {key} is finite and positive")
+    if key == "exponent" and number != int(number):
+        # Other powers of a covariance need not be a covariance.
+        raise ValueError(f"an {name} whose exponent is a whole number")
+    return number
+
+
+@attrs.frozen
+class KernelDomain(Domain):
+    """A scikit-learn kernel: the object itself, or a table of its name and parameters.
+
+    >>> KernelDomain().convert({"name": "RBF", "length_scale": 2.0}, Sizes()).name
+    'RBF'
+    """
+
+    @property
+    def sentence(self) -> str:
+        """Describe both forms."""
+        return 'a scikit-learn kernel, or a table such as {name = "RBF", length_scale = 2.0}'
+
+    def convert(self, value: Any, sizes: Sizes) -> KernelExpression:
+        """Return the expression."""
+        del sizes
+        try:
+            return KernelExpression.read(value)
+        except ValueError as reason:
+            raise Rejected(str(reason)) from None
+
+    def plain(self, value: Any) -> Any:
+        """Write the table."""
+        return KernelExpression.read(value).plain()
+
+    def opened(self, value: Any) -> Any:
+        """Return the table of a kernel and of the kernels inside it."""
+        return KernelExpression.opened(value)
+
+    def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
+        """Draw kernels, sums and products of them."""
+        from hypothesis import strategies as st
+
+        del sizes
+        scale = st.floats(0.25, 8.0)
+        single = st.one_of(
+            st.builds(lambda x: {"name": "RBF", "length_scale": x}, scale),
+            st.builds(
+                lambda x, a: {"name": "RationalQuadratic", "length_scale": x, "alpha": a},
+                scale,
+                scale,
+            ),
+            st.builds(
+                lambda x, p: {"name": "ExpSineSquared", "length_scale": x, "periodicity": p},
+                scale,
+                scale,
+            ),
+            st.builds(lambda x: {"name": "WhiteKernel", "noise_level": x}, scale),
+        )
+        pair = st.builds(
+            lambda name, one, other: {"name": name, "k1": one, "k2": other},
+            st.sampled_from(["Sum", "Product"]),
+            single,
+            single,
+        )
+        return (single | pair).map(KernelExpression.read)
+
+
+def is_definite(kernel: KernelExpression, times: NDArray[np.float64]) -> bool:
+    """Whether the covariance at distinct times is known to be strictly positive definite.
+
+    A sum is if one term is; a product if one factor is and the other's variances are positive
+    (Schur's product theorem).
+
+    >>> is_definite(KernelExpression.read({"name": "RBF", "length_scale": 1.0}), np.arange(2.0))
+    True
+    """
+    name = kernel.name
+    if name in ("RBF", "Matern", "RationalQuadratic"):
+        return True
+    if name == "WhiteKernel":
+        return kernel.number("noise_level") > 0
+    if name == "Sum":
+        return any(is_definite(part, times) for part in kernel.parts)
+    if name == "Product":
+        one, other = kernel.parts
+        return (is_definite(one, times) and _has_positive_variances(other, times)) or (
+            is_definite(other, times) and _has_positive_variances(one, times)
+        )
+    return name == "Exponentiation" and is_definite(kernel.parts[0], times)
+
+
+def _has_positive_variances(kernel: KernelExpression, times: NDArray[np.float64]) -> bool:
+    return bool(np.all(kernel.scikit_learn().diag(times[:, None]) > 0))
+
+
+def rounding_of(kernel: KernelExpression, times: NDArray[np.float64]) -> float:
+    """Bound the rounding of scikit-learn's float64 values, in units of the deviations.
+
+    Times are divided by the length scale before they are subtracted, so errors grow with the
+    largest time; the sine's argument is not reduced, so they grow with the number of periods.
+
+    >>> rounding_of(KernelExpression.read({"name": "RBF", "length_scale": 1.0}), np.arange(2.0))
+    2.6645352591003757e-15
+    """
+    inner = [rounding_of(part, times) for part in kernel.parts]
+    if kernel.name == "Sum":
+        return max(inner) + 2 * ROUNDOFF
+    if kernel.name == "Product":
+        return math.prod(1 + error for error in inner) - 1 + 4 * ROUNDOFF
+    if kernel.name == "Exponentiation":
+        power = kernel.number("exponent")
+        return math.expm1(power * math.log1p(inner[0])) + 4 * power * ROUNDOFF
+    return 16 * ROUNDOFF * (1 + _amplified(kernel, float(np.max(np.abs(times)))))
+
+
+def _amplified(kernel: KernelExpression, farthest: float) -> float:
+    """Return by how much a kernel's parameters enlarge the rounding of its argument."""
+    if kernel.name in ("RBF", "Matern"):
+        return 0.5 * farthest / kernel.number("length_scale")
+    if kernel.name == "RationalQuadratic":
+        return 0.5 * kernel.number("alpha")
+    if kernel.name == "ExpSineSquared":
+        return 2 * farthest / kernel.number("periodicity") / kernel.number("length_scale")
+    return 0.0
+
+
+def ball_matrix(kernel: KernelExpression, times: NDArray[np.float64], bits: int) -> Any:
+    """Return the covariance in ball arithmetic, from the expression's numbers."""
+    from flint import arb, arb_mat
+
+    from sfumato.inference.exact import precision
+
+    with precision(bits):
+        t = [arb(stamp) for stamp in times.tolist()]
+        every = range(len(t))
+        return arb_mat([[_ball(kernel, t[i], t[j], same=i == j) for j in every] for i in every])
+
+
+def _ball(kernel: KernelExpression, s: Any, t: Any, *, same: bool) -> Any:
+    """Return k(s, t); white noise is seen only where both are the same point."""
+    from flint import arb
+
+    inner = [_ball(part, s, t, same=same) for part in kernel.parts]
+    if kernel.name == "Exponentiation":
+        return inner[0] ** int(kernel.number("exponent"))
+    if inner:
+        return inner[0] + inner[1] if kernel.name == "Sum" else inner[0] * inner[1]
+    if kernel.name == "WhiteKernel":
+        return arb(kernel.number("noise_level") if same else 0)
+    if kernel.name == "DotProduct":
+        return arb(kernel.number("sigma_0")) ** 2 + s * t
+    return _STATIONARY[kernel.name](abs(s - t), *(number for _, number in kernel.numbers))
+
+
+def _rbf(lag: Any, length_scale: float) -> Any:
+    from flint import arb
+
+    scaled = lag / arb(length_scale)
+    return (-(scaled * scaled) / 2).exp()
+
+
+def _matern(lag: Any, length_scale: float, nu: float) -> Any:
+    from flint import arb
+
+    if math.isinf(nu):
+        return _rbf(lag, length_scale)
+    u = arb(2 * nu).sqrt() * lag / arb(length_scale)
+    polynomial = {0.5: 1 + 0 * u, 1.5: 1 + u, 2.5: 1 + u + u * u / 3}[nu]
+    return polynomial * (-u).exp()
+
+
+def _rational_quadratic(lag: Any, length_scale: float, alpha: float) -> Any:
+    from flint import arb
+
+    scaled = lag / arb(length_scale)
+    return (-arb(alpha) * (1 + scaled * scaled / (2 * arb(alpha))).log()).exp()
+
+
+def _exp_sine_squared(lag: Any, length_scale: float, periodicity: float) -> Any:
+    from flint import arb
+
+    sine = (lag / arb(periodicity)).sin_pi() / arb(length_scale)
+    return (-2 * sine * sine).exp()
+
+
+def _constant(_: Any, constant_value: float) -> Any:
+    from flint import arb
+
+    return arb(constant_value)
+
+
+_STATIONARY: Mapping[str, Callable[..., Any]] = {
+    "RBF": _rbf,
+    "Matern": _matern,
+    "RationalQuadratic": _rational_quadratic,
+    "ExpSineSquared": _exp_sine_squared,
+    "ConstantKernel": _constant,
+}
 
 
 @declare
@@ -89,7 +423,7 @@ class Kernel(Prior):
 
         Times are counted in sampling periods.
         """
-        from sfumato_gaussian_process.fitted_kernels import fit_kernels
+        from sfumato_gaussian_process.fitting import fit_kernels
 
         return fit_kernels(cls, traces, kernel, times, noise=noise, normalise=normalise)
 

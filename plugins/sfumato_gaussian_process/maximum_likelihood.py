@@ -10,16 +10,115 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
+from sfumato.comparison.executors import watched
 from sfumato.errors import ParameterError
-from sfumato.progress import watched
-from sfumato_gaussian_process.fit_series import Series, check_noise, read_series
-from sfumato_gaussian_process.fitted_priors import FittedPriors
-from sfumato_gaussian_process.quadratic_step import quadratic_step
-from sfumato_gaussian_process.trace_likelihood import Array, Points, TraceLikelihood
+from sfumato_gaussian_process.fitting import FittedPriors, Series, check_noise, read_series
 
 if TYPE_CHECKING:
-    from sfumato_gaussian_process.stationary_prior import StationaryPrior
+    from sfumato_gaussian_process.stationary import StationaryPrior
+
+
+Array = NDArray[np.float64]
+
+FARTHEST = 8.0
+"""Longest step along any axis, in units of the stencil."""
+
+
+def quadratic_step(offsets: Array, gains: Array) -> Array:
+    """Return where f is largest if f(u) = gᵀu + ½ uᵀH u, in units of the stencil.
+
+    Offsets (m, w) are those of the stencil, gains (m, k) the values there less the one at the
+    centre, for k functions; the result is (k, w). H is taken by its absolute eigenvalues, so that
+    the step leads uphill along a ridge that is not curved at all, and it is shortened to
+    `FARTHEST`. Where a gain is not finite, it is zero.
+
+    >>> offsets = np.array([[-1.0], [1.0]])
+    >>> quadratic_step(offsets, -np.square(offsets - 3.0) + 9.0)
+    array([[3.]])
+    """
+    width = offsets.shape[1]
+    rows, columns = np.triu_indices(width)
+    squares = offsets[:, rows] * offsets[:, columns] / np.where(rows == columns, 2.0, 1.0)
+    usable = np.all(np.isfinite(gains), axis=0)
+    fitted = np.linalg.pinv(np.hstack([offsets, squares])) @ np.where(usable, gains, 0.0)
+    slopes, curved = fitted[:width].T, fitted[width:].T
+    hessians = np.zeros((gains.shape[1], width, width))
+    hessians[:, rows, columns] = curved
+    hessians[:, columns, rows] = curved
+    values, vectors = np.linalg.eigh(hessians)
+    sizes = np.abs(values)
+    sizes = np.maximum(sizes, 1e-12 * sizes.max(axis=1, keepdims=True) + 1e-300)
+    along = np.einsum("kij,ki->kj", vectors, slopes) / sizes
+    steps = np.einsum("kij,kj->ki", vectors, np.clip(along, -1e9, 1e9))
+    longest = np.max(np.abs(steps), axis=1, keepdims=True)
+    return np.asarray(steps * np.minimum(1.0, FARTHEST / np.maximum(longest, FARTHEST)))
+
+
+Points = NDArray[np.float64]  # (count, parameters): logarithms, durations in sampling periods
+
+
+@attrs.frozen
+class TraceLikelihood:
+    """The family of correlations that is fitted, and what of it is free."""
+
+    cls: type[StationaryPrior]
+    free: tuple[str, ...]
+    fixed: Mapping[str, float]
+    noise: float
+    normalised: bool
+
+    def log_likelihoods(self, lags: Array, periods: Array, points: Points, values: Array) -> Array:
+        """Return the log likelihood of values (..., N, k) at points (..., p), shape (..., k).
+
+        With R the correlation plus noise: −½ (xᵀR⁻¹x + log det 2πR), or, if the variance is free,
+        its value at the best variance xᵀR⁻¹x / N.
+        """
+        size = lags.shape[-1]
+        matrices = self.correlations(lags, periods, points)
+        matrices[..., np.arange(size), np.arange(size)] += self.noise
+        factors: Array = np.linalg.cholesky(matrices).astype(np.float64, copy=False)
+        whitened = _forward_substituted(factors, values)
+        squares = np.sum(whitened**2, axis=-2)
+        diagonal = np.diagonal(factors, axis1=-2, axis2=-1)
+        determinant = 2 * np.sum(np.log(diagonal), axis=-1)[..., None]
+        determinant = determinant + size * math.log(2 * math.pi)
+        if self.normalised:
+            return np.asarray(-0.5 * (squares + determinant))
+        with np.errstate(divide="ignore"):  # a constant trace of zeros has no best variance
+            return np.asarray(-0.5 * (size * np.log(squares / size) + size + determinant))
+
+    def variances(self, lags: Array, periods: Array, points: Points, values: Array) -> Array:
+        """Return the best variance xᵀR⁻¹x / N of each series."""
+        size = lags.shape[-1]
+        matrices = self.correlations(lags, periods, points) + self.noise * np.eye(size)
+        solved = np.linalg.solve(matrices, values)
+        return np.asarray(np.sum(values * solved, axis=-2) / size)
+
+    def correlations(self, lags: Array, periods: Array, points: Points) -> Array:
+        """Return the correlation matrices; lags and durations in sampling periods."""
+        shape: list[Any] = []
+        for name in self.cls.shape_parameters:
+            if name in self.free:
+                shape.append(np.exp(points[..., self.free.index(name)])[..., None, None])
+            elif name in self.cls.in_time_units:
+                shape.append(self.fixed[name] / periods[..., None, None])
+            else:
+                shape.append(self.fixed[name])
+        return self.cls.correlation(lags, *shape)
+
+
+def _forward_substituted(factors: Array, values: Array) -> Array:
+    """Return L⁻¹x for stacks of lower triangular L (..., N, N) and values (..., N, k)."""
+    size = factors.shape[-1]
+    batch = np.broadcast_shapes(factors.shape[:-2], values.shape[:-2])
+    solved = np.empty((*batch, size, values.shape[-1]))
+    for i in range(size):
+        known = factors[..., i : i + 1, :i] @ solved[..., :i, :]
+        solved[..., i, :] = (values[..., i, :] - known[..., 0, :]) / factors[..., i, i, None]
+    return solved
+
 
 GRID = {"length_scale": 25, "period": 97}
 """Points of the first grid along a parameter; likelihoods have narrow peaks in periods."""

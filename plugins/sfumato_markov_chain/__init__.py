@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfumato.hookspecs import hookimpl
-from sfumato.protocols import DeclaredSecret, Prior
+from sfumato.protocols import Prior, Secret
 
 
 @hookimpl
@@ -15,9 +15,8 @@ def sfumato_priors() -> list[type[Prior]]:
 
 
 @hookimpl
-def sfumato_secrets() -> list[type[DeclaredSecret]]:
+def sfumato_secrets() -> list[type[Secret]]:
     """Register the secrets."""
-    from sfumato_markov_chain.contexts import Contexts
-    from sfumato_markov_chain.trajectory import Trajectory
+    from sfumato_markov_chain.secrets import Contexts, Trajectory
 
     return [Contexts, Trajectory]

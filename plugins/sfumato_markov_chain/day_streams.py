@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.labels import checked_labels, encoded
+from sfumato.values import checked_labels, encoded
 from sfumato_markov_chain.fitting import states_of
 
 if TYPE_CHECKING:

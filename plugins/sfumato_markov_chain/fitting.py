@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.inference.spectral_gap import spectral_gap
-from sfumato.inference.stationary_law import stationary_law
-from sfumato.labels import encoded
+from sfumato.values import encoded
+from sfumato_markov_chain.stationary import spectral_gap, stationary_law
 
 if TYPE_CHECKING:
     from sfumato_markov_chain.markov_chain import MarkovChain

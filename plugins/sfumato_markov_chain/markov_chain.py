@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.errors import OutsideHypotheses, ParameterError
-from sfumato.inference.spectral_gap import spectral_gap
-from sfumato.inference.stationary_law import stationary_law
 from sfumato.parameters import (
     CHOICE,
     COUNT,
@@ -26,13 +24,8 @@ from sfumato.parameters import (
 )
 from sfumato.protocols import Prior
 from sfumato_markov_chain.day_streams import inhomogeneous_chain
-from sfumato_markov_chain.fitting import (
-    FittedChains,
-    Moves,
-    checked_trace,
-    smoothed,
-    traces_of,
-)
+from sfumato_markov_chain.fitting import FittedChains, Moves, checked_trace, smoothed, traces_of
+from sfumato_markov_chain.stationary import spectral_gap, stationary_law
 
 MOST_SMOOTHING = 1e100
 """More makes rows no more uniform, and their sums overflow."""

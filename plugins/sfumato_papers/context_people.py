@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.datasets import ActivityLog, BadRows, StateSequence, labels_of
 from sfumato.datasets.formats import FORMATS, format_of
 from sfumato.errors import DataError
-from sfumato.namespaces import priors
+from sfumato.plugin_registry import priors
 
 STAND_IN = """
     The data are a stand-in: {count} made-up people with a routine for each of {steps} hours, 6 to

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.datasets import BadRows, check_ins_as_published, labels_of
-from sfumato.datasets.check_in_windows import ELSEWHERE
+from sfumato.datasets.check_ins import ELSEWHERE
 from sfumato.datasets.formats import FORMATS, format_of
 from sfumato.errors import DataError
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
-from sfumato.figures.curve import Style
-from sfumato.namespaces import adversaries, measures, mechanisms, priors, secrets
+from sfumato.figures.figure import Style
+from sfumato.plugin_registry import adversaries, measures, mechanisms, priors, secrets
 
 HORIZON = 5
 """The last steps are the trajectory that is attacked; the steps before train the chain."""
@@ -99,7 +99,7 @@ def _form(data: Path) -> str:
     try:
         return format_of(data)
     except ValueError:
-        from sfumato.datasets.text_lines import numbered_lines
+        from sfumato.datasets.rows import numbered_lines
 
         _, line = next(numbered_lines(data))
         return "gowalla" if len(line.split("\t")) == 5 else "foursquare"

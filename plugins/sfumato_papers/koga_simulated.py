@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
-from sfumato.namespaces import adversaries, measures, mechanisms, priors, secrets
+from sfumato.plugin_registry import adversaries, measures, mechanisms, priors, secrets
 
 TAU = 0.1
 STEPS = 10

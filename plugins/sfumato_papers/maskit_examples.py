@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
-from sfumato.namespaces import adversaries, measures, mechanisms, priors, secrets
-from sfumato.suppressed import SUPPRESSED
+from sfumato.plugin_registry import adversaries, measures, mechanisms, priors, secrets
+from sfumato.values import SUPPRESSED
 
 ACCOUNT = """
     Exact: every value of Examples 1, 2, 3, 4 and 6 that the paper states, as a pair of bars.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
-from sfumato.namespaces import measures, mechanisms, secrets
-from sfumato.suppressed import SUPPRESSED
+from sfumato.plugin_registry import measures, mechanisms, secrets
+from sfumato.values import SUPPRESSED
 from sfumato_papers.context_people import Person, people
 
 DELTA = 0.1

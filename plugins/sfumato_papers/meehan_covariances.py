@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.figures import Curve, Drawing, FigureRequest, MatrixPanel, Panel
-from sfumato.namespaces import mechanisms, secrets
+from sfumato.plugin_registry import mechanisms, secrets
 from sfumato_papers.meehan_intervals import MSE, setting
 
 SEED = 0

@@ -10,10 +10,10 @@ import numpy as np
 
 from sfumato.errors import REFUSALS
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
-from sfumato.figures.curve import Style
-from sfumato.inference.fisher_information import scalar_informations
-from sfumato.namespaces import measures, mechanisms, priors, secrets
-from sfumato.prior_classes import AnyOf
+from sfumato.figures.figure import Style
+from sfumato.inference.gaussian.fisher_information import scalar_informations
+from sfumato.plugin_registry import measures, mechanisms, priors, secrets
+from sfumato.prior_classes.sets import AnyOf
 
 MSE = 0.02
 

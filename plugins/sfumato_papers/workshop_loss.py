@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
-from sfumato.namespaces import measures, mechanisms, priors, secrets
+from sfumato.plugin_registry import measures, mechanisms, priors, secrets
 from sfumato.protocols import Release
 
 POINTS = 10

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from sfumato.hookspecs import hookimpl
-from sfumato.protocols import DeclaredAdversary, DeclaredMeasure
+from sfumato.protocols import Adversary, LossMeasure
 
 
 @hookimpl
-def sfumato_measures() -> list[type[DeclaredMeasure]]:
+def sfumato_measures() -> list[type[LossMeasure]]:
     """Register the measures."""
-    from sfumato_posterior_gap.breach_rate import BreachRate
+    from sfumato_posterior_gap.breach_rate import BreachRate, ReleasedFraction
     from sfumato_posterior_gap.posterior_gap import PosteriorGap
-    from sfumato_posterior_gap.released_fraction import ReleasedFraction
 
     return [PosteriorGap, ReleasedFraction, BreachRate]
 
 
 @hookimpl
-def sfumato_adversaries() -> list[type[DeclaredAdversary]]:
+def sfumato_adversaries() -> list[type[Adversary]]:
     """Register the adversaries."""
-    from sfumato_posterior_gap.frequency_only import FrequencyOnly
-    from sfumato_posterior_gap.hidden_markov_posterior import HiddenMarkovPosterior
+    from sfumato_posterior_gap.adversaries import FrequencyOnly, HiddenMarkovPosterior
 
     return [HiddenMarkovPosterior, FrequencyOnly]

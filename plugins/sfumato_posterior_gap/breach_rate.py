@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, RelabelledSuppression, Suppression, suppression_of
 from sfumato.errors import ImpossibleObservation, OutsideHypotheses
-from sfumato.inference.forward_backward import forward_backward
-from sfumato.inference.timed_events import TimedEvents
+from sfumato.inference.markov.events import TimedEvents
+from sfumato.inference.markov.segments import expected_releases
+from sfumato.inference.markov.smoothing import forward_backward
 from sfumato.parameters import CHOICE, LIST_OF, SEED, UNIT, Label, declare, parameter
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
+from sfumato.quantities import RELEASED_FRACTION
 from sfumato.questions import Events
 
 CONFIDENCE = 0.99
 
 
 @declare
-class BreachRate(DeclaredMeasure):
+class BreachRate(LossMeasure):
     """The share of sensitive states in given traces whose posterior exceeds the prior by over δ.
 
     For each trace an output is drawn; a sensitive state X_t ∈ A that occurs in the trace is
@@ -88,7 +90,7 @@ class BreachRate(DeclaredMeasure):
             weights = sensitive
         witness = {name: rates[name] for name in ("sensitive_state", "length") if name in rates}
         if _is_deterministic(channel):
-            return Reading(value=rates[self.per], witness=witness, how="counted")
+            return Reading(value=rates[self.per], bound="exact", witness=witness, how="counted")
         half = _half_width(sensitive, weights)
         interval = (max(rates[self.per] - half, 0.0), min(rates[self.per] + half, 1.0))
         return Reading(
@@ -129,3 +131,34 @@ def _half_width(ranges: NDArray[np.intp], weights: NDArray[np.intp]) -> float:
     """Return Hoeffding's half width for Σ breaches / Σ weights, breaches in trace r ≤ ranges[r]."""
     spread = math.sqrt(float((ranges.astype(float) ** 2).sum()))
     return spread * math.sqrt(math.log(2.0 / (1.0 - CONFIDENCE)) / 2.0) / float(weights.sum())
+
+
+@declare
+class ReleasedFraction(LossMeasure):
+    """The expected share of states that are released, of T.
+
+    Exact, for suppression that depends on the last release at most.
+
+    Reference: Götz, Nath and Gehrke (2012), section 2, utility.
+
+    >>> ReleasedFraction().quantity.worse
+    'smaller'
+    """
+
+    name = "released_fraction"
+    reads = ((Markov, object, Suppression), (Markov, object, RelabelledSuppression))
+
+    @property
+    def quantity(self) -> Quantity:
+        """The released fraction."""
+        return RELEASED_FRACTION
+
+    def evaluate(
+        self, belief: Markov, question: Any, channel: Suppression | RelabelledSuppression
+    ) -> Reading:
+        """Return the expected number of releases over the number of steps."""
+        del question
+        released = expected_releases(belief, suppression_of(channel))
+        return Reading(
+            value=released / belief.steps, bound="exact", how="recursion over last releases"
+        )

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from sfumato.hookspecs import hookimpl
-from sfumato.protocols import DeclaredMechanism
+from sfumato.protocols import Mechanism
 
 
 @hookimpl
-def sfumato_mechanisms() -> list[type[DeclaredMechanism]]:
+def sfumato_mechanisms() -> list[type[Mechanism]]:
     """Register the mechanisms."""
-    from sfumato_suppression.given import Given
-    from sfumato_suppression.hybrid import Hybrid
-    from sfumato_suppression.probabilistic import Probabilistic
-    from sfumato_suppression.segmented import Segmented
-    from sfumato_suppression.sensitive import Sensitive
+    from sfumato_suppression.baselines import Given, Sensitive
+    from sfumato_suppression.published import Hybrid, Probabilistic, Segmented, Simulatable
     from sfumato_suppression.set_labels import SetLabels
-    from sfumato_suppression.simulatable import Simulatable
 
     return [Sensitive, Given, Probabilistic, Simulatable, Hybrid, Segmented, SetLabels]

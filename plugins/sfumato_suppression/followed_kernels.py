@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from sfumato.inference.segment_kernels import SegmentKernels
-from sfumato.probabilities import FloatArray
+from sfumato.inference.markov.memoryless import SegmentKernels
+from sfumato.values import FloatArray
 from sfumato_suppression.line_search import Line
 from sfumato_suppression.protected_chain import ROUNDING, ProtectedChain
 

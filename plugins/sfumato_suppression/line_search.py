@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.probabilities import FloatArray
+from sfumato.values import FloatArray
 from sfumato_suppression.protected_chain import ROUNDING
 
 MARGIN = 1e-12

@@ -9,23 +9,25 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.expected_releases import expected_releases
-from sfumato.inference.segment_check import worst_segment_gap
-from sfumato.protocols import DeclaredMechanism, PriorClass, Secret
+from sfumato.inference.markov.segments import expected_releases, worst_segment_gap
+from sfumato.protocols import Mechanism, PriorClass, Secret
 from sfumato.questions import Events
 from sfumato_suppression.protected_chain import ProtectedChain
+from sfumato_suppression.release import SuppressingRelease, suppressing_release
 from sfumato_suppression.sharpening import sharpened
-from sfumato_suppression.suppressing_release import SuppressingRelease, suppressing_release
 
 Chains = tuple[ProtectedChain, ...]
+
+
 Search = Callable[[Chains], Iterable[Suppression]]
+
 
 INSIDE = 1e-12
 """How far inside δ a second search aims where rounding put the best of the first above it."""
 
 
 def private_release(
-    mechanism: DeclaredMechanism, prior: PriorClass, secret: Secret, delta: float, search: Search
+    mechanism: Mechanism, prior: PriorClass, secret: Secret, delta: float, search: Search
 ) -> SuppressingRelease:
     """Return the best channel found that the segment check, from scratch, finds δ-private.
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.inference.reachable_states import reachable_states
-from sfumato.inference.timed_events import TimedEvents
-from sfumato.probabilities import FloatArray
+from sfumato.inference.markov.events import TimedEvents
+from sfumato.inference.markov.probabilities import reachable_states
 from sfumato.questions import Events
+from sfumato.values import FloatArray
 
 ROUNDING = 1e-14
 """Two sides that differ by this factor count as equal: float64 cannot tell them apart."""

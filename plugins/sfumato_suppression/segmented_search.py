@@ -15,17 +15,398 @@ greedy ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
+import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.channels import Suppression
-from sfumato.probabilities import FloatArray
-from sfumato_suppression.protected_chain import ProtectedChain, may_start_for_all
-from sfumato_suppression.segment_starts import SegmentTables, Starts, segment_starts
-from sfumato_suppression.segment_values import judge, waiting_values
-from sfumato_suppression.simulatable_search import simulatable_tables
-from sfumato_suppression.step_choice import Rules, chosen_chances
+from sfumato.values import FloatArray
+from sfumato_suppression.line_search import Line, lowest_chances
+from sfumato_suppression.protected_chain import ROUNDING, ProtectedChain, may_start_for_all
+
+
+class WaitingLaws:
+    """G segments that are open now, each under its own table of suppression probabilities.
+
+    `arrivals` (G, M) is the law of the state now, all since the start being suppressed.
+    The joint law with an earlier event e is Σ_m weights[m, g, e] · rows[m, g, e, :], where rows
+    is the law of the state now given the m-th state of the event.
+    All are scaled at each step; the scales cancel in every comparison of a segment with itself.
+    `mass` (G,) keeps the true probability of the open segment.
+
+    An event is followed until no state now makes it likelier than its limit. From then on nothing
+    does: whatever is seen later, its posterior is an average of those given the state now.
+
+    Parameters
+    ----------
+    chain
+        The chain and its events.
+    begin
+        The first time of the segments; events before it are left out.
+    arrivals
+        Laws of the first state of each segment, (G, M).
+    """
+
+    def __init__(self, chain: ProtectedChain, begin: int, arrivals: FloatArray) -> None:
+        self.chain = chain
+        self._time = begin
+        groups, states = arrivals.shape
+        self.arrivals = np.array(arrivals)
+        self.mass: FloatArray = np.ones(groups)
+        self._limits: FloatArray = np.empty(0)  # of the events that are followed
+        self._weights: FloatArray = np.empty((chain.width, groups, 0))
+        self._rows: FloatArray = np.empty((chain.width, groups, 0, states))
+        self._past: FloatArray = np.empty((groups, 0, states))  # joint laws with those events
+
+    def risks(self) -> tuple[FloatArray, FloatArray]:
+        """Return Pr[event, X = k now, segment], (G, E, M), and the limits of the events, (E,).
+
+        For events still to come: as if all later states were suppressed. Events that no state of
+        now makes likelier than their limit are left out.
+        """
+        coming = self.chain.coming(self._time)
+        outlook = self.chain.outlook[coming, self._time]
+        joint = np.concatenate([self._past, self.arrivals[:, None] * outlook], axis=1)
+        return joint, np.concatenate([self._limits, self.chain.limits[coming]])
+
+    def may_end(self) -> NDArray[np.bool_]:
+        """Return which releases now keep all earlier events of the segments private, (G, M)."""
+        limits = self._limits[:, None] * (1.0 + ROUNDING)
+        return np.asarray((self._past <= limits * self.arrivals[:, None]).all(axis=1))
+
+    def suppress(self, chances: FloatArray) -> None:
+        """Condition on suppression now, with probabilities (G, M); follow the events of now."""
+        self.arrivals *= chances
+        self._rows *= chances[:, None]
+        first, last = self.chain.before(self._time), self.chain.before(self._time + 1)
+        rows = np.zeros((*self._rows.shape[:2], last - first, self._rows.shape[3]))
+        weights = np.zeros(rows.shape[:3])
+        for number, members in enumerate(self.chain.members[first:last]):
+            for m, state in enumerate(np.flatnonzero(members)):
+                rows[m, :, number, state] = 1.0
+                weights[m, :, number] = self.arrivals[:, state]
+        self._limits = np.concatenate([self._limits, self.chain.limits[first:last]])
+        self._rows = np.concatenate([self._rows, rows], axis=2)
+        self._weights = np.concatenate([self._weights, weights], axis=2)
+
+    def step(self) -> None:
+        """Move one step on, and scale; let go of the events that are safe from now on."""
+        matrix = self.chain.belief.matrix(self._time)
+        self._time += 1
+        self.arrivals = self.arrivals @ matrix
+        self._rows = self._rows @ matrix
+        scale = _positive(self.arrivals.sum(axis=-1))
+        row_scale = _positive(self._rows.sum(axis=-1))
+        self.arrivals /= scale[:, None]
+        self.mass *= scale
+        self._rows /= row_scale[..., None]
+        self._weights *= row_scale / scale[:, None]
+        self._past = (self._weights[..., None] * self._rows).sum(axis=0)
+        open_ = (self._past > self._limits[:, None] * self.arrivals[:, None]).any(axis=(0, 2))
+        if not open_.all():
+            self._limits, self._past = self._limits[open_], self._past[:, open_]
+            self._rows, self._weights = self._rows[:, :, open_], self._weights[:, :, open_]
+
+    def ends_privately(self) -> NDArray[np.bool_]:
+        """Return whether all events are private once the trace is over, (G,)."""
+        joint = (self._weights * self._rows.sum(axis=-1)).sum(axis=0)
+        limits = self._limits * (1.0 + ROUNDING)
+        fine = joint <= limits * self.arrivals.sum(axis=-1)[:, None]
+        return np.asarray(fine.all(axis=1))
+
+
+def _positive(sums: FloatArray) -> FloatArray:
+    """Return sums to divide by; an impossible segment stays at zero."""
+    return np.asarray(np.where(sums > 0.0, sums, 1.0))
+
+
+@attrs.frozen(eq=False)
+class Starts:
+    """The releases at one time that may start a segment; time −1 is the beginning of the trace.
+
+    Attributes
+    ----------
+    time
+        When the last release was.
+    states
+        Which states it may have shown; a single 0, without meaning, at the beginning.
+    """
+
+    time: int
+    states: NDArray[np.intp]
+
+    def laws(self, chains: Sequence[ProtectedChain], rules: int = 1) -> list[WaitingLaws]:
+        """Return the open segments under each chain, once for every rule, (rules · states).
+
+        A start that a chain cannot reach is left at zero there: it constrains nothing.
+        """
+        opened = []
+        for chain in chains:
+            if self.time < 0:
+                arrivals = chain.belief.initial[None]
+            else:
+                reached = chain.possible[self.time, self.states]
+                arrivals = chain.belief.matrix(self.time)[self.states] * reached[:, None]
+            opened.append(WaitingLaws(chain, self.time + 1, np.tile(arrivals, (rules, 1))))
+        return opened
+
+
+def segment_starts(chains: Sequence[ProtectedChain]) -> Iterator[Starts]:
+    """Yield the starts after which something is still to come, the latest first."""
+    possible = np.logical_or.reduce([chain.possible for chain in chains])
+    able = may_start_for_all(tuple(chains)) & possible
+    for time in range(chains[0].belief.steps - 2, -1, -1):
+        yield Starts(time, np.flatnonzero(able[time]))
+    yield Starts(-1, np.zeros(1, dtype=np.intp))
+
+
+class SegmentTables:
+    """Suppression tables by last release, filled start by start; certain suppression elsewhere."""
+
+    def __init__(self, chains: Sequence[ProtectedChain]) -> None:
+        belief = chains[0].belief
+        shape = (belief.steps, belief.state_count)
+        self._states = belief.states
+        self._start = np.ones(shape)
+        self._after = np.ones((*shape, *shape))
+
+    def fill(self, starts: Starts, tables: FloatArray) -> None:
+        """Set the tables (states, T, M) in force after each start."""
+        if starts.time < 0:
+            self._start = tables[0]
+        else:
+            self._after[starts.time, starts.states] = tables
+
+    def channel(self) -> Suppression:
+        """Return the channel."""
+        return Suppression(self._states, self._start, self._after)
+
+
+@attrs.frozen(eq=False)
+class Judged:
+    """Which of G tables are private, (G,), and their values under each of B chains, (B, G)."""
+
+    private: NDArray[np.bool_]
+    values: FloatArray
+
+
+def judge(
+    chains: Sequence[ProtectedChain], starts: Starts, tables: FloatArray, to_go: FloatArray
+) -> Judged:
+    """Return privacy and value of tables (rules · states, T, M), rule by rule, after each start.
+
+    The value of a table is Σ Pr[next release is (t, k)] · (1 + V(t, k)), with V the value to go,
+    `to_go` (B, T, M). Everything is computed from scratch, in sums of non-negative terms.
+    """
+    belief = chains[0].belief
+    able = may_start_for_all(tuple(chains))
+    laws = starts.laws(chains, len(tables) // len(starts.states))
+    private = np.ones(len(tables), dtype=bool)
+    values = np.zeros((len(chains), len(tables)))
+    for time in range(starts.time + 1, belief.steps):
+        chances = tables[:, time]
+        for number, law in enumerate(laws):
+            reached = law.arrivals > 0.0
+            ends = (chances < 1.0) & reached
+            private &= (~ends | (law.may_end() & able[time])).all(axis=1)
+            worth = law.arrivals * (1.0 - chances) * (1.0 + to_go[number, time])
+            values[number] += law.mass * worth.sum(axis=1)
+            law.suppress(chances)
+            if time + 1 < belief.steps:
+                law.step()
+    for law in laws:
+        private &= law.ends_privately()
+    return Judged(private, values)
+
+
+def waiting_values(
+    chains: Sequence[ProtectedChain], starts: Starts, tables: FloatArray, to_go: FloatArray
+) -> FloatArray:
+    """Return what is expected later if X_t = k is suppressed, (B, states, T, M).
+
+    U(t, k) = Σ_j P_t(k, j) [(1 − p_{t+1}(j)) (1 + V(t+1, j)) + p_{t+1}(j) U(t+1, j)].
+    """
+    waiting = np.zeros((len(chains), *tables.shape))
+    for number, chain in enumerate(chains):
+        for time in range(chain.belief.steps - 2, starts.time, -1):
+            chances = tables[:, time + 1]
+            released = (1.0 - chances) * (1.0 + to_go[number, time + 1])
+            worth = released + chances * waiting[number, :, time + 1]
+            waiting[number, :, time] = worth @ chain.belief.matrix(time).T
+    return waiting
+
+
+@attrs.frozen(eq=False)
+class Rules:
+    """How each of G groups goes about it.
+
+    Attributes
+    ----------
+    grid
+        Probabilities are multiples of 1/grid; 0 takes all the slack there is, exactly.
+    by_cover
+        Whether states are lowered in the order of gain per cover lost, (G,), or of gain alone.
+        A suppressed state covers for an event as far as it makes it *less* likely.
+    """
+
+    grid: NDArray[np.intp]
+    by_cover: NDArray[np.bool_]
+
+    def repeated(self, times: int) -> Rules:
+        """Return the rules once for each of several starts, rule by rule."""
+        return Rules(np.repeat(self.grid, times), np.repeat(self.by_cover, times))
+
+    def of_groups(self, groups: NDArray[np.intp]) -> Rules:
+        """Return the rules of some groups only."""
+        return Rules(self.grid[groups], self.by_cover[groups])
+
+
+def chosen_chances(
+    laws: Sequence[WaitingLaws],
+    allowed: NDArray[np.bool_],
+    gains: FloatArray,
+    rules: Rules,
+) -> FloatArray:
+    """Return probabilities (G, M) that keep every event private if all later is suppressed.
+
+    Parameters
+    ----------
+    laws
+        The open segments, under each member of the prior class.
+    allowed
+        Which states may be released, (G, M).
+    gains
+        What releasing each state is worth, (G, M); where it is worth nothing it is suppressed.
+    """
+    allowed = allowed & (gains > 0.0)
+    chances = np.where(allowed, 0.0, 1.0)
+    constraints = _Constraints.of(laws, allowed)
+    left = np.flatnonzero(~constraints.hold(chances))
+    if len(left):
+        few = constraints.of_groups(left)
+        chances[left] = _lowered(few, allowed[left], gains[left], rules.of_groups(left))
+    return chances
+
+
+def _lowered(
+    constraints: _Constraints, allowed: NDArray[np.bool_], gains: FloatArray, rules: Rules
+) -> FloatArray:
+    """Lower one state after the other, from certain suppression."""
+    chances = np.ones(allowed.shape)
+    groups = np.arange(len(chances))
+    scores = np.where(rules.by_cover[:, None], gains / constraints.cover(allowed), gains)
+    order = np.argsort(np.where(allowed, -scores, 1.0), axis=1, kind="stable")
+    for states in order.T:
+        active = allowed[groups, states]
+        if active.any():
+            line = constraints.line(chances, states)
+            lowest = lowest_chances([line], rules.grid)
+            chances[groups, states] = np.where(active, lowest, chances[groups, states])
+    return chances
+
+
+@attrs.frozen(eq=False)
+class _Constraints:
+    """Σ_k joint[g, c, k] p[g, k] ≤ Σ_k bound[g, c, k] p[g, k] for every group g and constraint c.
+
+    joint is the probability with an event, bound the event's limit times that of the segment.
+    """
+
+    joint: FloatArray
+    bound: FloatArray
+
+    @cached_property
+    def both(self) -> FloatArray:
+        """Both sides, one above the other, (G, 2C, M)."""
+        return np.concatenate([self.joint, self.bound], axis=1)
+
+    @classmethod
+    def of(cls, laws: Sequence[WaitingLaws], allowed: NDArray[np.bool_]) -> _Constraints:
+        """Collect the constraints of all events, but those that no choice can break."""
+        joints, bounds = [], []
+        for law in laws:
+            joint, limits = law.risks()
+            bound = limits[:, None] * law.arrivals[:, None]
+            excess = joint - bound
+            # At worst, states that give cover are released, wherever they may be.
+            worst = np.where((excess < 0.0) & allowed[:, None], 0.0, excess).sum(axis=-1)
+            risky = (worst > 0.0).any(axis=0)
+            joints.append(joint[:, risky])
+            bounds.append(bound[:, risky])
+        return cls(np.concatenate(joints, axis=1), np.concatenate(bounds, axis=1))
+
+    def of_groups(self, groups: NDArray[np.intp]) -> _Constraints:
+        """Return the constraints of some groups only."""
+        return _Constraints(self.joint[groups], self.bound[groups])
+
+    def hold(self, chances: FloatArray) -> NDArray[np.bool_]:
+        """Return whether all constraints of each group hold, (G,)."""
+        columns = chances[:, :, None]
+        fine = self.joint @ columns <= (1.0 + ROUNDING) * (self.bound @ columns)
+        return np.asarray(fine.all(axis=(1, 2)))
+
+    def line(self, chances: FloatArray, states: NDArray[np.intp]) -> Line:
+        """Return the constraints as lines in the probability of one state in each group."""
+        groups = np.arange(len(chances))
+        without = chances.copy()
+        without[groups, states] = 0.0
+        count = self.joint.shape[1]
+        rest = (self.both @ without[:, :, None])[..., 0]
+        alone = self.both[groups, :, states]
+        return Line(rest[:, :count], alone[:, :count], rest[:, count:], alone[:, count:])
+
+    def cover(self, allowed: NDArray[np.bool_]) -> FloatArray:
+        """Return how much each state covers for events that need it, (G, M); never zero.
+
+        An event needs cover as far as the states that cannot be released exceed its limit; a
+        state gives what its own share lies below the limit, as a part of that need.
+        """
+        excess = self.joint - self.bound
+        need = np.where(allowed[:, None], 0.0, excess).sum(axis=-1)
+        share = np.divide(1.0, need, out=np.zeros_like(need), where=need > 0.0)
+        return np.asarray(np.einsum("gcm,gc->gm", np.maximum(-excess, 0.0), share)) + 1e-300
+
+
+def simulatable_channel(chains: Sequence[ProtectedChain]) -> Suppression:
+    """Return the simulatable check as tables by last release.
+
+    After the release of i at time u, everything is suppressed until the first time v at which
+    *any* possible state may be released (Götz, Nath and Gehrke 2012, algorithm 4): every event
+    between stays private given both releases, and all that may follow can be suppressed.
+    As no decision depends on the state, suppressed steps tell nothing.
+    """
+    tables = SegmentTables(chains)
+    for starts in segment_starts(chains):
+        tables.fill(starts, simulatable_tables(chains, starts))
+    return tables.channel()
+
+
+def simulatable_tables(chains: Sequence[ProtectedChain], starts: Starts) -> FloatArray:
+    """Return the tables after each start, (states, T, M): all ones but one row of zeros."""
+    belief = chains[0].belief
+    able = may_start_for_all(tuple(chains))
+    tables = np.ones((len(starts.states), belief.steps, belief.state_count))
+    waiting = np.ones(len(starts.states), dtype=bool)
+    laws = starts.laws(chains)
+    certain = np.ones((len(starts.states), belief.state_count))
+    for time in range(starts.time + 1, belief.steps):
+        release = waiting.copy()
+        for law in laws:
+            fine = law.may_end() & able[time]
+            release &= (fine | (law.arrivals == 0.0)).all(axis=1)
+        tables[release, time] = 0.0
+        waiting &= ~release
+        if not waiting.any():
+            break
+        for law in laws:
+            law.suppress(certain)
+            if time + 1 < belief.steps:
+                law.step()
+    return tables
+
 
 ROUNDS = (
     Rules(np.array([1, 1, 2, 3, 10]), np.array([True, False, True, True, True])),

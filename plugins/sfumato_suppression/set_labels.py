@@ -2,25 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
+import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import RelabelledSuppression, Suppression
 from sfumato.errors import OutsideHypotheses
-from sfumato.labels import Labels
-from sfumato.parameters import PLUGIN, declare, parameter
-from sfumato.protocols import DeclaredMechanism, PriorClass, Release, Secret
+from sfumato.inference.markov.probabilities import reachable_states
+from sfumato.parameters import LABEL_SET, PLUGIN, Domain, Label, Rejected, Sizes, declare, parameter
+from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.questions import Events
-from sfumato_suppression.label_sets import LABEL_SETS, SetLabel
-from sfumato_suppression.set_label_secret import SetLabelSecret
-from sfumato_suppression.suppressing_release import suppressing_release
+from sfumato.values import Labels
+from sfumato_suppression.release import suppressing_release
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+
+SetLabel = tuple[Hashable, tuple[Hashable, ...]]
+
+
+@attrs.frozen
+class LabelSets(Domain):
+    """A mapping from states to sets of contexts, or a list of (state, contexts) pairs.
+
+    Kept as a tuple of pairs, in a fixed order.
+
+    >>> LABEL_SETS.convert({"s": {"y", "s"}}, Sizes())
+    (('s', ('s', 'y')),)
+    """
+
+    @property
+    def sentence(self) -> str:
+        """Return the form of the mapping."""
+        return "a mapping from states to non-empty sets of contexts that hold the state itself"
+
+    def convert(self, value: Any, sizes: Sizes) -> tuple[SetLabel, ...]:
+        """Return the pairs; every set must hold its own state."""
+        pairs = value.items() if isinstance(value, Mapping) else value
+        if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
+            raise Rejected(self.sentence)
+        converted = {}
+        for pair in pairs:
+            if isinstance(pair, str) or not isinstance(pair, Iterable):
+                raise Rejected(self.sentence)
+            state, contexts = _two(pair, self.sentence)
+            state = Label().convert(state, sizes)
+            kept = LABEL_SET("M").convert(contexts, Sizes())
+            if state not in kept or state in converted:
+                raise Rejected(self.sentence)
+            converted[state] = tuple(sorted(kept, key=repr))
+        return tuple(sorted(converted.items(), key=repr))
+
+    def plain(self, value: Any) -> Any:
+        """Write a list of pairs."""
+        return [[state, list(contexts)] for state, contexts in value]
+
+    def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
+        """Draw sets for the default labels 0, 1, ...: each state, and perhaps another."""
+        from hypothesis import strategies as st
+
+        count = sizes.get("M", 3)
+        states = st.integers(0, count - 1)
+        return st.dictionaries(states, states, max_size=count).map(
+            lambda others: {state: {state, other} for state, other in others.items()}
+        )
+
+
+def _two(pair: Iterable[Any], sentence: str) -> tuple[Any, Any]:
+    items = list(pair)
+    if len(items) != 2:
+        raise Rejected(sentence)
+    return items[0], items[1]
+
+
+LABEL_SETS = LabelSets()
+
+
+@attrs.frozen
+class SetLabelSecret:
+    """Every state that may stand for a sensitive context, one event each.
+
+    Parameters
+    ----------
+    secret
+        The secret about contexts.
+    labels
+        The contexts that each state may stand for; a state that is not listed is known.
+    """
+
+    kind: ClassVar[str] = "secret"
+    name: ClassVar[str] = "set_labels"
+    yields: ClassVar[Mapping[type, type]] = {Markov: Events}
+
+    secret: Secret
+    labels: Mapping[Hashable, frozenset[Hashable]] = attrs.field(hash=False)
+
+    def question(self, belief: Markov) -> Events:
+        """Return one event for each suspicious state at each time of an event."""
+        masks: dict[tuple[int, int], None] = {}
+        for members, time in self._suspects(belief):
+            masks.update(((int(time), int(state)), None) for state in members)
+        array = np.zeros((len(masks), belief.steps, belief.state_count), dtype=bool)
+        for number, place in enumerate(masks):
+            array[number][place] = True
+        return Events(array, tuple((belief.states[state], time) for time, state in masks))
+
+    def multiplicity(self, belief: Markov) -> int:
+        """Return μ, the largest number of possible states that may stand for one event."""
+        possible = reachable_states(belief)
+        return max(1, *(int(possible[t, members].sum()) for members, t in self._suspects(belief)))
+
+    def _suspects(self, belief: Markov) -> list[tuple[np.ndarray, int]]:
+        """Return, for each event, the states whose labels meet it, and its time."""
+        question: Events = self.secret.question(belief)
+        found = []
+        for mask, time in zip(question.masks, question.times, strict=True):
+            contexts = {belief.states[state] for state in np.flatnonzero(mask[time])}
+            labels = (self.labels.get(state, frozenset({state})) for state in belief.states)
+            found.append((np.flatnonzero([bool(label & contexts) for label in labels]), int(time)))
+        return found
+
+    def specification(self) -> dict[str, Any]:
+        """Return the secret that it was made from."""
+        return self.secret.specification()
 
 
 @declare
-class SetLabels(DeclaredMechanism):
+class SetLabels(Mechanism):
     """Release set labels, with every state protected that may stand for a sensitive context.
 
     The adversary knows the chain, but of each state only a set of contexts, one of which is the
@@ -55,7 +167,7 @@ class SetLabels(DeclaredMechanism):
     asks = ((Markov, Events),)
     yields = RelabelledSuppression
 
-    mechanism: DeclaredMechanism = parameter(
+    mechanism: Mechanism = parameter(
         PLUGIN("mechanism"), doc="a suppression; its delta becomes delta over the multiplicity"
     )
     labels: tuple[SetLabel, ...] = parameter(
@@ -86,12 +198,12 @@ class SetLabels(DeclaredMechanism):
         claims = {**inner.claims, "multiplicity": multiplicity}
         return suppressing_release(self, prior, secret, channel, claims)
 
-    def _inner(self, multiplicity: int) -> DeclaredMechanism:
+    def _inner(self, multiplicity: int) -> Mechanism:
         """Return the inner mechanism with δ/μ in place of δ, where it has a δ."""
         if not hasattr(self.mechanism, "delta"):
             return self.mechanism
         given: Any = self.mechanism  # some have a δ, others not
-        stricter: DeclaredMechanism = attrs.evolve(given, delta=given.delta / multiplicity)
+        stricter: Mechanism = attrs.evolve(given, delta=given.delta / multiplicity)
         return stricter
 
 

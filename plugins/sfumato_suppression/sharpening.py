@@ -8,9 +8,9 @@ import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
-from sfumato.inference.rational_check import has_exact_laws, keeps_exactly, rational_work
-from sfumato.probabilities import FloatArray
+from sfumato.inference.markov.rational import has_exact_laws, keeps_exactly, rational_work
 from sfumato.questions import Events
+from sfumato.values import FloatArray
 from sfumato_suppression.line_search import MARGIN
 
 MOST_WORK = 200_000

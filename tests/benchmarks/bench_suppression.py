@@ -12,9 +12,13 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.channels import Suppression
-from sfumato.inference.segment_check import is_private
-from sfumato_suppression.coordinate_search import MemorylessTable
-from sfumato_suppression.memoryless_search import by_worth, greedy_tables, lower_all
+from sfumato.inference.markov.segments import is_private
+from sfumato_suppression.memoryless_search import (
+    MemorylessTable,
+    by_worth,
+    greedy_tables,
+    lower_all,
+)
 from sfumato_suppression.protected_chain import ProtectedChain
 
 STEPS, STATES, SENSITIVE, DELTA = 24, 19, 3, 0.25

@@ -15,11 +15,9 @@ from sfumato.errors import DataError
 from sfumato.laws import conformance, verify
 from sfumato.laws.case import cases_of
 from sfumato.laws.catalogue import law_named
-from sfumato.laws.counterexamples import Counterexamples
-from sfumato.laws.profiles import PROFILES, Profile, profile_named
-from sfumato.laws.script import BY_HAND, script_of
-from sfumato.laws.trial import check, try_case
-from sfumato.laws.violation import NotHere, Violation, require
+from sfumato.laws.counterexamples import BY_HAND, Counterexamples, script_of
+from sfumato.laws.law import NotHere, Violation, require
+from sfumato.laws.trial import PROFILES, Profile, check, profile_named, try_case
 from sfumato.laws.waivers import tried_with_waivers
 from sfumato.plugin_registry import Entry, Registry
 
@@ -33,7 +31,7 @@ from sfumato.parameters import POSITIVE, declare, parameter
 
 
 @declare
-class Spendthrift(sf.DeclaredMechanism):
+class Spendthrift(sf.Mechanism):
     """Spends three times its budget."""
 
     name = "spendthrift"

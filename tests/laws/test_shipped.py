@@ -6,8 +6,7 @@ import pytest
 
 from sfumato.laws.case import cases_of
 from sfumato.laws.catalogue import all_laws
-from sfumato.laws.profiles import PROFILES
-from sfumato.laws.trial import try_case
+from sfumato.laws.trial import PROFILES, try_case
 from sfumato.plugin_registry import Registry
 
 SHIPPED = Registry.load(strict=True)

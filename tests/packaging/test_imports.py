@@ -42,7 +42,7 @@ for make in (
     lambda: sf.priors.markov_chain(initial=[0.5, 0.4], transitions=[[1.0]], steps=2),
     lambda: sf.mechanisms.gaussian_given(covariance=[[1.0, 2.0], [2.0, 1.0]]),
     lambda: sf.measures.renyi(order=0.5),
-    lambda: sf.Reading(value=float("nan")),
+    lambda: sf.Reading(value=float("nan"), bound="exact"),
 ):
     try:
         make()

@@ -25,7 +25,7 @@ def scenario(states, mistakes, *, steps=10, tau=0.1, noise=None):
 )
 def test_reference_entropy_information_and_exact_success(states, printed):
     entropy, paper, exact, matches, success = printed
-    from sfumato.inference.chain_entropy import chain_entropy
+    from sfumato_fano.information import chain_entropy
 
     played = scenario(states, 0)
     assert f"{chain_entropy(played[0].belief()):.6f}" == entropy
@@ -53,9 +53,9 @@ def test_reference_entropy_information_and_exact_success(states, printed):
 )
 def test_reference_bounds(states, mistakes, printed):
     loose, tight, divergence, match = printed
-    from sfumato.inference.position_sets import position_sets
-    from sfumato.inference.stepwise_information import stepwise_information
-    from sfumato.inference.success_bounds import divergence_success, log_choose
+    from sfumato_fano.information import stepwise_information
+    from sfumato_fano.position_sets import position_sets
+    from sfumato_fano.success_bounds import divergence_success, log_choose
 
     played = scenario(states, mistakes)
     belief, channel = played[0].belief(), played[2].channel
@@ -64,7 +64,7 @@ def test_reference_bounds(states, mistakes, printed):
     log_best = log_choose(10, mistakes) + position_sets(belief, mistakes).logs[10 - mistakes]
     bound = divergence_success(stepwise_information(belief, channel), float(log_best))
     assert f"{bound:.4f}" == divergence
-    from sfumato_fano.success_limits import success_limits
+    from sfumato_fano.bounds import success_limits
 
     limits = success_limits(belief, channel, mistakes, budget=1.0)
     assert f"{limits['1 matches']:.4f}" == match
@@ -74,8 +74,8 @@ def test_reference_bounds(states, mistakes, printed):
 
 def exact_attack(played, adversary, mistakes):
     """Return an attacker's success, summed over every output and every count of mistakes."""
-    from sfumato.inference.enumeration import enumerate_outputs
-    from sfumato.inference.forward_backward import pair_marginals
+    from sfumato.inference.markov.enumeration import enumerate_outputs
+    from sfumato.inference.markov.smoothing import pair_marginals
 
     belief, channel = played[0].belief(), played[2].channel
     outputs = enumerate_outputs(belief, channel)

@@ -82,7 +82,7 @@ def test_example_1(search):
 
 
 def test_example_1_on_the_grid_of_tenths():
-    from sfumato_suppression.exhaustive_search import best_grid_table
+    from sfumato_suppression.memoryless_search import best_grid_table
     from sfumato_suppression.protected_chain import ProtectedChain
 
     belief = EXAMPLE_1.belief()

@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.channels import AdditiveGaussian
 from sfumato.matrices import Dense, Diagonal, LowRank, Scaled, Sum
-from sfumato_renyi.worst_square import worst_square
+from sfumato_renyi.renyi import worst_square
 
 N = 50
 DIGITS = {"rel": 1e-4}

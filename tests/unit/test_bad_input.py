@@ -31,11 +31,11 @@ from sfumato.questions import Displacements, Events, Guess
         lambda: Displacements((((0.5,),),), 1.0),
         lambda: Displacements((((-1,),),), 1.0),
         lambda: Displacements((((0,),),), True),
-        lambda: sf.Reading(value="5"),
-        lambda: sf.Reading(value=1.0, relative_error=float("inf")),
-        lambda: sf.Reading(value=1.0, interval=(0, 2, 3)),
+        lambda: sf.Reading(value="5", bound="exact"),
+        lambda: sf.Reading(value=1.0, bound="exact", relative_error=float("inf")),
+        lambda: sf.Reading(value=1.0, bound="exact", interval=(0, 2, 3)),
         lambda: sf.Reading(value=1.0, bound="estimate", interval=("a", "b")),
-        lambda: sf.Reading(value=1.0, estimate_of="zzz"),
+        lambda: sf.Reading(value=1.0, bound="exact", estimate_of="zzz"),
     ],
 )
 def test_constructors_refuse(make):
@@ -51,7 +51,7 @@ def test_extreme_scales_do_not_warn(make, length_scale):
 
 def test_numpy_numbers_are_numbers():
     assert sf.Interval(np.int64(1), np.float32(2.5)) == sf.Interval(1, 2.5)
-    assert sf.Reading(value=np.float64(1.0), relative_error=0).relative_error == 0.0
+    assert sf.Reading(value=np.float64(1.0), bound="exact", relative_error=0).relative_error == 0.0
 
 
 def test_text_that_holds_inf_survives_repr():
@@ -141,7 +141,7 @@ def test_losses_that_do_not_fit_float64_are_undecidable(radius, name):
 
 
 @declare
-class Careless(sf.DeclaredMechanism):
+class Careless(sf.Mechanism):
     """A mechanism that forgets to return anything."""
 
     name = "careless"
@@ -168,7 +168,7 @@ FAULTY = {
     "studies": "def sfumato_studies():\n    return {1: 'a', 'b': 'c'}",
     "measures": (
         "from sfumato.parameters import declare\n"
-        "@declare\nclass M(sf.DeclaredMeasure):\n    name='m'\n    reads=5\n"
+        "@declare\nclass M(sf.LossMeasure):\n    name='m'\n    reads=5\n"
         "    quantity=None\n    def evaluate(self, belief, question, channel): ...\n"
         "@sf.hookimpl\ndef sfumato_measures():\n    return [M]"
     ),

@@ -235,7 +235,7 @@ def test_a_plugin_that_fails_is_blamed_and_the_rest_is_measured(study, tmp_path)
     plugin = tmp_path / "plugin.py"
     plugin.write_text(
         "import sfumato as sf\nfrom sfumato.parameters import declare\n\n"
-        "@declare\nclass Clumsy(sf.DeclaredMeasure):\n    'Fails.'\n    name = 'clumsy'\n"
+        "@declare\nclass Clumsy(sf.LossMeasure):\n    'Fails.'\n    name = 'clumsy'\n"
         "    reads = ((object, object, object),)\n    quantity = sf.Quantity('x')\n"
         "    def evaluate(self, belief, question, channel):\n        raise KeyError('oops')\n\n"
         "@sf.hookimpl\ndef sfumato_measures():\n    return [Clumsy]\n"

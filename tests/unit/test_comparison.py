@@ -9,7 +9,7 @@ from sfumato.parameters import declare
 
 
 @declare
-class Clumsy(sf.DeclaredMeasure):
+class Clumsy(sf.LossMeasure):
     """A measure that always fails."""
 
     name = "clumsy"

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import sfumato as sf
-from sfumato.worst_case import over_class
+from sfumato.prior_classes.suprema import over_class
 
 GAP = sf.Quantity("gap")
 SURPRISE = sf.Quantity("interval", worse="smaller")
@@ -110,7 +110,7 @@ def test_a_searched_class_is_open_on_the_side_that_is_worse():
     interval = sf.priors.rbf(length_scale=sf.Interval(1, 3), times=2)
 
     def reading(member):
-        return sf.Reading(value=member.length_scale)
+        return sf.Reading(value=member.length_scale, bound="exact")
 
     larger, _ = over_class(interval, reading, GAP)
     smaller, _ = over_class(interval, reading, SURPRISE)

@@ -112,7 +112,7 @@ def test_arrays_are_read_only_copies_equal_and_hashed_by_content():
 
 
 @declare
-class Budgeted(sf.DeclaredAdversary):
+class Budgeted(sf.Adversary):
     """A plugin with rules between its parameters."""
 
     name = "budgeted"
@@ -149,7 +149,7 @@ def test_a_plain_field_is_refused():
     with pytest.raises(TypeError, match="must be declared with parameter"):
 
         @declare
-        class Sloppy(sf.DeclaredAdversary):
+        class Sloppy(sf.Adversary):
             name = "sloppy"
             value: float = 1.0
 
@@ -179,8 +179,8 @@ def test_missing_unknown_and_repeated_parameters(name):
 
 def test_numpy_scalars_are_numbers_for_every_scalar_domain():
     """What the domains of all plugins take from Python, they take from numpy, as the same."""
+    from sfumato.domains.domain import Sizes
     from sfumato.domains.scalars import Real, Whole
-    from sfumato.domains.sizes import Sizes
 
     kinds = ("prior", "secret", "mechanism", "adversary", "measure")
     domains = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from sfumato import progress
+from sfumato.comparison import executors as progress
 
 
 class Terminal(io.StringIO):

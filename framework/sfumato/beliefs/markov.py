@@ -8,17 +8,23 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.content import ByContent, read_only
 from sfumato.errors import ParameterError
-from sfumato.labels import Labels, checked_labels, encoded, listed, position_in, positions_of
-from sfumato.probabilities import (
+from sfumato.randomness import generator_or_secure
+from sfumato.values import (
     SUM_TOLERANCE,
+    ByContent,
     FloatArray,
+    Labels,
+    checked_labels,
     checked_laws,
     cumulative,
     drawn,
+    encoded,
+    listed,
+    position_in,
+    positions_of,
+    read_only,
 )
-from sfumato.randomness import generator_or_secure
 
 IntArray = NDArray[np.intp]
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from sfumato.channels.additive_gaussian import AdditiveGaussian
-from sfumato.channels.channel import Channel
-from sfumato.channels.emission import Emission
+from sfumato.channels.emission import Channel, Emission, Symbols
 from sfumato.channels.noisy_vectors import NoisyVectors
-from sfumato.channels.relabelled_suppression import RelabelledSuppression, suppression_of
-from sfumato.channels.suppression import Suppression
-from sfumato.channels.symbols import Symbols
+from sfumato.channels.suppression import RelabelledSuppression, Suppression, suppression_of
 
 __all__ = [
     "AdditiveGaussian",

@@ -9,12 +9,12 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.channels.channel import Channel
-from sfumato.content import ByContent
+from sfumato.channels.emission import Channel
 from sfumato.errors import ParameterError
-from sfumato.matrices.diagonal import Diagonal
 from sfumato.matrices.matrix import ROUNDOFF, Array, Indices, Matrix, as_permutation, is_matrix
+from sfumato.matrices.structured import Diagonal
 from sfumato.randomness import generator_or_secure
+from sfumato.values import ByContent
 
 
 def _dimensions(_: object, __: object, value: object) -> None:

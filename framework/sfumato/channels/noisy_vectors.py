@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.channels.emission import Emission
-from sfumato.content import ByContent, read_only
 from sfumato.errors import OutsideHypotheses, ParameterError, Undecidable
-from sfumato.labels import Labels, checked_labels, listed
-from sfumato.probabilities import FloatArray
 from sfumato.randomness import generator_or_secure
+from sfumato.values import ByContent, FloatArray, Labels, checked_labels, listed, read_only
 
 
 def _checked_means(means: ArrayLike) -> FloatArray:

@@ -8,6 +8,8 @@ import sys
 
 import click
 
+from sfumato import __version__
+from sfumato.comparison.study import StudyError
 from sfumato.errors import (
     REFUSALS,
     DataError,
@@ -18,8 +20,6 @@ from sfumato.errors import (
     UnknownName,
     UnknownParameter,
 )
-from sfumato.studies.study_error import StudyError
-from sfumato.version import __version__
 
 
 class Commands(click.Group):

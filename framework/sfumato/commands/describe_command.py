@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sfumato.commands._plugins import with_plugins
+from sfumato.commands.arguments import with_plugins
 from sfumato.plugin_registry import NOUNS, Entry, default_registry, did_you_mean
 
 

@@ -12,11 +12,15 @@ import attrs
 import click
 import numpy as np
 
-from sfumato.atomic_files import refuse_unwritable, write_whole
 from sfumato.beliefs import Gaussian
-from sfumato.commands._nouns import specification
-from sfumato.commands._plugins import with_plugins
-from sfumato.commands._records import Source, source, user_records, with_source
+from sfumato.commands.arguments import (
+    Source,
+    source,
+    specification,
+    user_records,
+    with_plugins,
+    with_source,
+)
 from sfumato.datasets import (
     RealTrace,
     StateSequence,
@@ -29,7 +33,8 @@ from sfumato.datasets import (
 from sfumato.datasets.sml2010 import WEATHER
 from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
-from sfumato.prior_classes import AnyOf
+from sfumato.prior_classes.sets import AnyOf
+from sfumato.values import refuse_unwritable, write_whole
 
 QUARTILES = (0.25, 0.75)
 QUARTERS = (0.25, 0.5, 0.75)

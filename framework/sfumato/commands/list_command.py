@@ -8,7 +8,7 @@ import itertools
 import click
 
 from sfumato import compatibility
-from sfumato.commands._plugins import with_plugins
+from sfumato.commands.arguments import with_plugins
 from sfumato.plugin_registry import NOUNS, Registry, default_registry
 
 

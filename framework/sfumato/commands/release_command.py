@@ -13,17 +13,23 @@ from typing import Any
 import click
 import numpy as np
 
-from sfumato.atomic_files import refuse_unwritable, write_whole
 from sfumato.beliefs import Markov
-from sfumato.certificates import certificate_text, certify, default_measures
-from sfumato.commands._nouns import FORMS, fitted_step, noun
-from sfumato.commands._plugins import with_plugins
-from sfumato.commands._records import Source, source, user_records, with_source
+from sfumato.commands.arguments import (
+    FORMS,
+    Source,
+    fitted_step,
+    noun,
+    source,
+    user_records,
+    with_plugins,
+    with_source,
+)
 from sfumato.datasets import RealTrace, StateSequence
 from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Release
-from sfumato.suppressed import SUPPRESSED
+from sfumato.release.certificates import certificate_text, certify, default_measures
+from sfumato.values import SUPPRESSED, refuse_unwritable, write_whole
 
 STEP_RATIO = 1.5
 """How much the time between samples may differ from that of the traces fitted."""
@@ -203,11 +209,6 @@ def _shown(symbol: Any) -> Any:
 
 def _answer(release: Release, rng: Any, state: Path | None) -> None:
     """Answer every line of standard input at once; keep the state before the answer is shown."""
-    if not hasattr(release, "stream"):
-        raise DataError(
-            f"--stream must have a mechanism that decides step by step, such as a suppression; got "
-            f"'{release.mechanism.specification()['name']}'."
-        )
     saved = _saved(state) if state and state.exists() else None
     stream = release.stream(rng) if saved is None else release.stream(state=saved)
     for line in sys.stdin:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.commands._plugins import with_plugins
+from sfumato.commands.arguments import with_plugins
 from sfumato.errors import DataError
 from sfumato.plugin_registry import Registry, default_registry, did_you_mean
 

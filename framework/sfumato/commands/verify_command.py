@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.commands._plugins import with_plugins
+from sfumato.commands.arguments import with_plugins
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from sfumato.laws.verdict import Verdict
+    from sfumato.laws.law import Verdict
     from sfumato.laws.verification import Verification
 
 MARKS = {

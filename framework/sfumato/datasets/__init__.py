@@ -1,16 +1,18 @@
 """Real data: one reader for each format, with typed records and errors that name file and line."""
 
-from sfumato.datasets.activity_log import ActivityLog
-from sfumato.datasets.bad_rows import BadRow, BadRows
-from sfumato.datasets.check_in_windows import check_ins_as_published
-from sfumato.datasets.check_ins import read_foursquare, read_gowalla
-from sfumato.datasets.geolife import read_geolife, read_geolife_table, read_plt
-from sfumato.datasets.geolife_preprocessing import geolife_as_published, sampling_period
+from sfumato.datasets.check_ins import check_ins_as_published, read_foursquare, read_gowalla
+from sfumato.datasets.geolife import (
+    geolife_as_published,
+    read_geolife,
+    read_geolife_table,
+    read_plt,
+    sampling_period,
+)
 from sfumato.datasets.gpx import read_gpx
 from sfumato.datasets.homes import read_kasteren, read_ordonez
-from sfumato.datasets.real_trace import RealTrace
+from sfumato.datasets.records import ActivityLog, RealTrace, StateSequence, labels_of
+from sfumato.datasets.rows import BadRow, BadRows
 from sfumato.datasets.sml2010 import read_sml2010, sml2010_as_published
-from sfumato.datasets.state_sequence import StateSequence, labels_of
 from sfumato.datasets.tables import read_state_table, read_trace_table
 
 __all__ = [

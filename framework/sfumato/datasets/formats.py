@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import attrs
 
-from sfumato.datasets.bad_rows import BadRows
 from sfumato.datasets.check_ins import read_foursquare, read_gowalla
 from sfumato.datasets.geolife import read_geolife, read_geolife_table
 from sfumato.datasets.gpx import read_gpx
 from sfumato.datasets.homes import read_kasteren, read_ordonez
+from sfumato.datasets.rows import BadRows
 from sfumato.datasets.sml2010 import read_sml2010
 from sfumato.datasets.tables import read_state_table, read_trace_table, table_columns
 from sfumato.errors import DataError

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat
 
-from sfumato.datasets.bad_rows import BadRow, BadRows
-from sfumato.datasets.fields import finite, on_globe, seconds
-from sfumato.datasets.real_trace import RealTrace
+from sfumato.datasets.records import RealTrace
+from sfumato.datasets.rows import BadRow, BadRows, finite, on_globe, seconds
 
 CHUNK = 1 << 16
 

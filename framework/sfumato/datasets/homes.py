@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sfumato.datasets.activity_log import ActivityLog
-from sfumato.datasets.bad_rows import BadRows
-from sfumato.datasets.fields import finite, seconds
-from sfumato.datasets.text_lines import numbered_lines
+from sfumato.datasets.records import ActivityLog
+from sfumato.datasets.rows import BadRows, finite, numbered_lines, seconds
 
 Interval = tuple[float, float, str]
 

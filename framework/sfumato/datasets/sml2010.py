@@ -7,10 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.datasets.bad_rows import BadRow, BadRows
-from sfumato.datasets.fields import dated_seconds, finite
-from sfumato.datasets.real_trace import RealTrace
-from sfumato.datasets.text_lines import numbered_lines
+from sfumato.datasets.records import RealTrace
+from sfumato.datasets.rows import BadRow, BadRows, dated_seconds, finite, numbered_lines
 from sfumato.errors import DataError
 
 DINING_ROOM = "Temperature_Comedor_Sensor"

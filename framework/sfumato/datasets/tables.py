@@ -7,12 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.datasets.bad_rows import BadRow, BadRows
-from sfumato.datasets.fields import finite, named, on_globe, seconds
-from sfumato.datasets.grouping import sequences_of, traces_of
-from sfumato.datasets.real_trace import RealTrace
-from sfumato.datasets.state_sequence import StateSequence
-from sfumato.datasets.text_lines import numbered_lines, require_text
+from sfumato.datasets.records import RealTrace, StateSequence
+from sfumato.datasets.rows import (
+    BadRow,
+    BadRows,
+    finite,
+    named,
+    numbered_lines,
+    on_globe,
+    require_text,
+    seconds,
+    sequences_of,
+    traces_of,
+)
 from sfumato.errors import DataError
 
 SEPARATORS = {".tsv": "\t"}

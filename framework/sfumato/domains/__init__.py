@@ -26,7 +26,7 @@ from sfumato.domains.arrays import (
     Times,
     stamps,
 )
-from sfumato.domains.domain import Domain, Rejected
+from sfumato.domains.domain import Domain, Rejected, Sizes
 from sfumato.domains.scalars import (
     COUNT,
     INDEX,
@@ -42,7 +42,6 @@ from sfumato.domains.scalars import (
     Real,
     Whole,
 )
-from sfumato.domains.sizes import Sizes
 
 __all__ = [
     "ABSENT",

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.domains.domain import BuildPlugin, Domain, Rejected
-from sfumato.domains.sizes import Sizes, evaluate_size, split_size
+from sfumato.domains.domain import BuildPlugin, Domain, Rejected, Sizes, evaluate_size, split_size
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -10,10 +10,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.content import read_only
-from sfumato.domains.domain import Domain, Rejected
-from sfumato.domains.sizes import Sizes, evaluate_size, split_size
+from sfumato.domains.domain import Domain, Rejected, Sizes, evaluate_size, split_size
 from sfumato.errors import OutsideHypotheses, ParameterError
+from sfumato.values import read_only
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

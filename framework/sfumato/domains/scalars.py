@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.domains.domain import Domain, Rejected
-from sfumato.domains.sizes import Sizes, evaluate_size, split_size
+from sfumato.domains.domain import Domain, Rejected, Sizes, evaluate_size, split_size
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.atomic_files import write_whole
-from sfumato.figures.curve import Curve
-from sfumato.figures.drawing import Drawing
-from sfumato.figures.matrix_panel import MatrixPanel
-from sfumato.figures.panel import Panel
-from sfumato.report.figure_style import INK, save_figure, styled
-from sfumato.report.loss_figure import set_logarithmic
-from sfumato.report.mechanism_colours import PALETTE
+from sfumato.figures.figure import Curve, Drawing, MatrixPanel, Panel
+from sfumato.report.style import INK, PALETTE, save_figure, set_logarithmic, styled
+from sfumato.values import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,17 +9,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from sfumato.beliefs.gaussian import Gaussian
-from sfumato.beliefs.markov import Markov
-from sfumato.channels.additive_gaussian import AdditiveGaussian
-from sfumato.channels.emission import Emission
-from sfumato.channels.suppression import Suppression
-from sfumato.inference.output_laws import output_laws
-from sfumato.matrices.dense import Dense
-from sfumato.matrices.diagonal import Diagonal
-from sfumato.probabilities import FloatArray
-from sfumato.questions.displacements import Displacements
-from sfumato.questions.events import Events
+from sfumato.beliefs import Gaussian, Markov
+from sfumato.channels import AdditiveGaussian, Emission, Suppression
+from sfumato.inference.markov.enumeration import output_laws
+from sfumato.matrices import Dense, Diagonal
+from sfumato.questions import Displacements, Events
+from sfumato.values import FloatArray
 
 DROWNED = 1e6
 """Noise, in variances of the prior, on what is not seen: it adds 10⁻⁶ of the prior's precision."""

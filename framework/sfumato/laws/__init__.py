@@ -9,14 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sfumato.laws.law import Violation
     from sfumato.laws.pytest_door import conformance
     from sfumato.laws.strategies import instances, scenarios
     from sfumato.laws.trial import check
     from sfumato.laws.verification import verify
-    from sfumato.laws.violation import Violation
 
 _HOMES = {
-    "Violation": "violation",
+    "Violation": "law",
     "check": "trial",
     "conformance": "pytest_door",
     "instances": "strategies",

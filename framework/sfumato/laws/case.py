@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.laws.fitting import ORDER, fitting
+from sfumato.laws.capabilities import ORDER, fitting
 from sfumato.laws.law import Law
 from sfumato.plugin_registry import Entry, Registry
+
+_SINGULAR = {"prior_class": "prior", "measures": "measure"}
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from sfumato.laws.profiles import Profile
-
-_SINGULAR = {"prior_class": "prior", "measures": "measure"}
+    from sfumato.laws.trial import Profile
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""All laws and all mutants, found by listing their packages."""
+"""Every law and every mutant that ships."""
 
 from __future__ import annotations
 

@@ -4,11 +4,34 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from sfumato.domains.domain import Domain
+
+if TYPE_CHECKING:
+    from sfumato.laws.case import Case
+
+    pass
+
+
+class Violation(AssertionError):
+    """A law does not hold here; the text says what was found and what should have been."""
+
+
+class NotHere(Exception):
+    """The law has nothing to say about this case: something was refused for a stated reason."""
+
+
+def require(holds: object, otherwise: str) -> None:
+    """Raise `Violation` unless `holds`; unlike ``assert`` it stays under ``python -O``.
+
+    >>> require(1 + 1 == 2, "arithmetic must work")
+    """
+    if not holds:
+        raise Violation(otherwise)
+
 
 NOUNS = (
     "prior",
@@ -92,3 +115,49 @@ def law(
         return Law(name, function, over, extras, applies, cost)
 
     return make
+
+
+Outcome = Literal["holds", "violated", "refused", "waived"]
+
+
+@attrs.frozen
+class Verdict:
+    """The outcome of one case.
+
+    Attributes
+    ----------
+    outcome
+        ``"holds"``; ``"violated"``, with a counterexample; ``"refused"`` where no example could
+        be tried; ``"waived"`` where a violation is known and has a reason.
+    examples
+        How many examples the law was tried on.
+    message
+        What went wrong, or why nothing could be tried.
+    counterexample
+        The smallest arguments found that break the law.
+    script
+        The counterexample as a program.
+    waived_for
+        The names of the plugins whose waivers the violation needed.
+    """
+
+    case: Case
+    outcome: Outcome
+    examples: int = 0
+    message: str = ""
+    counterexample: dict[str, Any] | None = None
+    script: str = ""
+    seconds: float = 0.0
+    waived_for: tuple[str, ...] = ()
+
+    def row(self) -> dict[str, Any]:
+        """Return the verdict as plain values."""
+        return {
+            "law": self.case.law.name,
+            "case": self.case.label,
+            "outcome": self.outcome,
+            "examples": self.examples,
+            "message": self.message,
+            "script": self.script,
+            "seconds": round(self.seconds, 3),
+        }

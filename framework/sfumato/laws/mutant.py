@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from sfumato.laws.script import BY_HAND
+from sfumato.laws.counterexamples import BY_HAND
 from sfumato.plugin_registry import Entry, Registry
 
 

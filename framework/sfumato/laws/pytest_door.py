@@ -10,9 +10,8 @@ import attrs
 
 from sfumato.laws.case import Case, cases_of
 from sfumato.laws.catalogue import all_laws
-from sfumato.laws.counterexamples import KEPT_BELOW, Counterexamples
-from sfumato.laws.profiles import profile_named
-from sfumato.laws.script import BY_HAND
+from sfumato.laws.counterexamples import BY_HAND, KEPT_BELOW, Counterexamples
+from sfumato.laws.trial import profile_named
 from sfumato.laws.waivers import tried_with_waivers, waivers_of
 from sfumato.plugin_registry import Entry, Registry, default_registry
 

@@ -2,23 +2,189 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import functools
+import random
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.domains.alternatives import Collection, Either, Plugin
-from sfumato.domains.domain import Domain
+from sfumato.domains.alternatives import Collection, Either, Label, Plugin
+from sfumato.domains.domain import Domain, Rejected, Sizes
+from sfumato.domains.scalars import Real
 from sfumato.errors import REFUSALS, ParameterError, PluginError
-from sfumato.laws.composed import composed
-from sfumato.laws.declared_values import Draw, Surroundings, drawn_parameters
-from sfumato.laws.fitting import fitting, reads_pair
-from sfumato.laws.random_state import random_left_alone
-from sfumato.parameters import Declared
+from sfumato.laws.capabilities import fitting, reads_pair
+from sfumato.parameters import Declared, ExactlyOne, Parameter, Together
 from sfumato.plugin_registry import Registry, default_registry
+from sfumato.prior_classes.sets import AnyOf, Interval
+from sfumato.protocols import Prior, PriorClass
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
+
+@functools.cache
+def composed(drawing: Callable[..., Any]) -> Callable[..., SearchStrategy[Any]]:
+    """Return the maker of strategies for a function that takes `draw` first.
+
+    Hypothesis reads the source of every function it makes a strategy of, which takes longer than
+    most draws: so each is a module's own function, and is read once.
+    """
+    from hypothesis import strategies as st
+
+    return st.composite(drawing)
+
+
+@contextmanager
+def random_left_alone() -> Iterator[None]:
+    """Put the state of the random module back afterwards.
+
+    Constructors may import libraries that touch it, which Hypothesis takes for a draw that cannot
+    be repeated.
+
+    >>> before = random.getstate()
+    >>> with random_left_alone():
+    ...     _ = random.random()
+    >>> random.getstate() == before
+    True
+    """
+    state = random.getstate()
+    try:
+        yield
+    finally:
+        random.setstate(state)
+
+
+Draw = Callable[["SearchStrategy[Any]"], Any]
+
+# Small enough for brute force to be the oracle of every exact value.
+SIZE_RANGES = {"n": (1, 6), "d": (1, 2), "T": (1, 4), "M": (1, 4)}
+OTHER_SIZES = (1, 4)
+
+
+@attrs.frozen
+class Surroundings:
+    """What a drawn object must agree with: sizes, the labels of the states, fitting plugins."""
+
+    sizes: Mapping[str, int] = attrs.field(factory=dict)
+    labels: Sequence[Hashable] | None = None
+    plugins: Mapping[str, Sequence[type[Declared]]] = attrs.field(factory=dict)
+    shared: Mapping[str, tuple[Domain, Any]] = attrs.field(factory=dict)
+
+
+def drawn_parameters(
+    draw: Draw, cls: type[Declared], around: Surroundings
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Draw a value for every parameter; return them and the sizes they were drawn with."""
+    sizes = drawn_sizes(draw, cls, around.sizes)
+    missing, needed = _settled_rules(draw, cls)
+    values: dict[str, Any] = {}
+    for declared in cls.parameters():
+        if declared.name in missing:
+            values[declared.name] = None
+            continue
+        must = declared.name in needed
+        values[declared.name] = _drawn_value(draw, declared, sizes, around, must=must)
+    return values, sizes
+
+
+def drawn_sizes(draw: Draw, cls: type[Declared], given: Mapping[str, int]) -> dict[str, int]:
+    """Return the given sizes and, drawn, the others that the class's domains name."""
+    from hypothesis import strategies as st
+
+    names = frozenset[str]().union(*(item.domain.size_names() for item in cls.parameters()))
+    sizes = dict(given)
+    for name in sorted(names - set(given)):
+        low, high = SIZE_RANGES.get(name, OTHER_SIZES)
+        # The smallest comes first, to shrink to, but seldom: one state or one time is no secret.
+        larger = range(low + 1, high + 1)
+        sizes[name] = draw(st.sampled_from((low, *larger, *larger[:2], *larger[:2])))
+    return sizes
+
+
+def _settled_rules(draw: Draw, cls: type[Declared]) -> tuple[set[str], set[str]]:
+    """Return which parameters are left out and which must be given, as the rules have it."""
+    from hypothesis import strategies as st
+
+    missing: set[str] = set()
+    needed: set[str] = set()
+    for rule in cls.rules:
+        if isinstance(rule, ExactlyOne):
+            left_out = rule.choose(lambda names: draw(st.sampled_from(names)))
+            missing |= left_out
+            needed |= set(rule.names) - left_out
+    for rule in cls.rules:
+        if isinstance(rule, Together):
+            pair = {rule.name, rule.partner}
+            if pair & needed:
+                needed |= pair
+            elif pair & missing or draw(st.booleans()):
+                missing |= pair
+            else:
+                needed |= pair
+    return missing, needed
+
+
+def _drawn_value(
+    draw: Draw, declared: Parameter, sizes: Mapping[str, int], around: Surroundings, *, must: bool
+) -> Any:
+    from hypothesis import strategies as st
+
+    shared = around.shared.get(declared.name)
+    if shared is not None and shared[0] == declared.domain:
+        return shared[1]
+    if not declared.required and not must and draw(st.booleans()):
+        return declared.default
+    strategy = _strategy(declared.domain, sizes, around)
+    if must:
+        strategy = strategy.filter(lambda value: value is not None)
+    return relabelled(declared.domain, draw(strategy), around.labels)
+
+
+def _strategy(
+    domain: Domain, sizes: Mapping[str, int], around: Surroundings
+) -> SearchStrategy[Any]:
+    """Return the domain's strategy, with plugins taken from those that fit the surroundings."""
+    from hypothesis import strategies as st
+
+    if isinstance(domain, Plugin) and domain.kind in around.plugins:
+        return any_of(around.plugins[domain.kind], sizes)
+    if isinstance(domain, Either):
+        return st.one_of([_strategy(option, sizes, around) for option in domain.options])
+    if isinstance(domain, Collection) and isinstance(domain.element, Plugin):
+        element = _strategy(domain.element, sizes, around)
+        return st.lists(element, min_size=domain.least, max_size=max(domain.least, 2)).map(tuple)
+    return domain.strategy(sizes)
+
+
+def relabelled(domain: Domain, value: Any, labels: Sequence[Hashable] | None) -> Any:
+    """Replace drawn positions of states by the states' own labels.
+
+    >>> from sfumato.parameters import LABEL_SET
+    >>> relabelled(LABEL_SET("M"), (0, 1), ("home", "work"))
+    ('home', 'work')
+    """
+    if labels is None or value is None:
+        return value
+    if isinstance(domain, Label):
+        return labels[value] if domain.size and value in range(len(labels)) else value
+    if isinstance(domain, Collection):
+        return tuple(relabelled(domain.element, item, labels) for item in value)
+    if isinstance(domain, Either):
+        for option in domain.options:
+            if _takes(option, value):
+                return relabelled(option, value, labels)
+    return value
+
+
+def _takes(domain: Domain, value: Any) -> bool:
+    try:
+        domain.convert(value, Sizes())
+    except Rejected:
+        return False
+    return True
+
 
 ENOUGH_TRIES = 60
 """After so many draws, almost nothing accepted means that the declarations are wrong."""
@@ -163,8 +329,6 @@ def _drawn_scenario(
 ) -> dict[str, Any]:
     from hypothesis import strategies as st
 
-    from sfumato.laws.prior_class_strategies import prior_classes
-
     classes = draw(st.sampled_from(rows))
     around = Surroundings(plugins=_fitting_plugins(registry, classes))
     found: dict[str, Any] = {}
@@ -237,3 +401,63 @@ def _drawn_panel(
             shared.setdefault(item.name, (item.domain, getattr(made, item.name)))
         found.append(made)
     return found
+
+
+def prior_classes(registry: Registry, cls: type[Prior]) -> SearchStrategy[PriorClass]:
+    """Draw a class: of one prior, of two, or of a parameter's interval or choices."""
+    from hypothesis import strategies as st
+
+    kinds = [composed(_drawn_choice)(cls)]
+    kinds += [
+        composed(_drawn_family)(registry, cls, item.name, domain)
+        for item in cls.parameters()
+        if (domain := _scalar(item.domain)) is not None
+    ]
+    return st.one_of(kinds)
+
+
+def _scalar(domain: Domain) -> Real | None:
+    """Return the real interval inside a domain, if it has one."""
+    if isinstance(domain, Real):
+        return domain
+    options = domain.options if isinstance(domain, Either) else ()
+    return next((option for option in options if isinstance(option, Real)), None)
+
+
+def _drawn_choice(draw: Draw, cls: type[Prior]) -> PriorClass:
+    from hypothesis import reject
+    from hypothesis import strategies as st
+
+    first = draw(instances(cls))
+    others = [
+        draw(instances(cls, around=Surroundings(first.sizes)))
+        for _ in range(draw(st.integers(0, 1)))
+    ]
+    try:
+        return AnyOf(first, *others)
+    except (ParameterError, *REFUSALS):  # such as other labels
+        reject()
+
+
+def _drawn_family(
+    draw: Draw, registry: Registry, cls: type[Prior], name: str, domain: Real
+) -> PriorClass:
+    from hypothesis import reject
+    from hypothesis import strategies as st
+
+    values, _ = drawn_parameters(draw, cls, Surroundings())
+    ends = draw(st.lists(domain.strategy({}), min_size=2, max_size=3, unique=True))
+    varying: Any = AnyOf(*ends)
+    if draw(st.booleans()):
+        varying = Interval(min(ends), max(ends))
+    plain = {
+        item.name: item.domain.plain(values[item.name])
+        for item in cls.parameters()
+        if item.name != name and values[item.name] is not None
+    }
+    try:
+        with random_left_alone():
+            made: PriorClass = registry.make("prior", cls.name, **plain, **{name: varying})
+    except (ParameterError, *REFUSALS):
+        reject()
+    return made

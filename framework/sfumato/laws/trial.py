@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 import warnings
 from collections import Counter
@@ -14,13 +15,90 @@ import attrs
 
 from sfumato.errors import REFUSALS, ImpossibleObservation, SolverFailed
 from sfumato.laws.case import Case
-from sfumato.laws.counterexamples import Counterexamples
-from sfumato.laws.profiles import Profile
-from sfumato.laws.repeatable_draws import local_constants_left_out, seed_of
-from sfumato.laws.script import script_of
-from sfumato.laws.verdict import Verdict
-from sfumato.laws.violation import NotHere
-from sfumato.plugin_registry import Registry, default_registry, use_registry
+from sfumato.laws.counterexamples import Counterexamples, script_of
+from sfumato.laws.law import NotHere, Verdict
+from sfumato.plugin_registry import Registry, default_registry, did_you_mean, use_registry
+
+_CHOICES: dict[Any, Any] = {}
+"""Hypothesis's cache of which constants fit where, as it is without local ones."""
+
+
+def seed_of(case: object) -> int:
+    """Return a seed that depends on the names of the law and its classes alone.
+
+    >>> seed_of("belief.possible[rbf]") == seed_of("belief.possible[matern]")
+    False
+    """
+    return int.from_bytes(hashlib.sha256(str(case).encode()).digest()[:8], "big")
+
+
+@contextmanager
+def local_constants_left_out() -> Iterator[None]:
+    """Keep Hypothesis from drawing numbers that stand in the source of loaded modules.
+
+    It collects them from every module outside the installed packages, so that an import anywhere
+    changes all examples. No setting turns that off; where a version of Hypothesis has no such
+    collection under this name, nothing is done.
+    """
+    from hypothesis.internal.conjecture import providers
+
+    changes = {"_get_local_constants": _no_constants, "CONSTANTS_CACHE": _CHOICES}
+    if any(not hasattr(providers, name) for name in (*changes, "Constants")):
+        yield
+        return
+    before = {name: getattr(providers, name) for name in changes}
+    try:
+        for name, value in changes.items():
+            setattr(providers, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(providers, name, value)
+
+
+def _no_constants() -> Any:
+    from hypothesis.internal.conjecture import providers
+
+    return getattr(providers, "Constants")()  # noqa: B009 - not exported for type checkers
+
+
+@attrs.frozen
+class Profile:
+    """How hard to look.
+
+    Attributes
+    ----------
+    examples
+        How many examples a law of ordinary cost gets in each case.
+    draws
+        How many draws a statistical law takes at first.
+    shrink
+        Whether a counterexample is made as small as possible before it is reported.
+    """
+
+    name: str
+    examples: int
+    draws: int
+    shrink: bool = True
+
+
+PROFILES = {
+    "quick": Profile("quick", examples=6, draws=500),
+    "default": Profile("default", examples=20, draws=4_000),
+    "thorough": Profile("thorough", examples=200, draws=100_000),
+}
+
+
+def profile_named(name: str) -> Profile:
+    """Return a profile, or say which was meant.
+
+    >>> profile_named("quick").name
+    'quick'
+    """
+    if name not in PROFILES:
+        raise LookupError(f"there is no profile '{name}'; {did_you_mean(name, PROFILES)}")
+    return PROFILES[name]
+
 
 NOTHING_TO_SAY = (*REFUSALS, SolverFailed, ImpossibleObservation, NotHere)
 """What lets a law pass over an example: a refusal, a solver that says it failed, or data among

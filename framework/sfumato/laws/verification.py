@@ -11,12 +11,12 @@ from typing import Any
 import attrs
 
 from sfumato.laws import waivers
+from sfumato.laws.capabilities import ORDER
 from sfumato.laws.case import Case, cases_of
 from sfumato.laws.catalogue import all_laws, audit_laws
 from sfumato.laws.counterexamples import Counterexamples
-from sfumato.laws.fitting import ORDER
-from sfumato.laws.profiles import profile_named
-from sfumato.laws.verdict import Verdict
+from sfumato.laws.law import Verdict
+from sfumato.laws.trial import profile_named
 from sfumato.plugin_registry import Entry, Registry, default_registry, did_you_mean
 
 

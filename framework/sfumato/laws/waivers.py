@@ -9,9 +9,8 @@ import attrs
 
 from sfumato.laws.case import Case
 from sfumato.laws.counterexamples import Counterexamples
-from sfumato.laws.profiles import Profile
-from sfumato.laws.trial import try_case
-from sfumato.laws.verdict import Verdict
+from sfumato.laws.law import Verdict
+from sfumato.laws.trial import Profile, try_case
 from sfumato.parameters import Declared
 from sfumato.plugin_registry import Registry
 

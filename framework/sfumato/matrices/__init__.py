@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from sfumato.matrices.block_diagonal import BlockDiagonal
+from sfumato.matrices.combinations import BlockDiagonal, Kronecker, Scaled, Sum
 from sfumato.matrices.dense import Dense
-from sfumato.matrices.diagonal import Diagonal
-from sfumato.matrices.kronecker import Kronecker
-from sfumato.matrices.low_rank import LowRank
 from sfumato.matrices.matrix import MAX_DENSE, Matrix
-from sfumato.matrices.scaled import Scaled
-from sfumato.matrices.sums import Sum
-from sfumato.matrices.toeplitz import Toeplitz
+from sfumato.matrices.structured import Diagonal, LowRank, Toeplitz
 
 __all__ = [
     "MAX_DENSE",

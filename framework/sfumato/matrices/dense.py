@@ -10,7 +10,6 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.content import read_only
 from sfumato.errors import OutsideHypotheses, ParameterError
 from sfumato.matrices.matrix import (
     MAX_DENSE,
@@ -28,6 +27,7 @@ from sfumato.matrices.matrix import (
     rounded_up,
 )
 from sfumato.randomness import generator_or_secure
+from sfumato.values import read_only
 
 ASYMMETRY = 1e-12
 """Largest asymmetry, relative to the entries' standard deviations, that counts as rounding."""

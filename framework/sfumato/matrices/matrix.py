@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.content import ByContent, read_only
 from sfumato.errors import OutsideHypotheses, ParameterError
+from sfumato.values import ByContent, read_only
 
 Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = Sequence[int] | NDArray[np.intp]
@@ -103,7 +103,7 @@ class Matrix(ByContent, abc.ABC):
 
     def scaled(self, factor: float) -> Matrix:
         """Return factor · A."""
-        from sfumato.matrices.scaled import Scaled
+        from sfumato.matrices.combinations import Scaled
 
         return Scaled(self, factor)
 

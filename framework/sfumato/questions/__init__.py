@@ -1,7 +1,6 @@
 """What a secret becomes once a belief is known."""
 
 from sfumato.questions.displacements import Displacements
-from sfumato.questions.events import Events
-from sfumato.questions.guess import Guess
+from sfumato.questions.events import Events, Guess
 
 __all__ = ["Displacements", "Events", "Guess"]

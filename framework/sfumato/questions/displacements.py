@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 import numpy as np
 
-from sfumato.content import ByContent
+from sfumato.values import ByContent
 
 Ball = tuple[int, ...]
 Group = tuple[Ball, ...]

@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.report.failures import advice, failed_cells, failures, misfits
-from sfumato.report.loss_columns import LEGEND, Column, LossTable, loss_table, number
+from sfumato.report.columns import (
+    LEGEND,
+    Column,
+    LossTable,
+    advice,
+    failed_cells,
+    failures,
+    loss_table,
+    misfits,
+    number,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.table import Table
 
-    from sfumato.comparison import Comparison
+    from sfumato.comparison.cells import Comparison
 
 SPACE = 3
 """Columns of the terminal between two columns of the table."""

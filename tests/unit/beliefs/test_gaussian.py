@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.beliefs.gaussian import Gaussian
+from sfumato.beliefs import Gaussian
 from sfumato.errors import ParameterError
 from sfumato.matrices import Dense, Diagonal, Kronecker, Toeplitz
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.beliefs.markov import Markov
+from sfumato.beliefs import Markov
 from sfumato.errors import ParameterError
-from sfumato.suppressed import SUPPRESSED
+from sfumato.values import SUPPRESSED
 
 TWO = [[0.9, 0.1], [0.2, 0.8]]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.channels.additive_gaussian import AdditiveGaussian
+from sfumato.channels import AdditiveGaussian
 from sfumato.errors import ParameterError
 from sfumato.matrices import Dense, Diagonal, LowRank, Sum
 

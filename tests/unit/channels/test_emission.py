@@ -7,12 +7,9 @@ import pickle
 import numpy as np
 import pytest
 
-from sfumato.channels.emission import Emission
-from sfumato.channels.noisy_vectors import NoisyVectors
-from sfumato.channels.suppression import Suppression
-from sfumato.channels.symbols import Symbols
+from sfumato.channels import Emission, NoisyVectors, Suppression, Symbols
 from sfumato.errors import OutsideHypotheses, ParameterError, Undecidable
-from sfumato.suppressed import SUPPRESSED
+from sfumato.values import SUPPRESSED
 
 STATES = ("a", "b", "c")
 

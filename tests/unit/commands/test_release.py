@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from sfumato.certificates import certificate_text
 from sfumato.commands import cli
-from sfumato.commands._nouns import specification
+from sfumato.commands.arguments import specification
 from sfumato.datasets import read_state_table, read_trace_table
+from sfumato.release.certificates import certificate_text
 
 GAUSSIAN = (
     "--prior",

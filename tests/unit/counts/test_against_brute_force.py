@@ -67,7 +67,7 @@ def test_information_and_entropy(game, seed):
     paper = sf.measures.mutual_information(method="paper").loss(*scenario)
     assert paper.bound == "upper"
     assert paper.value >= exact.value * (1 - 1e-12)
-    from sfumato.inference.chain_entropy import chain_entropy
+    from sfumato_fano.information import chain_entropy
 
     assert chain_entropy(played.prior().belief()) == pytest.approx(played.entropy(), rel=1e-12)
 

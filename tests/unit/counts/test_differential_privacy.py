@@ -7,7 +7,7 @@ import mpmath
 import pytest
 
 import sfumato as sf
-from sfumato.inference.gaussian_tradeoff import gaussian_epsilon
+from sfumato_counts.differential_privacy import gaussian_epsilon
 
 SECRET = sf.secrets.trajectory(mistakes=1)
 

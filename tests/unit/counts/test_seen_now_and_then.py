@@ -10,11 +10,9 @@ import pytest
 import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression, Symbols
-from sfumato.inference.match_sums import affordable_matches, match_sums
-from sfumato.inference.reachable_information import enumerated_information
-from sfumato.inference.sighted_information import sighted_information
-from sfumato.inference.sighted_success import sighted_log_success
-from sfumato.inference.sightings import sightings_of
+from sfumato_fano.information import enumerated_information
+from sfumato_fano.matches import affordable_matches, match_sums
+from sfumato_fano.sightings import sighted_information, sighted_log_success, sightings_of
 
 
 def random_belief(rng, states, steps):
@@ -228,7 +226,7 @@ def test_many_sightings_are_told_exactly_and_single_matches_still_count():
     everywhere = sf.mechanisms.sensor_counts([list(range(90))] * 50)
     secret = sf.secrets.trajectory(mistakes=3)
     release = everywhere.protect(chain, secret)
-    from sfumato.inference.chain_entropy import chain_entropy
+    from sfumato_fano.information import chain_entropy
 
     told = sf.measures.mutual_information().loss(chain, secret, release)
     assert told.bound == "exact"

@@ -17,7 +17,7 @@ from sfumato.datasets import (
     read_sml2010,
     sml2010_as_published,
 )
-from sfumato.datasets.geolife_preprocessing import five_minutes
+from sfumato.datasets.geolife import five_minutes
 
 
 def test_geolife_keeps_the_published_numbers_of_traces(real_data):

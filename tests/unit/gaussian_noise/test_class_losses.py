@@ -7,8 +7,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.matrices import Diagonal, LowRank, Sum
-from sfumato_gaussian_noise import class_losses as module
-from sfumato_gaussian_noise.class_losses import class_losses, rough_losses
+from sfumato_gaussian_noise import blocks as module
+from sfumato_gaussian_noise.blocks import class_losses, rough_losses
 
 
 def even(variance, n):

@@ -13,9 +13,8 @@ from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Incompatible, OutsideHypotheses, SolverFailed
 from sfumato.matrices import Dense, Kronecker
 from sfumato.parameters import COUNT, COVARIANCE, declare, parameter
-from sfumato_gaussian_noise.class_losses import class_losses
-from sfumato_gaussian_noise.design_task import Certified, Task
-from sfumato_gaussian_noise.dual_bound import DualBound
+from sfumato_gaussian_noise.blocks import class_losses
+from sfumato_gaussian_noise.design_task import Certified, DualBound, Task
 
 
 @declare
@@ -262,7 +261,7 @@ def test_certificates_hold_at_huge_budgets(secret, mse, apart):
 
 
 def test_a_huge_budget_on_a_long_trace(monkeypatch):
-    from sfumato_gaussian_noise import design_routes
+    from sfumato_gaussian_noise import optimal as design_routes
 
     monkeypatch.setattr(design_routes, "LONG", 10)
     prior = sf.priors.rbf(length_scale=2.0, times=20)
@@ -356,7 +355,7 @@ def test_long_traces_take_one_secret_time():
 
 
 def test_long_and_short_traces_agree(monkeypatch):
-    from sfumato_gaussian_noise import design_routes
+    from sfumato_gaussian_noise import optimal as design_routes
 
     prior, secret = sf.priors.rbf(length_scale=3.0, times=200), sf.secrets.basic(80)
     dense = claims(prior, secret, mse=0.01)
@@ -476,7 +475,7 @@ def test_a_class_that_may_be_reversed_in_time_is_solved_at_half_the_size(times, 
 
 def test_mirror_images_are_found_only_where_there_are_some():
     from sfumato_gaussian_noise.blocks import block_of
-    from sfumato_gaussian_noise.mirrored_program import mirror_groups, mirror_partners
+    from sfumato_gaussian_noise.dual_program import mirror_groups, mirror_partners
 
     belief = sf.priors.rbf(length_scale=2.0, times=5).belief()
     blocks = [block_of(belief, ((entry,),), 1.0) for entry in (0, 2, 4, 1, 3)]

@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import OutsideHypotheses
-from sfumato_gaussian_noise.smallest_above import smallest_above
+from sfumato_gaussian_noise.published import smallest_above
 
 PRIOR = sf.priors.rbf(length_scale=2.0, times=6)
 
@@ -133,8 +133,8 @@ def test_no_noise_on_the_neighbours_gives_the_secret_away():
 
 
 def test_the_bundled_study_can_be_read():
+    from sfumato.comparison.study_files import bundled_study
     from sfumato.plugin_registry import Registry
-    from sfumato.studies.toml_study import bundled_study
 
     study = bundled_study("noise_by_length_scale", Registry.load(strict=True))
     assert [len(part.mechanisms) for part in study.parts] == [5, 6]

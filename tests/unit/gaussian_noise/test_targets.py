@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import OutsideHypotheses, ParameterError
-from sfumato_gaussian_noise.smallest_budget import smallest_budget
+from sfumato_gaussian_noise.baselines import smallest_budget
 
 MIDDLE = sf.secrets.basic(10, radius=0.5)
 PRIOR = sf.priors.rbf(length_scale=2.0, times=20)

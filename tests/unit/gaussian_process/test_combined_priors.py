@@ -125,7 +125,7 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_a_belief_without_an_exact_form_leaves_none():
-    from sfumato.beliefs.gaussian_algebra import gaussian_product, gaussian_sum
+    from sfumato.beliefs.gaussian import gaussian_product, gaussian_sum
 
     known, blurred = Gaussian(Dense(np.eye(2)), rounding=0.0), Gaussian(Dense(np.eye(2)))
     assert gaussian_sum([known, blurred]).exact is None

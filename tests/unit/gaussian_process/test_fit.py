@@ -14,7 +14,7 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 
 import sfumato as sf
-from sfumato import progress
+from sfumato.comparison import executors as progress
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 

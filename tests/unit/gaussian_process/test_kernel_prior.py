@@ -14,7 +14,7 @@ from sklearn.gaussian_process import kernels
 
 import sfumato as sf
 from sfumato.matrices import Toeplitz
-from sfumato_gaussian_process.kernel_domain import KernelDomain
+from sfumato_gaussian_process.kernel import KernelDomain
 
 STAMPS = np.array([0.3, 1.0, 2.75, 9.0])
 

@@ -6,11 +6,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from sfumato.beliefs.gaussian import Gaussian
-from sfumato.channels.additive_gaussian import AdditiveGaussian
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Undecidable
-from sfumato.inference import ball_arithmetic
-from sfumato.inference.fisher_information import fisher_information, scalar_informations
+from sfumato.inference import exact as ball_arithmetic
+from sfumato.inference.gaussian.fisher_information import fisher_information, scalar_informations
 from sfumato.matrices import Dense, Diagonal, LowRank
 
 flint = pytest.importorskip("flint", reason="needs the extra sfumato[certify]")

@@ -6,13 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.beliefs.markov import Markov
-from sfumato.channels.suppression import Suppression
-from sfumato.channels.symbols import Symbols
+from sfumato.beliefs import Markov
+from sfumato.channels import Suppression, Symbols
 from sfumato.errors import OutsideHypotheses, ParameterError
-from sfumato.inference.bayes_success import bayes_success
-from sfumato.inference.enumeration import enumerate_outputs
-from sfumato.inference.stationary_law import stationary_law
+from sfumato.inference.markov.enumeration import enumerate_outputs
+from sfumato_fano.whole_trace import bayes_success
+from sfumato_markov_chain.markov_chain import stationary_law
 
 
 def random_laws(rng, *shape):

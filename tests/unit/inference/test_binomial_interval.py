@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.inference.binomial_interval import binomial_interval
+from sfumato_fano.attack_success import binomial_interval
 
 
 def at_least(successes, trials, chance):

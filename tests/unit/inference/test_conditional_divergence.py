@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.beliefs import Gaussian
-from sfumato.inference.ball_definiteness import ball_pivots, is_positive_definite
-from sfumato.inference.conditional_divergence import conditional_divergence
+from sfumato.inference.exact import ball_pivots, is_positive_definite
 from sfumato.matrices import Dense, Diagonal
+from sfumato_renyi.misspecification import conditional_divergence
 
 
 def rbf(length, n=50):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import HalfspaceIntersection
 
-from sfumato.inference.cut_box import cut_box_corners
-from sfumato.inference.worst_pair import worst_pair
+from sfumato.inference.gaussian.worst_pair import cut_box_corners, worst_pair
 
 
 def qhull_corners(basis):

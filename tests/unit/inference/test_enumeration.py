@@ -7,16 +7,16 @@ import attrs
 import numpy as np
 import pytest
 
-from sfumato.beliefs.markov import Markov
-from sfumato.channels.emission import Emission
-from sfumato.channels.noisy_vectors import NoisyVectors
-from sfumato.channels.suppression import Suppression
-from sfumato.channels.symbols import Symbols
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission, NoisyVectors, Suppression, Symbols
 from sfumato.errors import OutsideHypotheses, Undecidable
-from sfumato.inference.enumeration import enumerate_outputs, enumerate_trajectories
-from sfumato.inference.output_completion import completed
-from sfumato.inference.posterior_gaps import worst_posterior_gap
-from sfumato.suppressed import SUPPRESSED
+from sfumato.inference.markov.enumeration import (
+    completed,
+    enumerate_outputs,
+    enumerate_trajectories,
+)
+from sfumato.values import SUPPRESSED
+from sfumato_posterior_gap.posterior_gap import worst_posterior_gap
 
 
 def random_laws(rng, *shape):

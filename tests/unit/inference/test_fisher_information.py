@@ -11,21 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.beliefs.gaussian import Gaussian
-from sfumato.channels.additive_gaussian import AdditiveGaussian
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Incompatible, ParameterError, Undecidable
-from sfumato.inference import ball_arithmetic
-from sfumato.inference.fisher_information import fisher_information, scalar_informations
-from sfumato.inference.worst_pair import worst_pair
-from sfumato.matrices import (
-    BlockDiagonal,
-    Dense,
-    Diagonal,
-    Kronecker,
-    LowRank,
-    Sum,
-    Toeplitz,
-)
+from sfumato.inference import exact as ball_arithmetic
+from sfumato.inference.gaussian.fisher_information import fisher_information, scalar_informations
+from sfumato.inference.gaussian.worst_pair import worst_pair
+from sfumato.matrices import BlockDiagonal, Dense, Diagonal, Kronecker, LowRank, Sum, Toeplitz
 
 
 def squared_exponential(length, n=50):

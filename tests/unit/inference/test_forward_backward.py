@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hmmlearn.hmm import CategoricalHMM
 
-from sfumato.beliefs.markov import Markov
+from sfumato.beliefs import Markov
 from sfumato.errors import ImpossibleObservation, ParameterError
-from sfumato.inference.forward_backward import forward_backward, pair_marginals
+from sfumato.inference.markov.smoothing import forward_backward, pair_marginals
 
 
 def random_rationals(rng, shape, *, laws):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.inference import ball_arithmetic
-from sfumato.inference.gaussian_information import gaussian_mutual_information
+from sfumato.inference import exact as ball_arithmetic
 from sfumato.matrices import Dense, Diagonal, LowRank, Sum
+from sfumato_fano.information import gaussian_mutual_information
 
 
 def information(belief, noise):

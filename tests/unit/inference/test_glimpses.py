@@ -14,7 +14,7 @@ from sfumato.channels import AdditiveGaussian, Suppression, Symbols
 from sfumato.inference.glimpses import glimpses
 from sfumato.matrices import Dense, Diagonal
 from sfumato.questions import Events
-from sfumato.questions.by_time import by_time
+from sfumato.questions.events import by_time
 
 
 def losses(measure, belief, channel, questions, times):

@@ -14,11 +14,10 @@ from sklearn.gaussian_process import kernels
 import sfumato as sf
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.inference.ball_arithmetic import precision
-from sfumato.inference.fisher_information import fisher_information
-from sfumato.inference.linear_dependence import linear_dependence
-from sfumato.inference.secret_entries import secret_entries
-from sfumato.inference.worst_pair import worst_pair
+from sfumato.inference.exact import precision
+from sfumato.inference.gaussian.fisher_information import fisher_information
+from sfumato.inference.gaussian.secret_entries import linear_dependence, secret_entries
+from sfumato.inference.gaussian.worst_pair import worst_pair
 from sfumato.matrices import Dense
 
 RENYI = sf.measures.renyi(order=2.0)

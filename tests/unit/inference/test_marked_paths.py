@@ -9,8 +9,8 @@ import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import NoisyVectors
 from sfumato.errors import ParameterError, Undecidable
-from sfumato.inference.marked_paths import MarkedPaths
-from sfumato.inference.viterbi import viterbi
+from sfumato.inference.markov.smoothing import viterbi
+from sfumato_fano.whole_trace import MarkedPaths
 
 
 def random_scenario(seed, states, steps, sensors):

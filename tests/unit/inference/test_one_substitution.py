@@ -6,10 +6,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from sfumato.beliefs.gaussian import Gaussian
-from sfumato.channels.additive_gaussian import AdditiveGaussian
-from sfumato.inference import one_substitution
-from sfumato.inference.fisher_information import scalar_informations
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
+from sfumato.inference.gaussian import float_information as one_substitution
+from sfumato.inference.gaussian.fisher_information import scalar_informations
 from sfumato.matrices import Dense, Diagonal, LowRank, Sum
 
 SIZE = 23
@@ -91,7 +91,7 @@ def test_it_serves_the_losses_of_all_entries(monkeypatch):
     def never(*_):
         raise AssertionError("the dearer factorisation was not needed")
 
-    monkeypatch.setattr("sfumato.inference.fisher_information.one_factorisation", never)
+    monkeypatch.setattr("sfumato.inference.gaussian.fisher_information.one_factorisation", never)
     prior = smooth(np.ones(SIZE))
     channel = AdditiveGaussian(Diagonal.constant(0.02, SIZE))
     values, error = scalar_informations(Gaussian(Dense(prior)), channel)

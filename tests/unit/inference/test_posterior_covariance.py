@@ -4,10 +4,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from sfumato.beliefs.gaussian import Gaussian
-from sfumato.channels.additive_gaussian import AdditiveGaussian
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
 from sfumato.errors import ImpossibleObservation, Incompatible, ParameterError
-from sfumato.inference.posterior_covariance import posterior, posterior_covariance
+from sfumato.inference.gaussian.posterior import posterior, posterior_covariance
 from sfumato.matrices import Dense, Diagonal, LowRank, Sum
 
 PRIOR = np.array([[2.0, 0.9, 0.3], [0.9, 1.0, 0.2], [0.3, 0.2, 0.5]])

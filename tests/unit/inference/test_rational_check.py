@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.beliefs.markov import Markov
-from sfumato.channels.suppression import Suppression
-from sfumato.inference.rational_check import has_exact_laws, keeps_exactly
+from sfumato.beliefs import Markov
+from sfumato.channels import Suppression
+from sfumato.inference.markov.rational import has_exact_laws, keeps_exactly
 
 
 def worst_gap(belief, channel, masks):

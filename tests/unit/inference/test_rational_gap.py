@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.beliefs.markov import Markov
-from sfumato.channels.suppression import Suppression
-from sfumato.inference.rational_gap import WholeChain
-from sfumato.inference.segment_check import worst_segment_gap
+from sfumato.beliefs import Markov
+from sfumato.channels import Suppression
+from sfumato.inference.markov.rational import WholeChain
+from sfumato.inference.markov.segments import worst_segment_gap
 
 TENTHS = [0.1, 0.2, 0.7]
 

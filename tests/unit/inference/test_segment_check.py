@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.beliefs.markov import Markov
-from sfumato.channels.suppression import Suppression
+from sfumato.beliefs import Markov
+from sfumato.channels import Suppression
 from sfumato.errors import Incompatible, ParameterError
-from sfumato.inference import kernel_check
-from sfumato.inference.posterior_gaps import worst_posterior_gap
-from sfumato.inference.segment_check import is_private, worst_posteriors, worst_segment_gap
-from sfumato.suppressed import SUPPRESSED
+from sfumato.inference.markov import memoryless as kernel_check
+from sfumato.inference.markov.segments import is_private, worst_posteriors, worst_segment_gap
+from sfumato.values import SUPPRESSED
+from sfumato_posterior_gap.posterior_gap import worst_posterior_gap
 
 
 def joint_laws(initial, transitions, chance):

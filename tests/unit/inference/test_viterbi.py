@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hmmlearn.hmm import CategoricalHMM
 
-from sfumato.beliefs.markov import Markov
+from sfumato.beliefs import Markov
 from sfumato.errors import ImpossibleObservation
-from sfumato.inference import viterbi as module
-from sfumato.inference.viterbi import viterbi
+from sfumato.inference.markov import smoothing as module
+from sfumato.inference.markov.smoothing import viterbi
 
 
 def log_joint(belief, evidence, path):

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.inference.ball_product import feasible_value, local_maximum
-from sfumato.inference.worst_pair import worst_pair
+from sfumato.inference.gaussian.worst_pair import feasible_value, local_maximum, worst_pair
 
 
 def random_matrix(seed, size, rank=None):
@@ -92,7 +91,7 @@ def test_many_balls_are_bounded_from_both_sides(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_dual_bounds_the_enumeration(seed):
     # The path for more than twenty balls, on few enough to enumerate.
-    from sfumato.inference.worst_pair import _bounded
+    from sfumato.inference.gaussian.worst_pair import _bounded
 
     matrix = random_matrix(seed, 10, 6)
     exact = worst_pair(matrix, singles(10), 1.0).value

@@ -12,11 +12,15 @@ import pytest
 import sfumato as sf
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
-from sfumato.laws.oracles import breaches, markov_tables, neighbours, odds, rational_gaussian
+from sfumato.laws.law import NotHere
+from sfumato.laws.oracles import gaussian as odds
+from sfumato.laws.oracles import gaussian as rational_gaussian
+from sfumato.laws.oracles import markov as breaches
+from sfumato.laws.oracles import markov as markov_tables
+from sfumato.laws.oracles import markov as neighbours
 from sfumato.laws.oracles.bracket import Bracket
-from sfumato.laws.oracles.cells import in_cells, without_noise
-from sfumato.laws.oracles.elimination import is_definite
-from sfumato.laws.violation import NotHere
+from sfumato.laws.oracles.gaussian import is_definite
+from sfumato.laws.oracles.markov import in_cells, without_noise
 from sfumato.matrices import Dense, Diagonal
 from sfumato.questions import Displacements, Events, Guess
 

@@ -7,16 +7,20 @@ import pytest
 
 import sfumato as sf
 from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
-from sfumato.laws.operations.beginning import NOTHING, Beginning
-from sfumato.laws.operations.channel_changes import garbled, identity, silent
-from sfumato.laws.operations.members import ends_of, member_at
-from sfumato.laws.operations.symmetries import (
+from sfumato.laws.law import NotHere
+from sfumato.laws.operations.beliefs_and_channels import (
+    NOTHING,
+    Beginning,
     channel_of_permuted_states,
+    ends_of,
+    garbled,
+    identity,
+    member_at,
     question_of_permuted_states,
     question_of_permuted_times,
+    silent,
 )
-from sfumato.laws.oracles.markov_tables import Table, mutual_information
-from sfumato.laws.violation import NotHere
+from sfumato.laws.oracles.markov import Table, mutual_information
 from sfumato.matrices import Dense
 from sfumato.questions import Displacements
 

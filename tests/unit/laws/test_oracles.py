@@ -9,9 +9,10 @@ import pytest
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Suppression, Symbols
-from sfumato.laws.oracles import markov_tables, rational_gaussian
+from sfumato.laws.law import NotHere
+from sfumato.laws.oracles import gaussian as rational_gaussian
+from sfumato.laws.oracles import markov as markov_tables
 from sfumato.laws.oracles.bracket import Bracket
-from sfumato.laws.violation import NotHere
 from sfumato.matrices import Dense, Diagonal
 from sfumato.questions import Displacements, Events, Guess
 

@@ -8,10 +8,9 @@ import pytest
 import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
+from sfumato.laws.law import NotHere
 from sfumato.laws.operations.demonstrated_loss import Attempt, demonstrated
-from sfumato.laws.operations.goodness_of_fit import gaussian_fit, worst_p_value
-from sfumato.laws.operations.independence import exchangeability, pairings
-from sfumato.laws.violation import NotHere
+from sfumato.laws.operations.samples import exchangeability, gaussian_fit, pairings, worst_p_value
 from sfumato.matrices import Dense
 
 LEVEL = 1e-9

@@ -9,9 +9,13 @@ from hypothesis import HealthCheck, find, given, seed, settings
 import sfumato as sf
 from sfumato.beliefs import Gaussian
 from sfumato.errors import PluginError
-from sfumato.laws.declared_values import Surroundings
-from sfumato.laws.prior_class_strategies import prior_classes
-from sfumato.laws.strategies import instances, plugins_of_kind, scenarios
+from sfumato.laws.strategies import (
+    Surroundings,
+    instances,
+    plugins_of_kind,
+    prior_classes,
+    scenarios,
+)
 from sfumato.laws.trial import using
 from sfumato.matrices import Diagonal
 from sfumato.parameters import (
@@ -144,7 +148,7 @@ def test_a_class_that_rejects_its_own_domains_is_reported():
 
 
 @declare
-class Attacked(sf.DeclaredMeasure):
+class Attacked(sf.LossMeasure):
     """A measure that takes an adversary."""
 
     name = "attacked"
@@ -183,7 +187,7 @@ def test_a_registered_strategy_wins():
 
 
 @declare
-class Watching(sf.DeclaredSecret):
+class Watching(sf.Secret):
     """A secret about labels."""
 
     name = "watching"

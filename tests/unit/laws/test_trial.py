@@ -6,10 +6,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.laws.case import Case
-from sfumato.laws.law import Law
-from sfumato.laws.profiles import PROFILES
-from sfumato.laws.trial import HOPELESS, try_case
-from sfumato.laws.violation import NotHere
+from sfumato.laws.law import Law, NotHere
+from sfumato.laws.trial import HOPELESS, PROFILES, try_case
 
 
 @pytest.mark.parametrize("profile", ["quick", "default"])

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.errors import OutsideHypotheses
 from sfumato.matrices import Diagonal, LowRank, Sum, Toeplitz
-from sfumato.matrices.toeplitz import SMALL
+from sfumato.matrices.structured import SMALL
 
 
 def test_a_million_points_need_linear_memory():

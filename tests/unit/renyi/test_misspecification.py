@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.inference.conditional_divergence import conditional_divergence
+from sfumato_renyi.misspecification import conditional_divergence
 
 SECRET = sf.secrets.basic(2)
 

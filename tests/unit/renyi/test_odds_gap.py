@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato_renyi.odds_law import (
+from sfumato_renyi.odds_gap import (
     best_conversion_gap,
     conversion_chance,
     conversion_gap,

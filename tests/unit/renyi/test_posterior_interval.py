@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.inference import ball_arithmetic
+from sfumato.inference import exact as ball_arithmetic
 from sfumato.matrices import Dense, Diagonal
 from sfumato.questions import Displacements
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.inference import ball_arithmetic
+from sfumato.inference import exact as ball_arithmetic
 
 
 def release_of(prior, secret, covariance):

@@ -8,7 +8,7 @@ import sfumato as sf
 from sfumato.parameters import REAL, SEED, declare, parameter
 
 
-class Bounds(sf.DeclaredMeasure):
+class Bounds(sf.LossMeasure):
     """A measure of one shared quantity whose value is given."""
 
     reads = ((object, object, object),)
@@ -37,7 +37,7 @@ class Exactly(Bounds):
     value: float = parameter(REAL)
 
     def evaluate(self, belief, question, channel):
-        return sf.Reading(value=self.value)
+        return sf.Reading(value=self.value, bound="exact")
 
 
 @declare
@@ -66,7 +66,7 @@ class Endless(Bounds):
         return sf.Quantity("endless", unit="nats")
 
     def evaluate(self, belief, question, channel):
-        return sf.Reading(value=float("inf"))
+        return sf.Reading(value=float("inf"), bound="exact")
 
 
 def chain():

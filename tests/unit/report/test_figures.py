@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.report.figure_style import save_figure
-from sfumato.report.loss_figure import loss_figure, panels_of
-from sfumato.report.mechanism_colours import PALETTE, MechanismColours, mixed
-from sfumato.report.sandwich_figure import sandwich_figure, sandwiches
-from sfumato.report.sweep_axes import SweepAxis, sweep_axes
+from sfumato.report.figures import loss_figure, panels_of, sandwich_figure, sandwiches
+from sfumato.report.style import PALETTE, MechanismColours, mixed, save_figure
+from sfumato.report.sweeps import SweepAxis, sweep_axes
 
 LABELS = ("little", "much")
 
@@ -179,7 +177,7 @@ def test_panels_that_are_left_out_are_counted():
             for measure in (sf.measures.odds_gap(delta=k / 100), sf.measures.renyi(order=1.0 + k))
         ],
     )
-    with mock.patch("sfumato.report.loss_figure.MOST_PANELS", 4):
+    with mock.patch("sfumato.report.figures.MOST_PANELS", 4):
         panels = panels_of(comparison)
     assert "more quantities" not in panels[2].title
     assert panels[3].title.endswith("(2 more quantities are in the table only)")

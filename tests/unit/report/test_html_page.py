@@ -10,11 +10,10 @@ from html.parser import HTMLParser
 import pytest
 
 import sfumato as sf
+from sfumato.comparison.study_files import as_study_result, default_study
 from sfumato.plugin_registry import default_registry
-from sfumato.report.html_page import page
-from sfumato.report.noun_groups import noun_groups
-from sfumato.studies import default_study
-from sfumato.studies.study_writing import as_study_result
+from sfumato.report.page import page
+from sfumato.report.words import noun_groups
 
 VOID = {"meta", "br", "link", "img", "hr"}
 

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 import sfumato as sf
+from sfumato.comparison.study_files import default_study
 from sfumato.plugin_registry import default_registry
-from sfumato.report.loss_columns import loss_table, number
-from sfumato.report.noun_names import full_name, noun_names, shown
-from sfumato.studies import default_study
+from sfumato.report.columns import loss_table, number
+from sfumato.report.words import full_name, noun_names, shown
 
 
 def printed(comparison, width):

@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.parameters import PLUGIN, SEED, Label, NONNEGATIVE, declare, parameter
 
 
-class Misbehaving(sf.DeclaredMeasure):
+class Misbehaving(sf.LossMeasure):
     reads = ((object, object, object),)
 
     @property

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.atomic_files import write_whole
-from sfumato.finding import Finding
-from sfumato.plain_json import from_json, to_json
-from sfumato.studies.cache import Cache, default_cache_folder
+from sfumato.comparison.cache import Cache, default_cache_folder
+from sfumato.comparison.cells import Finding
+from sfumato.values import from_json, to_json, write_whole
 
 KEY = "ab" * 32
 NUMBERS = st.floats(allow_nan=False)
@@ -52,7 +51,11 @@ def test_a_finding_comes_back_identical(finding):
 
 
 def measured(value=0.25):
-    return Finding(outcome="measured", reading=sf.Reading(value=value), quantity=sf.Quantity("q"))
+    return Finding(
+        outcome="measured",
+        reading=sf.Reading(value=value, bound="exact"),
+        quantity=sf.Quantity("q"),
+    )
 
 
 def entry(cache):
@@ -133,7 +136,7 @@ def test_a_full_disk_is_reported_once_and_nothing_is_lost(tmp_path, monkeypatch,
         written.append(path)
         write_whole(path, text, durable=durable)
 
-    monkeypatch.setattr("sfumato.studies.cache.write_whole", write)
+    monkeypatch.setattr("sfumato.comparison.cache.write_whole", write)
     result = study.run(cache=tmp_path / "cache")
     monkeypatch.undo()
     assert len(result.problems) == 1
@@ -152,7 +155,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path, 
     def full(_handle):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("sfumato.atomic_files.os.fsync", full)
+    monkeypatch.setattr("sfumato.values.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         write_whole(file, "new")
     assert file.read_text() == "old"

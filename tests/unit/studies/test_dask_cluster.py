@@ -63,7 +63,7 @@ def test_cells_that_kill_workers_fail_and_the_rest_goes_on(
 
 
 def test_a_cluster_without_workers_is_not_waited_for_forever(small_table, monkeypatch):
-    monkeypatch.setattr("sfumato.studies.dask_cluster.NO_WORKERS_FOR", 1)
+    monkeypatch.setattr("sfumato.comparison.executors.NO_WORKERS_FOR", 1)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as empty,
         pytest.raises(ConnectionError, match="must have a worker"),
@@ -74,7 +74,7 @@ def test_a_cluster_without_workers_is_not_waited_for_forever(small_table, monkey
 def test_a_cluster_that_loses_its_last_worker_fails_the_rest(
     misbehaving, small_table, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("sfumato.studies.dask_cluster.NO_WORKERS_FOR", 1)
+    monkeypatch.setattr("sfumato.comparison.executors.NO_WORKERS_FOR", 1)
     deadly = {"name": "deadly", "file": str(tmp_path / "never")}
     study = sf.Study.from_table(small_table(measures=["renyi", deadly]))
     with (
@@ -105,7 +105,7 @@ def worker_without_nanny(cluster):
 
 
 def test_an_address_without_a_scheduler_is_one_sentence(small_table, monkeypatch):
-    monkeypatch.setattr("sfumato.studies.dask_cluster.ANSWER_WITHIN", 1)
+    monkeypatch.setattr("sfumato.comparison.executors.ANSWER_WITHIN", 1)
     with pytest.raises(ConnectionError, match="no Dask scheduler at"):
         sf.Study.from_table(small_table()).run(dask="tcp://127.0.0.1:9")
 

@@ -12,9 +12,9 @@ import time
 import pytest
 
 import sfumato as sf
+from sfumato.comparison.engine import NotRegistered
+from sfumato.comparison.study import StudyError
 from sfumato.parameters import declare
-from sfumato.studies import StudyError
-from sfumato.studies.work import NotRegistered
 
 # What may differ between runs: the clock.
 CLOCK = ["seconds"]
@@ -115,7 +115,7 @@ def test_a_cell_that_always_kills_its_worker_fails_and_the_rest_goes_on(
 
 def test_nouns_that_are_not_registered_are_refused_for_workers_but_run_here(small_table):
     @declare
-    class Local(sf.DeclaredMeasure):
+    class Local(sf.LossMeasure):
         """Known to this test only."""
 
         name = "local"
@@ -126,7 +126,7 @@ def test_nouns_that_are_not_registered_are_refused_for_workers_but_run_here(smal
             return sf.Quantity("local")
 
         def evaluate(self, belief, question, channel):
-            return sf.Reading(value=1.0)
+            return sf.Reading(value=1.0, bound="exact")
 
     study = sf.Study.from_table(small_table(measures=[Local()]))
     assert len(study.run().comparisons[0].measured) == 4

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.studies.study_error import StudyError
-from sfumato.studies.toml_study import parse_study, read_study
+from sfumato.comparison.study import StudyError
+from sfumato.comparison.study_files import parse_study, read_study
 
 REST = """
 priors = [{ name = "rbf", length_scale = 1.0, times = 5 }]
@@ -115,8 +115,8 @@ def test_every_output_is_tried_and_dollars_are_not_formulas(tmp_path, fresh_regi
 
 
 def test_a_cache_that_is_a_file_is_reported_once(tmp_path):
-    from sfumato.finding import Finding
-    from sfumato.studies.cache import Cache
+    from sfumato.comparison.cache import Cache
+    from sfumato.comparison.cells import Finding
 
     file = tmp_path / "cache"
     file.write_text("")

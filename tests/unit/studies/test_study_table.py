@@ -5,10 +5,15 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
+from sfumato.comparison.study import StudyError
+from sfumato.comparison.study_files import (
+    bundled_study,
+    default_study,
+    parse_study,
+    read_study,
+    to_toml,
+)
 from sfumato.plugin_registry import Registry, default_registry, use_registry
-from sfumato.studies import StudyError, bundled_study, default_study, read_study
-from sfumato.studies.study_writing import to_toml
-from sfumato.studies.toml_study import parse_study
 
 GOOD = """
 title = "Good"

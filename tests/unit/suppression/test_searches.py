@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato_suppression.coordinate_search import MemorylessTable
-from sfumato_suppression.exhaustive_search import best_grid_table
 from sfumato_suppression.line_search import FINEST
-from sfumato_suppression.memoryless_search import greedy_tables
+from sfumato_suppression.memoryless_search import (
+    MemorylessTable,
+    best_grid_table,
+    greedy_tables,
+)
 from sfumato_suppression.protected_chain import ProtectedChain
 
 
@@ -25,7 +27,7 @@ def memoryless(chain, table):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_exhaustive_search_finds_the_best_table_on_the_grid(seed, brute_force_gap, monkeypatch):
-    monkeypatch.setattr("sfumato_suppression.exhaustive_search.GRID", 3)
+    monkeypatch.setattr("sfumato_suppression.memoryless_search.GRID", 3)
     rng = np.random.default_rng(seed)
     chain = sf.priors.markov_chain(
         initial=rng.dirichlet(np.ones(3)), transitions=rng.dirichlet(np.ones(3), size=3), steps=2
@@ -48,7 +50,7 @@ def test_exhaustive_search_finds_the_best_table_on_the_grid(seed, brute_force_ga
 
 
 def test_exhaustive_search_refuses_what_is_too_large(monkeypatch):
-    monkeypatch.setattr("sfumato_suppression.exhaustive_search.LIMIT", 3)
+    monkeypatch.setattr("sfumato_suppression.memoryless_search.LIMIT", 3)
     rng = np.random.default_rng(0)
     chain = sf.priors.markov_chain(
         initial=rng.dirichlet(np.ones(4)), transitions=rng.dirichlet(np.ones(4), size=4), steps=4
@@ -63,7 +65,7 @@ def test_exhaustive_search_refuses_a_hopeless_chain_before_it_starts(steps, coun
     def visit(*_):
         pytest.fail("the search was begun")
 
-    monkeypatch.setattr("sfumato_suppression.exhaustive_search._Search._visit", visit)
+    monkeypatch.setattr("sfumato_suppression.memoryless_search._Search._visit", visit)
     chain = sf.priors.markov_chain(
         initial=np.full(count, 1 / count),
         transitions=np.full((count, count), 1 / count),

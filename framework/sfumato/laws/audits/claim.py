@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.laws.capabilities import counts_loss
-from sfumato.laws.law import law
-from sfumato.laws.losses import belief_of, designed, read
-from sfumato.laws.operations.demonstrated_loss import Attempt, demonstrated
-from sfumato.laws.violation import NotHere, require
+from sfumato.laws.capabilities import belief_of, counts_loss, designed, read
+from sfumato.laws.law import NotHere, law, require
 from sfumato.parameters import SEED
 
 FALSE_ALARM = 1e-6

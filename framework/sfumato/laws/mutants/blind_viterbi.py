@@ -11,13 +11,13 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
 
 
 @declare
-class BlindViterbi(DeclaredMeasure):
+class BlindViterbi(LossMeasure):
     """The success of always guessing the likeliest trace, reported as the best possible."""
 
     name = "mutant_blind_viterbi"
@@ -32,7 +32,9 @@ class BlindViterbi(DeclaredMeasure):
         """Return max_x Pr[x]."""
         del question, channel
         every = itertools.product(belief.states, repeat=belief.steps)
-        return Reading(value=max(float(np.exp(belief.log_probability(x))) for x in every))
+        return Reading(
+            value=max(float(np.exp(belief.log_probability(x))) for x in every), bound="exact"
+        )
 
 
 MUTANT = Mutant("oracle.value", BlindViterbi, "the best guess depends on what is seen")

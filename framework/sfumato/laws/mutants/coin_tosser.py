@@ -10,11 +10,11 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredAdversary
+from sfumato.protocols import Adversary
 
 
 @declare
-class CoinTosser(DeclaredAdversary):
+class CoinTosser(Adversary):
     """A law of the states that is another each time."""
 
     name = "mutant_coin_tosser"

@@ -9,7 +9,7 @@ import attrs
 from sfumato.laws.mutant import Mutant
 from sfumato.laws.mutants.plain_gaussian import PlainRenyi
 from sfumato.parameters import declare
-from sfumato.prior_classes import AnyOf
+from sfumato.prior_classes.sets import AnyOf
 from sfumato.protocols import Loss, PriorClass
 
 

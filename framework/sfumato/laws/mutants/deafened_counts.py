@@ -7,16 +7,15 @@ from typing import Any
 from sfumato.beliefs import Markov
 from sfumato.channels import NoisyVectors
 from sfumato.laws.mutant import Mutant
-from sfumato.laws.oracles.cells import without_noise
-from sfumato.laws.oracles.markov_tables import reconstruction
+from sfumato.laws.oracles.markov import reconstruction, without_noise
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
 
 
 @declare
-class DeafenedCounts(DeclaredMeasure):
+class DeafenedCounts(LossMeasure):
     """Half of the success without noise, whatever the noise, reported as an upper bound."""
 
     name = "mutant_deafened_counts"

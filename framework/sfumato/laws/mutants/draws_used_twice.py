@@ -10,10 +10,10 @@ import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
-from sfumato.inference.expected_releases import expected_releases
+from sfumato.inference.markov.segments import expected_releases
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMechanism, PriorClass, Release, Secret
+from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES
 
 _LEFT: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = []
@@ -33,7 +33,7 @@ class _Thrifty(Suppression):
 
 
 @declare
-class DrawsUsedTwice(DeclaredMechanism):
+class DrawsUsedTwice(Mechanism):
     """Half of the states are suppressed, in two releases alike."""
 
     name = "mutant_draws_used_twice"

@@ -10,13 +10,13 @@ import attrs
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.laws.mutant import Mutant
-from sfumato.laws.operations.members import ends_of
+from sfumato.laws.operations.beliefs_and_channels import ends_of
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Loss, PriorClass, Quantity, Reading
+from sfumato.protocols import Loss, LossMeasure, PriorClass, Quantity, Reading
 
 
 @declare
-class EndPointsOnly(DeclaredMeasure):
+class EndPointsOnly(LossMeasure):
     """The larger loss of the first and the last member, reported as exact.
 
     The quantity rises and falls several times along a parameter, as resonances do.
@@ -33,7 +33,9 @@ class EndPointsOnly(DeclaredMeasure):
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return two and the sine of the prior's total covariance."""
         del question, channel
-        return Reading(value=2.0 + math.sin(20.0 * float(belief.covariance.dense().sum())))
+        return Reading(
+            value=2.0 + math.sin(20.0 * float(belief.covariance.dense().sum())), bound="exact"
+        )
 
     def loss(self, prior: PriorClass, secret: Any, release: Any) -> Loss:
         """Look at the ends and nowhere else."""

@@ -11,7 +11,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredAdversary
+from sfumato.protocols import Adversary
 
 
 def filtered(belief: Markov, channel: Emission, output: Any) -> NDArray[np.float64] | None:
@@ -31,7 +31,7 @@ def filtered(belief: Markov, channel: Emission, output: Any) -> NDArray[np.float
 
 
 @declare
-class Filtering(DeclaredAdversary):
+class Filtering(Adversary):
     """Promises the posterior given the whole output; conditions on its beginning only."""
 
     name = "mutant_filtering"

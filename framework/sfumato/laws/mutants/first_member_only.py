@@ -13,13 +13,13 @@ from sfumato.laws.mutant import Mutant
 from sfumato.laws.mutants.plain_gaussian import gain
 from sfumato.matrices import Diagonal
 from sfumato.parameters import ORDER, POSITIVE, declare, parameter
-from sfumato.protocols import DeclaredMechanism, PriorClass, Release, Secret
+from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements
 
 
 @declare
-class FirstMemberOnly(DeclaredMechanism):
+class FirstMemberOnly(Mechanism):
     """Enough independent noise for one belief, whatever else the adversary may believe."""
 
     name = "mutant_first_member_only"

@@ -10,11 +10,11 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 
 
 @declare
-class FirstStateFavoured(DeclaredMeasure):
+class FirstStateFavoured(LossMeasure):
     """The prior probability of the state in position 0."""
 
     name = "mutant_first_state_favoured"
@@ -28,7 +28,7 @@ class FirstStateFavoured(DeclaredMeasure):
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Look at one position only."""
         del question, channel
-        return Reading(value=float(np.max(belief.marginals()[:, 0])))
+        return Reading(value=float(np.max(belief.marginals()[:, 0])), bound="exact")
 
 
 MUTANT = Mutant("invariance.states", FirstStateFavoured, "positions of states mean nothing")

@@ -10,15 +10,15 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.laws.mutant import Mutant
-from sfumato.laws.oracles.markov_tables import Table
+from sfumato.laws.oracles.markov import Table
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
 
 
 @declare
-class FlippedEntropy(DeclaredMeasure):
+class FlippedEntropy(LossMeasure):
     """The largest p with (1 − p) log(N − 1) ≥ H(X | O) + H(p), where Fano has − H(p)."""
 
     name = "mutant_flipped_entropy"

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
-from sfumato.inference.expected_releases import expected_releases
+from sfumato.inference.markov.segments import expected_releases
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMechanism, PriorClass, Release, Secret
+from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES
 
 
@@ -27,7 +27,7 @@ class _Forgetful(Suppression):
 
 
 @declare
-class ForgetsLastRelease(DeclaredMechanism):
+class ForgetsLastRelease(Mechanism):
     """Releases half of the states at first and claims to release none afterwards."""
 
     name = "mutant_forgets_last_release"

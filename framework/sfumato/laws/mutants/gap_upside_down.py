@@ -9,15 +9,15 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
 from sfumato.laws.mutant import Mutant
-from sfumato.laws.oracles.markov_tables import expected_releases
+from sfumato.laws.oracles.markov import expected_releases
 from sfumato.parameters import UNIT, declare, parameter
-from sfumato.protocols import DeclaredMechanism, PriorClass, Release, Secret
+from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES
 from sfumato.questions import Events
 
 
 @declare
-class GapUpsideDown(DeclaredMechanism):
+class GapUpsideDown(Mechanism):
     """Releases each state with chance min(delta, 1 - delta)."""
 
     name = "mutant_gap_upside_down"

@@ -22,7 +22,7 @@ class JitterInThePrior(PlainRenyi):
         """Stabilise what must not be stabilised."""
         sigma = belief.covariance.dense() + 1e-3 * np.eye(belief.entries)
         gamma = channel.covariance()
-        return Reading(value=self.worst(question, lambda s: gain(sigma, gamma, s)))
+        return Reading(value=self.worst(question, lambda s: gain(sigma, gamma, s)), bound="exact")
 
 
 MUTANT = Mutant("oracle.value", JitterInThePrior, "jitter changes the adversary")

@@ -23,7 +23,7 @@ class MeanInTheLoss(PlainRenyi):
         sigma, gamma = belief.covariance.dense(), channel.covariance()
         if belief.mean is not None:
             sigma = sigma + np.outer(belief.mean, belief.mean)
-        return Reading(value=self.worst(question, lambda s: gain(sigma, gamma, s)))
+        return Reading(value=self.worst(question, lambda s: gain(sigma, gamma, s)), bound="exact")
 
 
 MUTANT = Mutant("invariance.mean", MeanInTheLoss, "the mean is known to the adversary")

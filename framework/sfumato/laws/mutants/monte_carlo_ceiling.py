@@ -9,9 +9,9 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.laws.mutant import Mutant
-from sfumato.laws.oracles.markov_tables import Table
+from sfumato.laws.oracles.markov import Table
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
 
@@ -19,7 +19,7 @@ DRAWS = 50
 
 
 @declare
-class MonteCarloCeiling(DeclaredMeasure):
+class MonteCarloCeiling(LossMeasure):
     """The frequency of success in fifty draws, with a ceiling it cannot vouch for."""
 
     name = "mutant_monte_carlo_ceiling"

@@ -21,7 +21,9 @@ class NanIsZero(PlainRenyi):
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return max(0, NaN) where nothing is added."""
         sigma, gamma = belief.covariance.dense(), channel.covariance()
-        return Reading(value=self.worst(question, lambda s: _careless(sigma, gamma, s)))
+        return Reading(
+            value=self.worst(question, lambda s: _careless(sigma, gamma, s)), bound="exact"
+        )
 
 
 def _careless(sigma: FloatArray, gamma: FloatArray, entry: int) -> float:

@@ -21,7 +21,9 @@ class NeighboursOnly(PlainRenyi):
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Cut a window out of the trace."""
         sigma, gamma = belief.covariance.dense(), channel.covariance()
-        return Reading(value=self.worst(question, lambda s: _windowed(sigma, gamma, s)))
+        return Reading(
+            value=self.worst(question, lambda s: _windowed(sigma, gamma, s)), bound="exact"
+        )
 
 
 def _windowed(sigma: FloatArray, gamma: FloatArray, entry: int) -> float:

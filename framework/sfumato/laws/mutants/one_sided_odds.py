@@ -11,12 +11,12 @@ from sfumato.channels import AdditiveGaussian
 from sfumato.laws.mutant import Mutant
 from sfumato.laws.mutants.plain_gaussian import PlainRenyi
 from sfumato.parameters import OPEN_UNIT, declare, parameter
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.questions import Displacements
 
 
 @declare
-class OneSidedOdds(DeclaredMeasure):
+class OneSidedOdds(LossMeasure):
     """The δ-quantile of N(m, 2m), though the odds can move either way."""
 
     name = "mutant_one_sided_odds"
@@ -33,7 +33,7 @@ class OneSidedOdds(DeclaredMeasure):
         """Return the quantile of one side."""
         mean = PlainRenyi(order=2.0).evaluate(belief, question, channel).value / 2
         if mean == 0 or math.isinf(mean):
-            return Reading(value=mean)
+            return Reading(value=mean, bound="exact")
         law = NormalDist(mean, math.sqrt(2 * mean))
         return Reading(value=max(0.0, law.inv_cdf(1 - self.delta)), bound="upper")
 

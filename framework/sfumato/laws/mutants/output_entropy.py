@@ -9,13 +9,13 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.laws.mutant import Mutant
-from sfumato.laws.oracles.markov_tables import Table
+from sfumato.laws.oracles.markov import Table
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 
 
 @declare
-class OutputEntropy(DeclaredMeasure):
+class OutputEntropy(LossMeasure):
     """H(O) in place of I(X; O): noise in the output counts as information."""
 
     name = "mutant_output_entropy"
@@ -31,7 +31,7 @@ class OutputEntropy(DeclaredMeasure):
         del question
         seen = Table.of(belief, channel).joint.sum(axis=0)
         seen = seen[seen > 0]
-        return Reading(value=max(0.0, -float((seen * np.log(seen)).sum())))
+        return Reading(value=max(0.0, -float((seen * np.log(seen)).sum())), bound="exact")
 
 
 MUTANT = Mutant("processing.garbling", OutputEntropy, "randomising an output tells nothing new")

@@ -9,13 +9,13 @@ from sfumato.channels import AdditiveGaussian
 from sfumato.laws.mutant import Mutant
 from sfumato.matrices import Diagonal
 from sfumato.parameters import POSITIVE, declare, parameter
-from sfumato.protocols import DeclaredMechanism, PriorClass, Release, Secret
+from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements
 
 
 @declare
-class Overspends(DeclaredMechanism):
+class Overspends(Mechanism):
     """Twice the noise that was allowed."""
 
     name = "mutant_overspends"

@@ -12,14 +12,14 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses
 from sfumato.parameters import ORDER, declare, parameter
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.questions import Displacements
 
 FloatArray = NDArray[np.float64]
 
 
 @declare
-class PlainRenyi(DeclaredMeasure):
+class PlainRenyi(LossMeasure):
     """(λ/2) r² (1/V_ss − 1/Σ_ss), the worst over single entries s."""
 
     name = "mutant_plain_renyi"
@@ -35,7 +35,7 @@ class PlainRenyi(DeclaredMeasure):
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the worst value over single entries."""
         sigma, gamma = belief.covariance.dense(), channel.covariance()
-        return Reading(value=self.worst(question, lambda s: gain(sigma, gamma, s)))
+        return Reading(value=self.worst(question, lambda s: gain(sigma, gamma, s)), bound="exact")
 
     def worst(self, question: Displacements, gain_of: Callable[[int], float]) -> float:
         """Return the largest (λ/2) r² gain over the question's entries."""

@@ -9,13 +9,13 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.laws.mutant import Mutant
-from sfumato.laws.oracles.markov_tables import Table
+from sfumato.laws.oracles.markov import Table
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 
 
 @declare
-class PosteriorWithoutPrior(DeclaredMeasure):
+class PosteriorWithoutPrior(LossMeasure):
     """log of M^T times the largest posterior of a trace: zero only for a uniform prior."""
 
     name = "mutant_posterior_without_prior"
@@ -32,7 +32,7 @@ class PosteriorWithoutPrior(DeclaredMeasure):
         joint = Table.of(belief, channel).joint
         joint = joint[:, joint.sum(axis=0) > 0]
         largest = float((joint / joint.sum(axis=0)).max())
-        return Reading(value=max(0.0, float(np.log(largest * len(joint)))))
+        return Reading(value=max(0.0, float(np.log(largest * len(joint)))), bound="exact")
 
 
 MUTANT = Mutant("processing.silence", PosteriorWithoutPrior, "silence loses nothing")

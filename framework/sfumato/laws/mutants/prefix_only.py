@@ -12,13 +12,13 @@ from sfumato.channels import Emission
 from sfumato.laws.mutant import Mutant
 from sfumato.laws.mutants.filtering import filtered
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import POSTERIOR_GAP
 from sfumato.questions import Events
 
 
 @declare
-class PrefixOnly(DeclaredMeasure):
+class PrefixOnly(LossMeasure):
     """The posterior gap of someone who forgets that later outputs tell about earlier states."""
 
     name = "mutant_prefix_only"
@@ -40,7 +40,7 @@ class PrefixOnly(DeclaredMeasure):
             for mask in question.masks:
                 gap = float((posterior * mask).sum() - (marginals * mask).sum())
                 worst = max(worst, gap)
-        return Reading(value=worst)
+        return Reading(value=worst, bound="exact")
 
 
 MUTANT = Mutant("oracle.value", PrefixOnly, "later outputs tell about earlier states")

@@ -12,7 +12,7 @@ from sfumato.channels import AdditiveGaussian
 from sfumato.laws.mutant import Mutant
 from sfumato.matrices import Diagonal
 from sfumato.parameters import POSITIVE, declare, parameter
-from sfumato.protocols import DeclaredMechanism, PriorClass, Release, Secret
+from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements
 
@@ -27,7 +27,7 @@ class _Batched(AdditiveGaussian):
 
 
 @declare
-class QuietInBatches(DeclaredMechanism):
+class QuietInBatches(Mechanism):
     """Independent noise, of which many traces asked for at once share one draw."""
 
     name = "mutant_quiet_in_batches"

@@ -11,11 +11,11 @@ from sfumato.beliefs import Markov
 from sfumato.channels import NoisyVectors
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import OPEN_UNIT, declare, parameter
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 
 
 @declare
-class QuietNeighbours(DeclaredMeasure):
+class QuietNeighbours(LossMeasure):
     """√(2 log(1.25/δ))/σ times the largest move at one time, reported as an upper bound."""
 
     name = "mutant_quiet_neighbours"

@@ -9,12 +9,12 @@ import numpy as np
 from sfumato.beliefs import Gaussian
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import POSITIVE, declare, parameter
-from sfumato.protocols import DeclaredSecret
+from sfumato.protocols import Secret
 from sfumato.questions import Displacements
 
 
 @declare
-class RandomQuestion(DeclaredSecret):
+class RandomQuestion(Secret):
     """Some entry of the trace, whichever comes to mind."""
 
     name = "mutant_random_question"

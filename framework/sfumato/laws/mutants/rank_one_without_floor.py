@@ -12,13 +12,13 @@ from sfumato.errors import OutsideHypotheses
 from sfumato.laws.mutant import Mutant
 from sfumato.matrices import LowRank
 from sfumato.parameters import ORDER, POSITIVE, declare, parameter
-from sfumato.protocols import DeclaredMechanism, PriorClass, Release, Secret
+from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements
 
 
 @declare
-class RankOneWithoutFloor(DeclaredMechanism):
+class RankOneWithoutFloor(Mechanism):
     """The ideal shape q ∝ (Σ + B I)⁻¹Σe_s, rounded to half precision and nothing added.
 
     A smooth prior knows that the rounding cannot be the trace, and sees through it.

@@ -12,7 +12,7 @@ from sfumato.channels import AdditiveGaussian
 from sfumato.laws.mutant import Mutant
 from sfumato.matrices import Diagonal
 from sfumato.parameters import POSITIVE, declare, parameter
-from sfumato.protocols import DeclaredMechanism, PriorClass, Release, Secret
+from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements
 
@@ -27,7 +27,7 @@ class _Stuck(AdditiveGaussian):
 
 
 @declare
-class ReusedSeed(DeclaredMechanism):
+class ReusedSeed(Mechanism):
     """Independent noise that repeats itself: two releases reveal nothing new, or everything."""
 
     name = "mutant_reused_seed"

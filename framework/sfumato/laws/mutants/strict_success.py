@@ -8,12 +8,12 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.questions import Guess
 
 
 @declare
-class StrictSuccess(DeclaredMeasure):
+class StrictSuccess(LossMeasure):
     """1 / (1 + mistakes): more tolerance, less success."""
 
     name = "mutant_strict_success"
@@ -27,7 +27,7 @@ class StrictSuccess(DeclaredMeasure):
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the wrong chance."""
         del belief, channel
-        return Reading(value=1.0 / (1.0 + question.mistakes))
+        return Reading(value=1.0 / (1.0 + question.mistakes), bound="exact")
 
 
 MUTANT = Mutant("monotone.mistakes", StrictSuccess, "allowing fewer mistakes must not lose more")

@@ -8,11 +8,11 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 
 
 @declare
-class SuppressedShare(DeclaredMeasure):
+class SuppressedShare(LossMeasure):
     """The average suppression probability, said to be worse when larger."""
 
     name = "mutant_suppressed_share"
@@ -26,7 +26,7 @@ class SuppressedShare(DeclaredMeasure):
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the average probability."""
         del belief, question
-        return Reading(value=float(channel.start.mean()))
+        return Reading(value=float(channel.start.mean()), bound="exact")
 
 
 MUTANT = Mutant("monotone.suppression", SuppressedShare, "suppressing more must not lose more")

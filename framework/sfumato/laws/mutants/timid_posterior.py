@@ -11,7 +11,7 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredAdversary
+from sfumato.protocols import Adversary
 
 
 @attrs.frozen
@@ -21,7 +21,7 @@ class _Posterior:
 
 
 @declare
-class TimidPosterior(DeclaredAdversary):
+class TimidPosterior(Adversary):
     """Promises the posterior; its mean is half-way between the prior's and the truth."""
 
     name = "mutant_timid_posterior"

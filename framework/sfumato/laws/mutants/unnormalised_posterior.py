@@ -10,11 +10,11 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredAdversary
+from sfumato.protocols import Adversary
 
 
 @declare
-class UnnormalisedPosterior(DeclaredAdversary):
+class UnnormalisedPosterior(Adversary):
     """Prior times likelihood, never divided by its sum."""
 
     name = "mutant_unnormalised_posterior"

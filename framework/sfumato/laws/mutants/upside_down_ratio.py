@@ -8,11 +8,11 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading
 
 
 @declare
-class UpsideDownRatio(DeclaredMeasure):
+class UpsideDownRatio(LossMeasure):
     """tr Γ / tr Σ, said to be worse when larger."""
 
     name = "mutant_upside_down_ratio"
@@ -26,7 +26,7 @@ class UpsideDownRatio(DeclaredMeasure):
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the ratio."""
         del question
-        return Reading(value=channel.noise.trace() / belief.covariance.trace())
+        return Reading(value=channel.noise.trace() / belief.covariance.trace(), bound="exact")
 
 
 MUTANT = Mutant("monotone.noise", UpsideDownRatio, "more noise must not be a larger loss")

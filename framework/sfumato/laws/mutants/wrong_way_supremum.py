@@ -10,12 +10,12 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.laws.mutant import Mutant
 from sfumato.parameters import declare
-from sfumato.protocols import DeclaredMeasure, Loss, PriorClass, Quantity, Reading
+from sfumato.protocols import Loss, LossMeasure, PriorClass, Quantity, Reading
 from sfumato.questions import Displacements
 
 
 @declare
-class WrongWaySupremum(DeclaredMeasure):
+class WrongWaySupremum(LossMeasure):
     """The adversary's remaining deviation: the largest over the class, not the smallest."""
 
     name = "mutant_wrong_way_supremum"
@@ -31,7 +31,7 @@ class WrongWaySupremum(DeclaredMeasure):
         sigma = belief.covariance.dense()
         posterior = sigma - sigma @ np.linalg.pinv(sigma + channel.covariance()) @ sigma
         variances = posterior.diagonal()[list(question.entries)]
-        return Reading(value=float(np.sqrt(np.maximum(variances, 0.0)).min()))
+        return Reading(value=float(np.sqrt(np.maximum(variances, 0.0)).min()), bound="exact")
 
     def loss(self, prior: PriorClass, secret: Any, release: Any) -> Loss:
         """Return the largest width of any member."""

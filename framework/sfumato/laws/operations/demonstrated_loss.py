@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.laws.violation import NotHere
+from sfumato.laws.law import NotHere
 from sfumato.protocols import Quantity, Release
 from sfumato.questions import Displacements, Events, Guess
 

@@ -7,10 +7,14 @@ from typing import Any
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Emission, NoisyVectors, Symbols
-from sfumato.laws.oracles import breaches, markov_tables, neighbours, odds, rational_gaussian
+from sfumato.laws.law import NotHere
+from sfumato.laws.oracles import gaussian as odds
+from sfumato.laws.oracles import gaussian as rational_gaussian
+from sfumato.laws.oracles import markov as breaches
+from sfumato.laws.oracles import markov as markov_tables
+from sfumato.laws.oracles import markov as neighbours
 from sfumato.laws.oracles.bracket import Bracket
-from sfumato.laws.oracles.cells import in_cells, without_noise
-from sfumato.laws.violation import NotHere
+from sfumato.laws.oracles.markov import in_cells, without_noise
 from sfumato.questions import Displacements, Events, Guess
 
 Parameters = Mapping[str, Any]

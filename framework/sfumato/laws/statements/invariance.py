@@ -1,5 +1,4 @@
 """What is only a way of writing changes nothing."""
-# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
@@ -9,18 +8,32 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.laws.capabilities import believes
-from sfumato.laws.law import law
-from sfumato.laws.losses import belief_of, designed, read, require_agreement
-from sfumato.laws.operations.symmetries import (
+from sfumato.laws.capabilities import (
+    belief_of,
+    believes,
+    counts_loss,
+    designed,
+    falls_with_information,
+    read,
+    require_agreement,
+    require_no_worse,
+)
+from sfumato.laws.law import law, require
+from sfumato.laws.operations.beliefs_and_channels import (
     channel_of_permuted_states,
+    garbled,
+    identity,
     question_in_units,
     question_of_permuted_states,
     question_of_permuted_times,
+    silent,
     value_in_units,
 )
 from sfumato.parameters import POSITIVE, SEED
 from sfumato.protocols import Reading
+from sfumato.quantities import POSTERIOR_GAP
+
+# ruff: noqa: D401 - a law is a statement, not a command
 
 
 def _setting(prior: Any, secret: Any, mechanism: Any) -> tuple[Any, Any, Any]:
@@ -99,3 +112,49 @@ def _times(reading: Reading, factor: float) -> Reading:
     if reading.interval is not None:
         interval = (reading.interval[0] * factor, reading.interval[1] * factor)
     return attrs.evolve(reading, value=reading.value * factor, interval=interval)
+
+
+NOTHING = 1e-4
+"""What a loss may be where next to nothing is released."""
+
+
+@law("processing.garbling", over=("measure",), applies=falls_with_information, seed=SEED)
+def post_processing_never_loses_more(
+    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
+) -> None:
+    """Post-processing a release never makes a loss worse."""
+    belief, question, channel, sign = _processed_setting(prior, secret, mechanism, measure)
+    before = read(measure, belief, question, channel)
+    processed = garbled(channel, np.random.default_rng(seed))
+    require_no_worse(read(measure, belief, question, processed), before, sign, "post-processing")
+
+
+@law("processing.silence", over=("measure",), applies=counts_loss)
+def silence_loses_nothing(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+    """Releasing nothing is never worse than a release, and loses nothing."""
+    belief, question, channel, sign = _processed_setting(prior, secret, mechanism, measure)
+    nothing = read(measure, belief, question, silent(channel, belief))
+    some = read(measure, belief, question, channel)
+    require_no_worse(nothing, some, sign, "releasing nothing")
+    if measure.quantity.unit == "nats" or measure.quantity == POSTERIOR_GAP:
+        require(
+            nothing.floor <= NOTHING,
+            f"releasing nothing must lose nothing; got {nothing.value:.9g}",
+        )
+
+
+@law("processing.everything", over=("measure",), applies=counts_loss)
+def everything_loses_most(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+    """Releasing everything is never better than a release."""
+    belief, question, channel, sign = _processed_setting(prior, secret, mechanism, measure)
+    everything = read(measure, belief, question, identity(channel))
+    some = read(measure, belief, question, channel)
+    require_no_worse(some, everything, sign, "releasing less than everything")
+
+
+def _processed_setting(
+    prior: Any, secret: Any, mechanism: Any, measure: Any
+) -> tuple[Any, Any, Any, int]:
+    release = designed(mechanism, prior, secret)
+    belief = belief_of(prior)
+    return belief, secret.question(belief), release.channel, measure.quantity.sign

@@ -11,16 +11,18 @@ import numpy as np
 from sfumato.channels import AdditiveGaussian, Suppression
 from sfumato.errors import ParameterError
 from sfumato.laws.capabilities import (
+    belief_of,
     both,
     counts_loss,
+    designed,
     falls_with_information,
+    read,
     releases,
+    require_no_worse,
     takes,
 )
-from sfumato.laws.law import law
-from sfumato.laws.losses import belief_of, designed, read, require_no_worse
-from sfumato.laws.operations.channel_changes import more_suppressed, noisier
-from sfumato.laws.violation import NotHere, require
+from sfumato.laws.law import NotHere, law, require
+from sfumato.laws.operations.beliefs_and_channels import more_suppressed, noisier
 from sfumato.parameters import OPEN_UNIT, POSITIVE, SEED
 from sfumato.quantities import EXPECTED_RELEASES
 

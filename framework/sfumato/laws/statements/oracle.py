@@ -1,5 +1,4 @@
 """On tiny instances, what is computed is what brute force finds."""
-# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
@@ -9,15 +8,18 @@ from typing import Any
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
+from sfumato.comparison.soundness import contradictions
 from sfumato.errors import REFUSALS, ImpossibleObservation, ParameterError
-from sfumato.laws.capabilities import believes, promises
-from sfumato.laws.law import law
-from sfumato.laws.losses import above, belief_of, designed, read, shown
-from sfumato.laws.operations.channel_changes import garbled
-from sfumato.laws.oracles import markov_tables, rational_gaussian
+from sfumato.laws.capabilities import above, belief_of, believes, designed, promises, read, shown
+from sfumato.laws.law import NotHere, Violation, law, require
+from sfumato.laws.operations.beliefs_and_channels import garbled
+from sfumato.laws.oracles import gaussian as rational_gaussian
+from sfumato.laws.oracles import markov as markov_tables
 from sfumato.laws.oracles.lookup import brute_force
-from sfumato.laws.violation import NotHere, Violation, require
 from sfumato.parameters import SEED
+
+# ruff: noqa: D401 - a law is a statement, not a command
+
 
 PRECISION = 1e-8
 """Relative room for float64 on tiny instances, beyond what a reading declares."""
@@ -173,3 +175,19 @@ def _require_law(found: Any, belief: Any) -> None:
         and np.allclose(found.sum(axis=1), 1.0, atol=PRECISION),
         f"a posterior must be a law of the state at each time, {shape}; got {found.tolist()}",
     )
+
+
+@law("soundness.floor_ceiling", over=("prior", "secret", "mechanism"), cost=2)
+def floors_below_ceilings(prior: Any, secret: Any, mechanism: Any, measures: Any) -> None:
+    """Of one quantity in one scenario, the largest floor is at most the smallest ceiling."""
+    release = designed(mechanism, prior, secret)
+    losses = []
+    for measure in measures:
+        try:
+            losses.append(measure.loss(prior, secret, release))
+        except REFUSALS:
+            continue
+    if not losses:
+        raise NotHere("no measure reads this scenario")
+    found = contradictions(losses)
+    require(not found, "; ".join(map(str, found)))

@@ -1,0 +1,1 @@
+"""Scenarios side by side, and studies of them."""

@@ -1,0 +1,190 @@
+"""Finished cells on disk, by content: what makes a run resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import attrs
+
+from sfumato.comparison.cells import Finding
+from sfumato.parameters import Declared
+from sfumato.values import from_json, to_json, write_whole
+
+FRAMEWORK = "sfumato"
+# Libraries whose numerics reach the results.
+LIBRARIES = ("numpy", "scipy", "cvxpy")
+
+
+def classes_of(value: Any) -> Iterator[type]:
+    """Yield the plugin classes that a noun is made of, with those nested in what it holds.
+
+    The framework's own classes, such as unions and families, are looked into but not named.
+    """
+    if isinstance(value, type):
+        if issubclass(value, Declared):
+            yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from classes_of(item)
+    elif isinstance(value, Mapping):
+        yield from classes_of(list(value.values()))
+    elif hasattr(value, "specification"):
+        cls = type(value)
+        if cls.__module__.partition(".")[0] != FRAMEWORK:
+            yield cls
+        fields = attrs.fields(cls) if attrs.has(cls) else ()
+        yield from classes_of([getattr(value, field.name) for field in fields])
+
+
+def fingerprint(noun: Any) -> str | None:
+    """Return a hash of the sources behind the noun, or None where a source cannot be found.
+
+    >>> import sfumato as sf
+    >>> noise = sf.mechanisms.gaussian_uniform(mse=0.02)
+    >>> fingerprint(noise) == fingerprint(sf.mechanisms.gaussian_uniform(mse=0.2))
+    True
+    """
+    parts = {_module_fingerprint(cls.__module__) for cls in classes_of(noun)}
+    if None in parts:
+        return None
+    return _hash(*sorted(str(part) for part in parts))
+
+
+@cache
+def framework_fingerprint() -> str:
+    """Return a hash of the framework's sources and the versions of numerical libraries."""
+    return _hash(
+        str(_module_fingerprint(FRAMEWORK)),
+        sys.version,
+        *(f"{library} {version(library)}" for library in LIBRARIES),
+    )
+
+
+def _module_fingerprint(name: str) -> str | None:
+    """Return a hash of the whole package that the module belongs to, or of its single file."""
+    top = name.partition(".")[0]
+    module = sys.modules.get(top)
+    if top == "__main__" or module is None or getattr(module, "__file__", None) is None:
+        return None
+    return _source_hash(module)
+
+
+@cache  # by module object: a plugin file that is loaded anew is read anew
+def _source_hash(module: ModuleType) -> str:
+    path = Path(str(module.__file__))
+    files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+    return _hash(*(f"{item.name}\n{item.read_text(encoding='utf-8')}" for item in files))
+
+
+def _hash(*texts: str) -> str:
+    found = hashlib.sha256()
+    for text in texts:
+        found.update(hashlib.sha256(text.encode()).digest())
+    return found.hexdigest()
+
+
+ENVIRONMENT = "SFUMATO_CACHE"
+
+
+def default_cache_folder() -> Path:
+    """Return the folder of the environment variable, or the user's folder for caches."""
+    if os.environ.get(ENVIRONMENT):
+        return Path(os.environ[ENVIRONMENT])
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "sfumato"
+
+
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading a truncated or overwritten entry may raise."""
+
+
+@attrs.define
+class Cache:
+    """A folder of JSON files, one for each finished cell, named by what the cell asks.
+
+    A file is written beside its place and then renamed, so that a reader, or a second run, sees a
+    whole entry or none. Each entry carries a checksum; one that does not match is reported in
+    `problems` and computed again. When the folder cannot be written, that is reported once and
+    the run goes on without it.
+
+    >>> import tempfile
+    >>> cache = Cache(Path(tempfile.mkdtemp()))
+    >>> cache.put("00ff", Finding(outcome="refused", reason="no"))
+    >>> cache.get("00ff").reason, cache.get("00fe")
+    ('no', None)
+    """
+
+    folder: Path = attrs.field(converter=Path)
+    problems: list[str] = attrs.field(factory=list, init=False)
+    _writable: bool = attrs.field(default=True, init=False)
+
+    def get(self, key: str) -> Finding | None:
+        """Return the finding kept under the key, or None."""
+        path = self._path(key)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except NotADirectoryError:
+            self._stop(f"{self.folder} is not a folder")
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            self._note_damage(path, error)
+            return None
+        try:
+            return _read(key, from_json(text))
+        except DAMAGE as error:
+            self._note_damage(path, error)
+            return None
+
+    def put(self, key: str, finding: Finding) -> None:
+        """Keep a finding; failures are not kept, so that a later run tries again."""
+        if finding.outcome == "failed" or not self._writable:
+            return
+        text = to_json(finding.plain())
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            entry = to_json({"checksum": _checksum(key, text), "finding": text})
+            write_whole(path, entry, durable=False)
+        except IsADirectoryError as error:
+            self._note_damage(path, error)
+        except OSError as error:
+            self._stop(error.strerror or str(error))
+
+    def _stop(self, reason: str) -> None:
+        """Go on without the cache, and say so once."""
+        if self._writable:
+            self.problems.append(
+                f"the cache {self.folder} cannot be written ({reason}): cells finished from here "
+                "on are in this run's results only; free some space or name another folder with "
+                "--cache."
+            )
+        self._writable = False
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.json"
+
+    def _note_damage(self, path: Path, error: Exception) -> None:
+        self.problems.append(
+            f"the cache entry {path.name} was damaged ({type(error).__name__}) and is computed "
+            "again."
+        )
+
+
+def _read(key: str, entry: Any) -> Finding:
+    if entry["checksum"] != _checksum(key, entry["finding"]):
+        raise ValueError("its checksum does not match")
+    return Finding.from_plain(from_json(entry["finding"]))
+
+
+def _checksum(key: str, text: str) -> str:
+    return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()

@@ -1,0 +1,156 @@
+"""A study: one or more comparisons under a title, as a value that can be run anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sfumato.comparison.cells import MAX_CELLS, Comparison, Labelled
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from sfumato.plugin_registry import Registry
+
+
+class StudyError(ValueError):
+    """A study does not say what a study must say; the text names the place."""
+
+
+@attrs.frozen(kw_only=True)
+class StudyResult:
+    """The comparisons of a study's parts, in order, and what went wrong with the cache."""
+
+    study: Study
+    comparisons: tuple[Comparison, ...]
+    problems: tuple[str, ...] = ()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row for each cell of every part."""
+        import pandas as pd
+
+        tables = []
+        for number, comparison in enumerate(self.comparisons):
+            table = comparison.to_pandas()
+            table.insert(0, "part", comparison.title or str(number))
+            table.insert(1, "part_number", number)
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True)
+
+    def plot(self) -> Figure:
+        """Return one figure of all losses."""
+        from sfumato.report.figures import loss_figure
+
+        return loss_figure(self.comparisons)
+
+    def to_html(self, path: Path | str) -> None:
+        """Write one self-contained page."""
+        from sfumato.report.page import write_page
+
+        write_page(Path(path), self)
+
+
+def _labelled(given: Iterable[Any]) -> tuple[Labelled, ...]:
+    return tuple(Labelled.of(noun) for noun in given)
+
+
+@attrs.frozen(kw_only=True)
+class Part:
+    """One comparison: every prior, secret, mechanism and measure of its lists."""
+
+    title: str = ""
+    notes: str = ""
+    priors: tuple[Labelled, ...] = attrs.field(converter=_labelled)
+    secrets: tuple[Labelled, ...] = attrs.field(converter=_labelled)
+    mechanisms: tuple[Labelled, ...] = attrs.field(converter=_labelled)
+    measures: tuple[Labelled, ...] = attrs.field(converter=_labelled)
+
+    @property
+    def size(self) -> int:
+        """How many cells the part has."""
+        scenarios = len(self.priors) * len(self.secrets) * len(self.mechanisms)
+        return scenarios * len(self.measures)
+
+
+def _as_tuple(parts: Iterable[Part]) -> tuple[Part, ...]:
+    return tuple(parts)
+
+
+@attrs.frozen(kw_only=True)
+class Study:
+    """A titled question in one or more parts, with a seed from which every cell gets its own.
+
+    >>> import sfumato as sf
+    >>> study = sf.Study.from_table({
+    ...     "title": "How much does smoothness give away?",
+    ...     "priors": [{"name": "rbf", "length_scale": {"sweep": [1.0, 3.0, 6.0]}, "times": 20}],
+    ...     "secrets": [sf.secrets.basic(9)],
+    ...     "mechanisms": [{"name": "gaussian_uniform", "mse": 0.1, "label": "noise"}],
+    ...     "measures": ["renyi"],
+    ... })
+    >>> [round(cell.loss.value, 2) for cell in study.run().comparisons[0].cells]
+    [12.1, 31.92, 58.37]
+    """
+
+    title: str
+    notes: str = ""
+    seed: int = 0
+    parts: tuple[Part, ...] = attrs.field(converter=_as_tuple)
+    max_cells: int = MAX_CELLS
+
+    def __attrs_post_init__(self) -> None:
+        if self.size > self.max_cells:
+            raise StudyError(
+                f"a study must have at most {self.max_cells:,} cells; got {self.size:,}: make it "
+                "smaller or raise max_cells."
+            )
+
+    @property
+    def size(self) -> int:
+        """How many cells the study has."""
+        return sum(part.size for part in self.parts)
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], registry: Registry | None = None) -> Study:
+        """Return the study that a table describes, as a TOML file would; nouns may be objects."""
+        from sfumato.comparison.study_files import study_from_table
+        from sfumato.plugin_registry import default_registry
+
+        return study_from_table(table, registry or default_registry(), "the study")
+
+    @classmethod
+    def read(cls, path: Path | str, registry: Registry | None = None) -> Study:
+        """Read a study file."""
+        from sfumato.comparison.study_files import read_study
+        from sfumato.plugin_registry import default_registry
+
+        return read_study(Path(path), registry or default_registry())
+
+    def run(
+        self,
+        *,
+        jobs: int = 1,
+        dask: str | None = None,
+        cache: Path | str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> StudyResult:
+        """Measure every cell.
+
+        Parameters
+        ----------
+        jobs
+            How many worker processes to use; 1 means this process.
+        dask
+            The address of a Dask scheduler to use instead.
+        cache
+            A folder for finished cells; what it holds already is not computed again.
+        progress
+            Called with the numbers of finished and of all cells.
+        """
+        from sfumato.comparison.engine import run_study
+
+        return run_study(self, jobs=jobs, dask=dask, cache=cache, progress=progress)

@@ -1,0 +1,1 @@
+"""What a Gaussian release tells, by linear algebra."""

@@ -1,0 +1,86 @@
+"""What an adversary believes after seeing a Gaussian release."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
+from sfumato.errors import ImpossibleObservation, ParameterError
+from sfumato.inference.gaussian.fisher_information import check_fit
+from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
+
+
+def posterior_covariance(prior: Matrix, noise: Matrix) -> Array:
+    """Return V = Σ − Σ K⁺ Σ = Γ − Γ K⁺ Γ, the covariance of X given Z = X + G, with K = Σ + Γ.
+
+    Computed as YᵀΣ Y + XᵀΓ X with X = K⁺Σ and Y = K⁺Γ: a sum of two semidefinite terms, in which
+    nothing cancels, whether the noise is tiny or huge.
+    It serves adversaries; a loss has its error certified (`fisher_information`).
+
+    >>> from sfumato.matrices import Diagonal
+    >>> posterior_covariance(Diagonal([1.0]), Diagonal([1e-20]))
+    array([[1.e-20]])
+    """
+    if prior.size != noise.size:
+        raise ParameterError(
+            f"prior and noise must have equal sizes; got {prior.size} and {noise.size}."
+        )
+    believed, added = prior.dense(), noise.dense()
+    inverse, _ = _pseudo_inverse(believed + added)
+    from_prior, from_noise = inverse @ believed, inverse @ added
+    result = from_noise.T @ believed @ from_noise + from_prior.T @ added @ from_prior
+    return np.asarray((result + result.T) / 2)
+
+
+def posterior(
+    belief: Gaussian, channel: AdditiveGaussian, observed: ArrayLike
+) -> tuple[Array, Array]:
+    """Return mean (in the shape of a trace) and covariance (n, n) of X given Z = observed.
+
+    The mean is μ + Σ K⁺ (z − μ). Where K is singular, only some z are possible; one that lies
+    further off than the channel's rounding to its grid explains is refused.
+
+    >>> from sfumato.matrices import Diagonal
+    >>> belief = Gaussian(Diagonal([1.0]), mean=[2.0])
+    >>> mean, covariance = posterior(belief, AdditiveGaussian(Diagonal([1.0])), [4.0])
+    >>> mean, covariance
+    (array([3.]), array([[0.5]]))
+    """
+    check_fit(belief, channel)
+    seen = np.asarray(observed)
+    if seen.dtype.kind not in "iuf" or seen.shape != belief.shape:
+        raise ParameterError(
+            f"observed must be real numbers of shape {belief.shape}; got {seen.dtype} of shape "
+            f"{seen.shape}."
+        )
+    if not np.all(np.isfinite(seen)):
+        raise ParameterError("observed must be finite; got nan or inf.")
+    mean = np.zeros(belief.entries) if belief.mean is None else belief.mean
+    surprise = seen.reshape(-1) - mean
+    total = belief.covariance.dense() + channel.noise.dense()
+    inverse, singular = _pseudo_inverse(total)
+    explained = inverse @ surprise
+    missing = float(np.linalg.norm(surprise - total @ explained))
+    size = belief.entries
+    slack = channel.grid * np.sqrt(size) + 1e-9 * float(np.linalg.norm(surprise))
+    if singular and missing > slack:
+        raise ImpossibleObservation(
+            f"observed must lie in the range of prior plus noise; got a distance of {missing:.3g}."
+        )
+    updated = mean + belief.covariance.apply(explained)
+    return updated.reshape(belief.shape), posterior_covariance(belief.covariance, channel.noise)
+
+
+def _pseudo_inverse(total: Array) -> tuple[Array, bool]:
+    """Return K⁺ and whether K is singular; directions below its rounding count as null space."""
+    size, variances = total.shape[0], np.diagonal(total)
+    deviations = np.sqrt(np.where(variances > 0, variances, 1.0))
+    # In units of the deviations, so that entries of very different size keep their digits.
+    values, vectors = np.linalg.eigh(total / deviations[:, None] / deviations[None, :])
+    kept = values > 8 * size * ROUNDOFF * max(float(values[-1]), 1.0)
+    if np.all(kept):
+        whitened = vectors / np.sqrt(values) / deviations[:, None]
+        return np.asarray(whitened @ whitened.T), False
+    return np.asarray(np.linalg.pinv(total, rcond=8 * size * ROUNDOFF, hermitian=True)), True

@@ -1,0 +1,1 @@
+"""What the outputs of a channel tell about a Markov chain."""

@@ -1,0 +1,350 @@
+"""Every output and every trace of positive probability, where there are few enough."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission
+from sfumato.errors import Incompatible, OutsideHypotheses, Undecidable
+from sfumato.inference.markov.probabilities import SMALL, is_risky, log_of
+from sfumato.inference.markov.smoothing import forward_backward
+from sfumato.values import FloatArray
+
+IntArray = NDArray[np.intp]
+
+DEFAULT_LIMIT = 100_000
+"""How many outputs or traces are listed before refusing."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class Outputs:
+    """All outputs of positive probability, with what is needed to reason about each.
+
+    Parameters
+    ----------
+    belief, channel
+        Where they come from.
+    codes
+        (N, T) positions in the alphabets channel.outputs().
+    log_probabilities
+        log Pr[o], (N,).
+    """
+
+    belief: Markov
+    channel: Emission
+    codes: IntArray
+    log_probabilities: FloatArray
+    # Evidence is shared: _tables[t][_memories[n, t], codes[n, t]] is row t of output n.
+    _memories: IntArray
+    _tables: tuple[FloatArray, ...]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __repr__(self) -> str:
+        return f"Outputs({len(self)} of {self.channel!r})"
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """Pr[o], (N,)."""
+        return np.exp(self.log_probabilities)
+
+    def observed(self, number: int) -> tuple[Any, ...]:
+        """Return one output as symbols."""
+        alphabets = self.channel.outputs()
+        return tuple(alphabets[t][code] for t, code in enumerate(self.codes[number]))
+
+    def log_evidence(self, part: slice = slice(None)) -> FloatArray:
+        """Return the evidence of some outputs, (n, T, M)."""
+        rows = [
+            table[self._memories[part, time], self.codes[part, time]]
+            for time, table in enumerate(self._tables)
+        ]
+        return np.stack(rows, axis=1)
+
+    def marginals(self, part: slice = slice(None)) -> FloatArray:
+        """Return Pr[X_t = m | o] for some outputs, (n, T, M)."""
+        return forward_backward(self.belief, self.log_evidence(part)).marginals
+
+    def parts(self, entries: int = 4_000_000) -> list[slice]:
+        """Return slices small enough to hold `entries` marginals at a time."""
+        stride = max(1, entries // (self.belief.steps * self.belief.state_count))
+        return [slice(begin, begin + stride) for begin in range(0, len(self), stride)]
+
+
+def checked_pair(belief: Markov, channel: Emission) -> None:
+    """Raise unless belief and channel speak of the same states and steps.
+
+    >>> from sfumato.channels import Suppression
+    >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=3)
+    >>> checked_pair(chain, Suppression.memoryless((0, 1), [[0.0, 1.0]]))
+    Traceback (most recent call last):
+    sfumato.errors.Incompatible: belief and channel must have the same steps; got 3 and 1.
+    """
+    if belief.steps != channel.steps:
+        raise Incompatible(
+            f"belief and channel must have the same steps; got {belief.steps} and {channel.steps}."
+        )
+    if belief.states != channel.states:
+        raise Incompatible(
+            f"belief and channel must have the same states in the same order; got "
+            f"{belief.states} and {channel.states}."
+        )
+
+
+def enumerate_outputs(belief: Markov, channel: Emission, limit: int = DEFAULT_LIMIT) -> Outputs:
+    """Return every output of positive probability.
+
+    Prefixes are extended breadth first, all at once: with f(m) = Pr[X_t = m | prefix], the next
+    symbol y has probability Σ_m f(m) Pr[y | m, memory], a matrix product for all prefixes of one
+    memory. A positive prefix has a positive continuation, so the number of prefixes never
+    exceeds the number of outputs, and refusing costs no more than `limit` prefixes.
+
+    Raises
+    ------
+    OutsideHypotheses
+        If there are more than `limit` outputs, or the alphabet is not finite.
+    Undecidable
+        If a conditional probability below 1e-100 appears: a product might vanish.
+
+    Examples
+    --------
+    >>> from sfumato.channels import Suppression
+    >>> chain = Markov([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], steps=2, states="sx")
+    >>> outputs = enumerate_outputs(chain, Suppression.memoryless("sx", [[1.0, 0.5], [1.0, 0.0]]))
+    >>> [(outputs.observed(n), float(p.round(12))) for n, p in enumerate(outputs.probabilities)]
+    [(('x', 'x'), 0.25), ((sf.SUPPRESSED, 'x'), 0.25), ((sf.SUPPRESSED, sf.SUPPRESSED), 0.5)]
+    """
+    checked_pair(belief, channel)
+    if belief.smallest_probability < SMALL:
+        raise Undecidable("a transition has a probability below 1e-100: too small to multiply.")
+    alphabets = channel.outputs()
+    front = _Front(
+        np.zeros((1, 0), np.intp), np.zeros((1, 0), np.intp), np.zeros(1), belief.initial[None]
+    )
+    memories: list[Hashable] = [()]
+    group = np.zeros(1, dtype=np.intp)
+    tables = []
+    for time, alphabet in enumerate(alphabets):
+        if time > 0:
+            front = attrs.evolve(front, states=front.states @ belief.matrix(time - 1))
+        table = np.stack([channel.next_evidence(memory, time) for memory in memories])
+        tables.append(table)
+        if is_risky(table).any() or is_risky(log_of(front.states)).any():
+            raise Undecidable("an output has a conditional probability below 1e-100: too small.")
+        front, parents = _extended(front, np.exp(table), group, limit)
+        moves = [[channel.remember(memory, time, y) for y in alphabet] for memory in memories]
+        memories, group = _regrouped(moves, group[parents], front.codes[:, -1])
+    return Outputs(
+        belief, channel, front.codes, front.log_probabilities, front.memories, tuple(tables)
+    )
+
+
+@attrs.frozen(eq=False)
+class _Front:
+    """All positive prefixes of one length: symbols, memories, log Pr and law of the state."""
+
+    codes: IntArray
+    memories: IntArray
+    log_probabilities: FloatArray
+    states: FloatArray
+
+
+def _extended(
+    front: _Front, likelihoods: FloatArray, group: IntArray, limit: int
+) -> tuple[_Front, IntArray]:
+    """Return the front one symbol later, and the parent of each of its prefixes."""
+    chances = np.empty((len(group), likelihoods.shape[1]))
+    order = np.argsort(group, kind="stable")
+    cuts = np.flatnonzero(np.diff(group[order])) + 1
+    for members in np.split(order, cuts):
+        chances[members] = front.states[members] @ likelihoods[group[members[0]]].T
+    parents, symbols = np.nonzero(chances > 0.0)
+    if len(parents) > limit:
+        raise OutsideHypotheses(
+            f"exact enumeration lists at most limit = {limit} outputs; there are at least "
+            f"{len(parents)}, so take fewer steps or raise the limit."
+        )
+    states = front.states[parents] * likelihoods[group[parents], symbols]
+    totals = states.sum(axis=-1)
+    extended = _Front(
+        np.column_stack([front.codes[parents], symbols]),
+        np.column_stack([front.memories[parents], group[parents]]),
+        front.log_probabilities[parents] + log_of(totals),
+        states / totals[:, None],
+    )
+    return extended, parents
+
+
+def _regrouped(
+    moves: list[list[Hashable]], group: IntArray, symbols: IntArray
+) -> tuple[list[Hashable], IntArray]:
+    """Return the memories now in use, and the number of each prefix's memory among them."""
+    numbers: dict[Hashable, int] = {}
+    used = np.zeros((len(moves), len(moves[0])), dtype=bool)
+    used[group, symbols] = True
+    after = np.zeros(used.shape, dtype=np.intp)
+    for place in zip(*np.nonzero(used), strict=True):
+        memory = moves[place[0]][place[1]]
+        after[place] = numbers.setdefault(memory, len(numbers))
+    return list(numbers), after[group, symbols]
+
+
+def enumerate_trajectories(
+    belief: Markov, limit: int = DEFAULT_LIMIT
+) -> tuple[IntArray, FloatArray]:
+    """Return every trace of positive probability, (N, T) positions, and log Pr[x], (N,).
+
+    Raises
+    ------
+    OutsideHypotheses
+        If there are more than `limit` traces; M^T of them are never formed.
+
+    Examples
+    --------
+    >>> chain = Markov([1.0, 0.0], [[0.25, 0.75], [0.0, 1.0]], steps=2)
+    >>> paths, log_probabilities = enumerate_trajectories(chain)
+    >>> paths.tolist(), np.exp(log_probabilities).round(12).tolist()
+    ([[0, 0], [0, 1]], [0.25, 0.75])
+    """
+    starts = np.flatnonzero(belief.initial)
+    paths, logs = starts[:, None], log_of(belief.initial[starts])
+    for matrix in belief.transitions:
+        rows = matrix[paths[:, -1]]
+        parents, states = np.nonzero(rows)
+        if len(parents) > limit:
+            raise OutsideHypotheses(
+                f"exact enumeration lists at most limit = {limit} traces; there are at least "
+                f"{len(parents)}, so take fewer steps or raise the limit."
+            )
+        paths = np.column_stack([paths[parents], states])
+        logs = logs[parents] + log_of(rows[parents, states])
+    return paths, logs
+
+
+MOST_NUMBERS = 20_000_000
+"""That are kept at once before refusing: a channel may remember all that it has released."""
+
+Masks = Mapping[int, NDArray[np.bool_]]
+
+
+def output_laws(belief: Markov, channel: Emission, masks: Masks) -> list[FloatArray]:
+    """Return, for every time t, Pr[o_t = y] and below it Pr[X_s ∈ masks[s], o_t = y] for each s.
+
+    The tables are (1 + S, Y_t). One sweep forward carries, for each memory that the channel can
+    have, the law of the present state, alone and together with each event that has happened
+    (s ≤ t). An event to come depends on the output through the present state only, so it is
+    weighed by Pr[X_s ∈ masks[s] | X_t].
+
+    Examples
+    --------
+    >>> from sfumato.channels import Suppression
+    >>> chain = Markov([0.5, 0.5], [[1.0, 0.0], [0.5, 0.5]], steps=2)
+    >>> hidden_first = Suppression.memoryless((0, 1), [[1.0, 1.0], [0.0, 0.0]])
+    >>> output_laws(chain, hidden_first, {0: np.array([True, False])})[1].tolist()
+    [[0.75, 0.25, 0.0], [0.5, 0.0, 0.0]]
+    """
+    checked_pair(belief, channel)
+    alphabets = channel.outputs()
+    numbers = {time: row for row, time in enumerate(masks, start=1)}
+    awaited = _awaited(belief, masks)
+    held: dict[Hashable, FloatArray] = {(): _first(belief, 1 + len(masks))}
+    laws = []
+    for time, alphabet in enumerate(alphabets):
+        seen = np.zeros((1 + len(masks), len(alphabet)))
+        present = np.zeros((len(alphabet), belief.state_count))
+        coming: dict[Hashable, FloatArray] = {}
+        for memory, rows in held.items():
+            if time in masks:
+                rows[numbers[time]] = np.where(masks[time], rows[0], 0.0)
+            joint = rows[:, None, :] * np.exp(channel.next_evidence(memory, time))
+            seen += joint.sum(axis=2)
+            present += joint[0]
+            for place in np.flatnonzero(joint[0].any(axis=1)):
+                after = channel.remember(memory, time, alphabet[place])
+                coming.setdefault(after, np.zeros(rows.shape))
+                coming[after] += joint[:, place]
+        for later in (row for row in masks if row > time):
+            seen[numbers[later]] = present @ awaited[later][time]
+        laws.append(seen)
+        _require_few(coming, seen.shape[0] * belief.state_count)
+        if time + 1 < belief.steps:
+            held = {memory: rows @ belief.matrix(time) for memory, rows in coming.items()}
+    return laws
+
+
+def _first(belief: Markov, rows: int) -> FloatArray:
+    """Return the law of the first state, and nothing yet for the events."""
+    table = np.zeros((rows, belief.state_count))
+    table[0] = belief.initial
+    return table
+
+
+def _awaited(belief: Markov, masks: Masks) -> dict[int, list[FloatArray]]:
+    """Return Pr[X_s ∈ masks[s] | X_t] for every t < s."""
+    found = {}
+    for time, mask in masks.items():
+        chances = [mask.astype(np.float64)]
+        for earlier in reversed(range(time)):
+            chances.append(belief.matrix(earlier) @ chances[-1])
+        found[time] = chances[:0:-1]
+    return found
+
+
+def _require_few(coming: Mapping[Hashable, FloatArray], each: int) -> None:
+    if len(coming) * each > MOST_NUMBERS:
+        raise OutsideHypotheses(
+            "the law of a single output needs a channel that remembers little of what it has "
+            f"released; this one has {len(coming):,} memories."
+        )
+
+
+def possible_states(belief: Markov, channel: Emission, prefix: Sequence[Any]) -> NDArray[np.bool_]:
+    """Return which states are possible at the step after `prefix`, (M,).
+
+    Examples
+    --------
+    >>> from sfumato.channels import Suppression
+    >>> chain = Markov([0.5, 0.5], [[0.0, 1.0], [0.0, 1.0]], steps=2, states="ab")
+    >>> channel = Suppression.memoryless("ab", [[0.0, 1.0], [0.0, 0.0]])
+    >>> possible_states(chain, channel, ["a"]).tolist()
+    [False, True]
+    """
+    possible = belief.initial > 0.0
+    for time, row in enumerate(channel.evidence(prefix)):
+        possible = possible & (row > -np.inf)
+        possible = (belief.matrix(time)[possible] > 0.0).any(axis=0)
+    return possible
+
+
+def completed(belief: Markov, channel: Emission, prefix: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a complete output of positive probability that begins with a possible `prefix`.
+
+    At each step the last symbol of the alphabet that is possible is taken: suppression, where
+    the channel may suppress.
+
+    Examples
+    --------
+    >>> from sfumato.channels import Suppression
+    >>> chain = Markov([0.5, 0.5], [[0.0, 1.0], [0.0, 1.0]], steps=2, states="ab")
+    >>> channel = Suppression.memoryless("ab", [[0.0, 1.0], [0.0, 0.0]])
+    >>> completed(chain, channel, ["a"])
+    ('a', 'b')
+    """
+    output = list(prefix)
+    memory: Hashable = ()
+    for time, symbol in enumerate(prefix):
+        memory = channel.remember(memory, time, symbol)
+    for time in range(len(output), belief.steps):
+        possible = possible_states(belief, channel, output)
+        rows = channel.next_evidence(memory, time) > -np.inf
+        code = int(np.flatnonzero((rows & possible).any(axis=-1))[-1])
+        output.append(channel.outputs()[time][code])
+        memory = channel.remember(memory, time, output[-1])
+    return tuple(output)

@@ -1,0 +1,244 @@
+"""A prior says what it believes, and believes something possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from sfumato.beliefs import Gaussian, Markov
+from sfumato.errors import ParameterError
+from sfumato.laws.capabilities import (
+    believes,
+    both,
+    designed,
+    has_scale,
+    require_agreement,
+    require_no_worse,
+)
+from sfumato.laws.law import NotHere, law, require
+from sfumato.laws.operations.beliefs_and_channels import ends_of, member_at
+from sfumato.laws.operations.samples import binomial_fit, gaussian_fit
+from sfumato.laws.oracles.gaussian import is_definite_belief
+from sfumato.parameters import POSITIVE, SEED, UNIT
+from sfumato.prior_classes.sets import AnyOf
+
+# ruff: noqa: D401 - a law is a statement, not a command
+
+
+INDEFINITE = 1e-10
+"""How far below zero rounding alone may push an eigenvalue, relative to the largest."""
+
+FALSE_ALARM = 1e-9
+
+
+@law("belief.possible", over=("prior",), cost=0.25)
+def belief_is_possible(prior: Any) -> None:
+    """The belief is of the declared type, and a covariance has no negative eigenvalue."""
+    belief = prior.belief()
+    require(
+        isinstance(belief, type(prior).yields),
+        f"the belief must be a {type(prior).yields.__name__}; got {type(belief).__name__}",
+    )
+    if isinstance(belief, Gaussian):
+        covariance = belief.covariance.dense()
+        require(np.isfinite(covariance).all(), "a covariance must be finite")
+        values = np.linalg.eigvalsh(covariance)
+        require(
+            values[0] >= -INDEFINITE * len(values) * max(values[-1], 0.0),
+            f"a covariance must have no negative eigenvalue; got {values[0]:.6g} "
+            f"beside {values[-1]:.6g}",
+        )
+    again = prior.belief()
+    require(belief == again, "asking twice for the belief must give the same belief")
+    _require_sizes(prior.sizes, belief)
+
+
+def _require_sizes(sizes: Mapping[str, int], belief: Any) -> None:
+    """Require that the trace is as long, and has as many states, as the parameters say."""
+    there = {"n": "times"} if isinstance(belief, Gaussian) else {"T": "steps", "M": "state_count"}
+    for size, name in there.items():
+        found = getattr(belief, name, None)
+        require(
+            size not in sizes or found is None or sizes[size] == found,
+            f"the parameters have {size} = {sizes.get(size)}; the belief has {found}",
+        )
+
+
+@law("belief.definite", over=("prior",), applies=believes(Gaussian))
+def definite_belief_has_no_certain_direction(prior: Any) -> None:
+    """A covariance that is said to be positive definite is so, in exact arithmetic."""
+    belief = prior.belief()
+    if not belief.definite:
+        raise NotHere("the belief does not say that it is definite")
+    settled = is_definite_belief(belief)
+    if settled is None:
+        raise NotHere("no exact numbers settle whether the covariance is definite")
+    require(settled, "a covariance that is said to be definite must be; a pivot is not positive")
+
+
+@law("belief.scale", over=("prior",), applies=has_scale, factor=POSITIVE)
+def covariance_follows_its_scale(prior: Any, factor: float) -> None:
+    """The covariance is proportional to the parameter that is declared to be its scale."""
+    name = type(prior).scale_parameter
+    scale = getattr(prior, name)
+    try:
+        other = attrs.evolve(prior, **{name: scale * factor})
+    except ParameterError as reason:
+        raise NotHere(str(reason)) from None
+    expected = prior.belief().covariance.dense() * (getattr(other, name) / scale)
+    found = other.belief().covariance.dense()
+    require(
+        np.allclose(found, expected, rtol=1e-9, atol=1e-12 * float(np.abs(expected).max())),
+        f"with {factor:.6g} times the {name} the covariance must be {expected.tolist()}; "
+        f"got {found.tolist()}",
+    )
+
+
+@law("belief.balls", over=("prior",), applies=believes(Gaussian))
+def stored_belief_is_the_exact_one(prior: Any) -> None:
+    """The covariance in float64 is the exact one, up to the rounding that is declared."""
+    belief = prior.belief()
+    if belief.exact is None:
+        raise NotHere("the belief has no exact covariance to compare with")
+    try:
+        import flint
+    except ImportError:
+        raise NotHere("comparing in balls needs the extra sfumato[certify]") from None
+    stored = belief.covariance.dense()
+    deviations = np.sqrt(np.outer(stored.diagonal(), stored.diagonal()))
+    with flint.ctx.workprec(256):
+        exact = belief.exact(256)
+        for i, row in enumerate(stored.tolist()):
+            for j, value in enumerate(row):
+                off = abs(float((exact[i, j] - flint.arb(value)).mid()))
+                require(
+                    off <= belief.rounding * deviations[i, j] + 1e-300,
+                    f"entry ({i}, {j}) must be {float(exact[i, j].mid()):.17g} up to the declared "
+                    f"rounding {belief.rounding:.3g}; got {value:.17g}",
+                )
+
+
+@law("belief.sampling", over=("prior",), cost=3, seed=SEED)
+def belief_samples_itself(prior: Any, seed: int, draws: int) -> None:
+    """Traces drawn from a belief have the law that the belief states."""
+    belief = prior.belief()
+    rng = np.random.default_rng(seed)
+    if isinstance(belief, Gaussian):
+        traces = np.array(belief.sample(rng, draws)).reshape(draws, -1)
+        centre = 0.0 if belief.mean is None else belief.mean
+        p_value, what = gaussian_fit(traces - centre, belief.covariance.dense(), 0.0)
+    elif isinstance(belief, Markov):
+        p_value, what = _chain_fit(belief, belief.sample(rng, draws))
+    else:
+        raise NotHere(f"no test of fit is known for {type(belief).__name__} beliefs")
+    require(
+        p_value > FALSE_ALARM,
+        f"traces must have the law that is believed; {what} has p-value {p_value:.3g} "
+        f"over {draws} draws",
+    )
+
+
+def _chain_fit(belief: Markov, traces: Any) -> tuple[float, str]:
+    """Test the frequency of every state and every step, each count binomial given the last."""
+    paths = np.array([belief.encode(trace) for trace in traces])
+    marginals = belief.marginals()
+    found = [
+        (binomial_fit(int((paths[:, t] == m).sum()), len(paths), marginals[t, m]), "a state")
+        for t in range(belief.steps)
+        for m in range(belief.state_count)
+    ]
+    for time in range(belief.steps - 1):
+        for now in range(belief.state_count):
+            there = paths[paths[:, time] == now, time + 1]
+            found += [
+                (binomial_fit(int((there == m).sum()), len(there), chance), "a step")
+                for m, chance in enumerate(belief.matrix(time)[now])
+                if len(there)
+            ]
+    p_value, what = min(found)
+    return min(1.0, p_value * len(found)), what
+
+
+# ruff: noqa: D401 - a law is a statement, not a command
+
+
+SAME = 1e-9
+"""Relative room between two runs of the same computation."""
+
+
+def _worst_at_an_end(classes: Mapping[str, Any]) -> bool:
+    return getattr(classes["measure"], "worst_scale", None) is not None
+
+
+@law("class.member", over=("measure",), cost=2, place=UNIT)
+def at_least_each_member(
+    prior_class: Any, secret: Any, mechanism: Any, measure: Any, place: float
+) -> None:
+    """The loss of a class is at least as bad as each member's, also of members not looked at."""
+    # Any release will do; one designed for a single member is quickly designed.
+    release = designed(mechanism, next(prior_class.members()), secret)
+    whole = measure.loss(prior_class, secret, release)
+    sign = whole.quantity.sign
+    _require_attained(whole, measure.loss(whole.worst, secret, release))
+    anywhere = measure.loss(member_at(prior_class, place), secret, release)
+    require_no_worse(anywhere, whole, sign, "choosing one member of the class")
+    for member in prior_class.members():
+        one = measure.loss(member, secret, release)
+        require_no_worse(one, whole, sign, "choosing a member that the class lists")
+    for member in ends_of(prior_class):
+        one = measure.loss(member, secret, release)
+        room = (SAME + one.relative_error + whole.relative_error) * abs(whole.value)
+        require(
+            one.value == whole.value or sign * one.value <= sign * whole.value + room,
+            f"the loss found for the class must be at least as bad as at its ends: "
+            f"{whole} against {one} for {member}",
+        )
+
+
+def _require_attained(whole: Any, one: Any) -> None:
+    """Require that the member which is named has the loss of the class."""
+    room = (SAME + one.relative_error + whole.relative_error) * abs(whole.value)
+    require(
+        one.value == whole.value or abs(one.value - whole.value) <= room,
+        f"the member that a loss names must attain it: {whole} for the class, {one} for "
+        f"{whole.worst}",
+    )
+
+
+@law(
+    "class.scale",
+    over=("measure",),
+    applies=both(_worst_at_an_end, has_scale),
+    factor=POSITIVE,
+)
+def worst_end_of_the_scale(
+    prior: Any, secret: Any, mechanism: Any, measure: Any, factor: float
+) -> None:
+    """The loss is worst at that end of the prior's scale which the measure declares."""
+    name = type(prior).scale_parameter
+    release = designed(mechanism, prior, secret)
+    scale = getattr(prior, name)
+    try:
+        other = attrs.evolve(prior, **{name: scale * factor})
+    except ParameterError as reason:
+        raise NotHere(str(reason)) from None
+    low, high = sorted((prior, other), key=lambda member: float(getattr(member, name)))
+    better, worse = (high, low) if measure.worst_scale == "low" else (low, high)
+    require_no_worse(
+        measure.loss(better, secret, release),
+        measure.loss(worse, secret, release),
+        measure.quantity.sign,
+        f"moving away from the {measure.worst_scale} end of the scale",
+    )
+
+
+@law("class.singleton", over=("measure",))
+def equals_its_only_member(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+    """The loss of a class with one member is that member's loss."""
+    release = designed(mechanism, prior, secret)
+    alone = measure.loss(prior, secret, release)
+    whole = measure.loss(AnyOf(prior), secret, release)
+    require_agreement(alone, whole, "putting a prior into a class of its own")

@@ -1,0 +1,304 @@
+"""Plugins are values: written, read back, compared, hashed and never changed."""
+
+from __future__ import annotations
+
+import contextlib
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+import sfumato as sf
+from sfumato.channels import Emission
+from sfumato.compatibility import question_type, require_one_trace
+from sfumato.domains.domain import Rejected, Sizes
+from sfumato.errors import REFUSALS, Incompatible, OutsideHypotheses, ParameterError
+from sfumato.laws.capabilities import (
+    ADVERSARY_PROMISES,
+    MEASURE_PROMISES,
+    belief_of,
+    designed,
+    read,
+    require_agreement,
+)
+from sfumato.laws.law import NotHere, law, require
+from sfumato.laws.operations.contents import contents_of, rebuilt_elsewhere
+from sfumato.parameters import SEED
+from sfumato.plugin_registry import default_registry
+
+# ruff: noqa: D401 - a law is a statement, not a command
+
+
+BAD_VALUES: tuple[Any, ...] = (
+    float("nan"),
+    float("inf"),
+    -1.0,
+    0,
+    -3,
+    2.5,
+    1j,
+    True,
+    None,
+    "nonsense",
+    b"bytes",
+    [],
+    [float("nan")],
+    [[1.0, float("nan")]],
+    np.zeros((0, 3)),
+    {},
+    object(),
+)
+"""What people and programs pass by mistake."""
+
+
+OTHER_VALUES: tuple[Any, ...] = (0, 1, 3, 0.5, 1.5, True)
+"""Simple values, some of which suit most parameters."""
+
+
+@law("interface.round_trip", over=("plugin",))
+def written_and_read_back(plugin: Any) -> None:
+    """A plugin is rebuilt equal from its specification, from TOML and from its repr."""
+    registry, kind = default_registry(), type(plugin).kind
+    plain = plugin.specification()
+    _require_equal(registry.build(kind, plain), plugin, "its specification")
+    import tomli_w
+
+    read = tomllib.loads(tomli_w.dumps({"plugin": plain}))["plugin"]
+    _require_equal(registry.build(kind, read), plugin, "TOML")
+    code = repr(plugin)
+    _require_equal(eval(code, {"sf": sf}), plugin, f"its repr {code}")  # noqa: S307 - our own repr
+
+
+@law("interface.equality", over=("plugin",))
+def different_plugins_differ(plugin: Any) -> None:
+    """Plugins with different parameters are not equal."""
+    for item in type(plugin).parameters():
+        for value in (item.default, *OTHER_VALUES):
+            try:
+                other = attrs.evolve(plugin, **{item.name: value})
+            except (ParameterError, *REFUSALS):
+                continue
+            same = other.specification() == plugin.specification()
+            require(
+                (other == plugin) == same,
+                f"{other!r} and {plugin!r} must {'' if same else 'not '}be equal",
+            )
+
+
+def _require_equal(made: Any, plugin: Any, source: str) -> None:
+    require(
+        made == plugin and hash(made) == hash(plugin),
+        f"a plugin rebuilt from {source} must be equal, with an equal hash; "
+        f"got {made!r} for {plugin!r}",
+    )
+
+
+@law("interface.frozen", over=("plugin",))
+def never_changed(plugin: Any) -> None:
+    """A plugin cannot be changed, nor can the arrays it holds."""
+    for item in type(plugin).parameters():
+        value = getattr(plugin, item.name)
+        try:
+            setattr(plugin, item.name, value)
+        except attrs.exceptions.FrozenInstanceError:
+            pass
+        else:
+            require(holds=False, otherwise=f"{item.name} must not be assignable")
+        if isinstance(value, np.ndarray):
+            require(not value.flags.writeable, f"the array {item.name} must be read-only")
+
+
+@law("interface.domains", over=("plugin",), cost=3)
+def bad_values_are_rejected(plugin: Any) -> None:
+    """A value outside a parameter's domain is a ParameterError; NaN is outside of every domain."""
+    cls = type(plugin)
+    given = {item.name: getattr(plugin, item.name) for item in cls.parameters()}
+    for item in cls.parameters():
+        for bad in BAD_VALUES:
+            if bad is None and item.default is None:
+                continue
+            if _inside(item.domain, bad, plugin.sizes) and not _has_nan(bad):
+                continue
+            try:
+                made = cls(**{**given, item.name: bad})
+            except ParameterError:
+                continue
+            except Exception as error:  # noqa: BLE001 - the wrong error is the finding
+                require(
+                    holds=False,
+                    otherwise=f"{item.name}={bad!r} must be a ParameterError; got {error!r}",
+                )
+            require(holds=False, otherwise=f"{item.name}={bad!r} must be rejected; got {made!r}")
+
+
+def _inside(domain: Any, value: Any, sizes: Mapping[str, int]) -> bool:
+    """Whether the domain takes the value, at any sizes or at those of the plugin."""
+    return any(_taken(domain, value, Sizes(bound)) for bound in ({}, sizes))
+
+
+def _taken(domain: Any, value: Any, sizes: Sizes) -> bool:
+    try:
+        domain.convert(value, sizes)
+    except Rejected:
+        return False
+    return True
+
+
+def _has_nan(value: Any) -> bool:
+    try:
+        return bool(np.isnan(np.asarray(value, dtype=float)).any())
+    except (TypeError, ValueError):
+        return False
+
+
+@law("interface.process", over=("plugin",), cost=2)
+def rebuilt_in_another_process(plugin: Any) -> None:
+    """Another process rebuilds an equal plugin from the specification."""
+    text, plain = rebuilt_elsewhere(plugin, default_registry().paths)
+    require(
+        text == repr(plugin) and plain == plugin.specification(),
+        f"another process must rebuild {plugin!r}; it made {text}",
+    )
+
+
+# ruff: noqa: D401 - a law is a statement, not a command
+
+
+_T = TypeVar("_T")
+
+CERTIFIED = 1e-2
+"""An exact value whose certified error is larger is none."""
+
+
+def _twice(ask: Callable[[], _T], *given: Any, what: str) -> _T:
+    """Return the answer, if a second one is the same and what was given is as it was."""
+    before = [contents_of(item) for item in given]
+    first, second = ask(), ask()
+    require(
+        contents_of(first) == contents_of(second),
+        f"{what} must be the same when asked for twice; got {first!r} and {second!r}",
+    )
+    require(
+        [contents_of(item) for item in given] == before,
+        f"asking for {what} must not change what it is asked about",
+    )
+    return first
+
+
+def _require_known_promises(plugin: Any, known: tuple[str, ...]) -> None:
+    unknown = set(getattr(plugin, "promises", ())) - set(known)
+    require(not unknown, f"promises must be among {known}; got {sorted(unknown)}")
+
+
+@law("contract.question", over=("secret",))
+def question_is_as_declared(prior: Any, secret: Any) -> None:
+    """A secret's question is of the declared type, and the same when asked for twice."""
+    belief = belief_of(prior)
+    try:
+        question = _twice(lambda: secret.question(belief), belief, secret, what="the question")
+    except ParameterError as reason:
+        raise NotHere(str(reason)) from None
+    declared = question_type(secret, type(belief))
+    require(
+        declared is not None and isinstance(question, declared),
+        f"the question must be of the declared type; got {type(question).__name__}",
+    )
+
+
+@law("contract.release", over=("mechanism",), cost=4, seed=SEED)
+def release_is_as_declared(prior: Any, secret: Any, mechanism: Any, seed: int) -> None:
+    """A mechanism's release is for what it was asked for, and the same when designed twice."""
+    belief = belief_of(prior)
+    before = contents_of(belief)
+    release, again = designed(mechanism, prior, secret), designed(mechanism, prior, secret)
+    require(
+        isinstance(release.channel, mechanism.yields),
+        f"the channel must be a {mechanism.yields.__name__}; got {type(release.channel).__name__}",
+    )
+    asked = (mechanism, prior, secret)
+    require(
+        (release.mechanism, release.prior, release.secret) == asked,
+        f"the release must be of {asked}; got {release}",
+    )
+    try:
+        require_one_trace(belief, release.channel)
+    except Incompatible as reason:
+        require(holds=False, otherwise=str(reason))
+    require(
+        contents_of((release.channel, release.utility()))
+        == contents_of((again.channel, again.utility())),
+        f"designing twice must give the same channel; got {release.channel} and {again.channel}",
+    )
+    require(contents_of(belief) == before, "designing must not change the belief")
+    trace = belief.sample(np.random.default_rng(seed))
+    given = np.array(trace) if isinstance(trace, np.ndarray) else list(trace)
+    shown = contents_of(given)
+    output = release.apply(given, np.random.default_rng(seed))
+    require(contents_of(given) == shown, "releasing a trace must not change it")
+    if isinstance(release.channel, Emission):
+        _require_one_evidence(release.channel, output)
+
+
+def _require_one_evidence(channel: Emission, output: Any) -> None:
+    """Require that what an output tells is the same in a batch and symbol by symbol."""
+    rows = channel.evidence(output)
+    told = [("in a batch", channel.evidence_batch([output])[0])]
+    with contextlib.suppress(OutsideHypotheses):  # where symbols cannot be listed
+        memory: Any = ()
+        steps = []
+        for time, alphabet in enumerate(channel.outputs()):
+            steps.append(channel.next_evidence(memory, time)[alphabet.index(output[time])])
+            memory = channel.remember(memory, time, output[time])
+        told.append(("symbol by symbol", np.array(steps)))
+    for how, other in told:
+        require(
+            np.allclose(np.exp(rows), np.exp(other), rtol=1e-9, atol=1e-12),
+            f"the evidence of {output!r} must be the same {how}; got {rows} and {other}",
+        )
+
+
+@law("contract.reading", over=("measure",))
+def reading_is_as_declared(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+    """A measure reads the same twice, and its loss for one prior is that reading."""
+    _require_known_promises(measure, MEASURE_PROMISES)
+    release = designed(mechanism, prior, secret)
+    belief, channel = belief_of(prior), release.channel
+    question = secret.question(belief)
+    reading = _twice(
+        lambda: read(measure, belief, question, channel),
+        belief,
+        question,
+        channel,
+        what="the reading",
+    )
+    require(
+        reading.bound != "exact" or reading.relative_error <= CERTIFIED,
+        f"an exact value must be certified to {CERTIFIED}; got {reading.relative_error:.3g}",
+    )
+    loss = measure.loss(prior, secret, release)
+    require_agreement(reading, loss, "taking the loss of a single prior")
+    require(
+        loss.quantity == measure.quantity,
+        f"the loss must be of {measure.quantity}; got {loss.quantity}",
+    )
+
+
+@law("contract.inference", over=("adversary",), seed=SEED)
+def inference_is_as_declared(
+    prior: Any, secret: Any, mechanism: Any, adversary: Any, seed: int
+) -> None:
+    """An adversary infers the same twice from what it sees, and changes nothing."""
+    _require_known_promises(adversary, ADVERSARY_PROMISES)
+    channel = designed(mechanism, prior, secret).channel
+    belief = belief_of(prior)
+    rng = np.random.default_rng(seed)
+    seen = channel.sample(belief.sample(rng), rng)
+    _twice(
+        lambda: adversary.infer(belief, channel, seen),
+        belief,
+        channel,
+        seen,
+        what="the inference",
+    )

@@ -1,0 +1,415 @@
+"""A multiple of another matrix."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.errors import ParameterError
+from sfumato.matrices.dense import Dense
+from sfumato.matrices.matrix import (
+    ROUNDOFF,
+    Array,
+    Indices,
+    Matrix,
+    as_indices,
+    is_matrix,
+    operand,
+    rounded_up,
+)
+from sfumato.randomness import generator_or_secure
+
+
+def _factor(value: float) -> float:
+    if isinstance(value, (bool, str)) or not np.isreal(value):
+        raise ParameterError(f"scaled.factor must be a real number; got {value!r}.")
+    factor = float(value)
+    if not (math.isfinite(factor) and factor >= 0):
+        raise ParameterError(f"scaled.factor must be finite and at least 0; got {factor}.")
+    return factor
+
+
+@attrs.frozen(eq=False, repr=False)
+class Scaled(Matrix):
+    """factor · A, with the structure of A.
+
+    >>> from sfumato.matrices import Diagonal
+    >>> Scaled(Diagonal([1.0, 4.0]), 0.5).diagonal()
+    array([0.5, 2. ])
+    """
+
+    base: Matrix = attrs.field(validator=is_matrix)
+    factor: float = attrs.field(converter=_factor)
+
+    def __attrs_post_init__(self) -> None:
+        if not math.isfinite(self.factor * self.base.trace()):
+            raise ParameterError(f"scaled.factor must keep the trace finite; got {self.factor}.")
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.base.size
+
+    def diagonal(self) -> Array:
+        """Return the diagonal."""
+        return self.factor * self.base.diagonal()
+
+    def apply(self, x: ArrayLike) -> Array:
+        """Return A x for x of shape (n,) or (n, k)."""
+        return self.factor * self.base.apply(x)
+
+    def block(self, rows: Indices, columns: Indices) -> Array:
+        """Return the entries A[rows][:, columns]."""
+        return self.factor * self.base.block(rows, columns)
+
+    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
+        """Draw from N(0, factor · A)."""
+        return math.sqrt(self.factor) * self.base.sample(rng, size)
+
+    def in_balls(self, *, sampled: bool = False) -> Any:
+        """Return factor · A as a flint `arb_mat`."""
+        from flint import arb
+
+        return self.base.in_balls(sampled=sampled) * arb(self.factor)
+
+    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
+        """Return the block at `entries` in rational numbers."""
+        factor, block = Fraction(self.factor), self.base.rational(entries, sampled=sampled)
+        return [[factor * value for value in row] for row in block]
+
+    def error_bound(self) -> float:
+        """Bound the error of the base, of the product and of the square root."""
+        rounding = 6 * ROUNDOFF * self.base.trace()
+        return rounded_up(self.factor * (self.base.error_bound() + rounding), self.size)
+
+    @property
+    def is_zero_exactly(self) -> bool:
+        """Whether every entry is 0."""
+        return self.factor == 0 or self.base.is_zero_exactly
+
+    def smallest_eigenvalue(self) -> float:
+        """Return a certified lower bound of the smallest eigenvalue."""
+        return self.factor * self.base.smallest_eigenvalue() * (1 - 2 * ROUNDOFF)
+
+    def norm_bound(self) -> float:
+        """Return an upper bound of the 2-norm."""
+        return self.factor * self.base.norm_bound() * (1 + 4 * ROUNDOFF)
+
+    def rank_bound(self, entries: Indices | None = None) -> int:
+        """Bound the rank of A, or of its block at `entries`, from the structure alone."""
+        return 0 if self.factor == 0 else self.base.rank_bound(entries)
+
+    def permuted(self, order: Indices) -> Scaled:
+        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
+        return Scaled(self.base.permuted(order), self.factor)
+
+
+def _terms(value: Iterable[Matrix]) -> tuple[Matrix, ...]:
+    terms = tuple(value)
+    if not terms or not all(isinstance(term, Matrix) for term in terms):
+        raise ParameterError(f"sum.terms must be one or more matrices; got {terms!r}.")
+    sizes = {term.size for term in terms}
+    if len(sizes) > 1:
+        raise ParameterError(f"sum.terms must have equal sizes; got {sorted(sizes)}.")
+    if not math.isfinite(sum(term.trace() for term in terms)):
+        raise ParameterError("sum.terms must have a finite total trace; got inf.")
+    return terms
+
+
+@attrs.frozen(eq=False, repr=False)
+class Sum(Matrix):
+    """The sum of matrices of one size: the covariance of a sum of independent draws.
+
+    >>> from sfumato.matrices import Diagonal, LowRank
+    >>> Sum((LowRank([1.0, 1.0]), Diagonal([0.5, 0.5]))).dense()
+    array([[1.5, 1. ],
+           [1. , 1.5]])
+    """
+
+    terms: tuple[Matrix, ...] = attrs.field(converter=_terms)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.terms[0].size
+
+    def diagonal(self) -> Array:
+        """Return the diagonal."""
+        return _total([term.diagonal() for term in self.terms])
+
+    def apply(self, x: ArrayLike) -> Array:
+        """Return A x for x of shape (n,) or (n, k)."""
+        return _total([term.apply(x) for term in self.terms])
+
+    def block(self, rows: Indices, columns: Indices) -> Array:
+        """Return the entries A[rows][:, columns]."""
+        return _total([term.block(rows, columns) for term in self.terms])
+
+    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
+        """Draw from N(0, A)."""
+        generator = generator_or_secure(rng)
+        return _total([term.sample(generator, size) for term in self.terms])
+
+    def in_balls(self, *, sampled: bool = False) -> Any:
+        """Return the sum of the terms as a flint `arb_mat`."""
+        balls = [term.in_balls(sampled=sampled) for term in self.terms]
+        return functools.reduce(operator.add, balls)
+
+    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
+        """Return the block at `entries` in rational numbers."""
+        blocks = [term.rational(entries, sampled=sampled) for term in self.terms]
+        rows = zip(*blocks, strict=True)
+        return [[sum(values, Fraction()) for values in zip(*row, strict=True)] for row in rows]
+
+    def error_bound(self) -> float:
+        """Bound the errors of the terms and of adding them."""
+        rounding = len(self.terms) * ROUNDOFF * self.trace()
+        return rounded_up(sum(term.error_bound() for term in self.terms) + rounding, self.size)
+
+    @property
+    def is_zero_exactly(self) -> bool:
+        """Whether every term is 0."""
+        return all(term.is_zero_exactly for term in self.terms)
+
+    def smallest_eigenvalue(self) -> float:
+        """Return the sum of the terms' bounds (Weyl's inequality)."""
+        total = sum(term.smallest_eigenvalue() for term in self.terms)
+        return total * (1 - 2 * len(self.terms) * ROUNDOFF)
+
+    def norm_bound(self) -> float:
+        """Return the sum of the terms' bounds."""
+        return rounded_up(sum(term.norm_bound() for term in self.terms), len(self.terms))
+
+    def rank_bound(self, entries: Indices | None = None) -> int:
+        """Return the sum of the terms' bounds, at most the number of nonzero variances."""
+        return min(
+            super().rank_bound(entries), sum(term.rank_bound(entries) for term in self.terms)
+        )
+
+    def permuted(self, order: Indices) -> Sum:
+        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
+        return Sum(tuple(term.permuted(order) for term in self.terms))
+
+
+def _total(arrays: list[Array]) -> Array:
+    return functools.reduce(np.add, arrays)
+
+
+@attrs.frozen(eq=False, repr=False)
+class Kronecker(Matrix):
+    """time ⊗ across: entry t·d + a against entry u·d + b is time[t, u] · across[a, b].
+
+    >>> Kronecker(Dense([[2.0, 1.0], [1.0, 2.0]]), Dense(np.eye(2))).dense()
+    array([[2., 0., 1., 0.],
+           [0., 2., 0., 1.],
+           [1., 0., 2., 0.],
+           [0., 1., 0., 2.]])
+    """
+
+    time: Matrix = attrs.field(validator=is_matrix)
+    across: Dense = attrs.field(validator=attrs.validators.instance_of(Dense))
+
+    def __attrs_post_init__(self) -> None:
+        if not math.isfinite(self.time.trace() * self.across.trace()):
+            raise ParameterError("kronecker.time must leave the product's trace finite; got inf.")
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.time.size * self.across.size
+
+    def diagonal(self) -> Array:
+        """Return the diagonal."""
+        return np.outer(self.time.diagonal(), self.across.diagonal()).reshape(-1)
+
+    def apply(self, x: ArrayLike) -> Array:
+        """Return A x for x of shape (n,) or (n, k)."""
+        array = operand(x, self.size)
+        by_coordinate = array.reshape(self.time.size, self.across.size, -1)
+        mixed = np.einsum("ab,tbk->tak", self.across.entries, by_coordinate)
+        product = self.time.apply(mixed.reshape(self.time.size, -1))
+        return product.reshape(array.shape)
+
+    def block(self, rows: Indices, columns: Indices) -> Array:
+        """Return the entries A[rows][:, columns]."""
+        row_times, row_axes = np.divmod(as_indices(rows, self.size), self.across.size)
+        times, axes = np.divmod(as_indices(columns, self.size), self.across.size)
+        return self.time.block(row_times, times) * self.across.block(row_axes, axes)
+
+    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
+        """Draw from N(0, A): independent draws over time, mixed across the coordinates."""
+        count, width = 1 if size is None else size, self.across.size
+        draws = self.time.sample(generator_or_secure(rng), count * width)
+        draws = draws.reshape(count, width, self.time.size)
+        mixed = np.einsum("ab,kbt->kta", self.across.sampling_factor, draws)
+        flat = mixed.reshape(count, self.size)
+        return np.asarray(flat[0] if size is None else flat)
+
+    def in_balls(self, *, sampled: bool = False) -> Any:
+        """Return time ⊗ across as a flint `arb_mat`."""
+        from flint import arb_mat
+
+        time = self.time.in_balls(sampled=sampled)
+        across, d = self.across.in_balls(sampled=sampled), self.across.size
+        entries = range(self.size)
+        return arb_mat(
+            [[time[i // d, j // d] * across[i % d, j % d] for j in entries] for i in entries]
+        )
+
+    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
+        """Return the block at `entries` in rational numbers."""
+        times, axes = np.divmod(as_indices(entries, self.size), self.across.size)
+        time = self.time.rational(times, sampled=sampled)
+        across = self.across.rational(axes, sampled=sampled)
+        return [
+            [t * a for t, a in zip(row, other, strict=True)]
+            for row, other in zip(time, across, strict=True)
+        ]
+
+    def error_bound(self) -> float:
+        """Bound δ(T ⊗ A) = δT ⊗ A + (T + δT) ⊗ δA, and the rounding of the products."""
+        over_time, over_axes = self.time.error_bound(), self.across.error_bound()
+        factors = over_time * self.across.norm_bound()
+        factors += (self.time.norm_bound() + over_time) * over_axes
+        return rounded_up(factors + 2 * ROUNDOFF * self.trace(), self.size)
+
+    @property
+    def is_zero_exactly(self) -> bool:
+        """Whether either factor is 0."""
+        return self.time.is_zero_exactly or self.across.is_zero_exactly
+
+    def smallest_eigenvalue(self) -> float:
+        """Return the product of the factors' bounds."""
+        product = self.time.smallest_eigenvalue() * self.across.smallest_eigenvalue()
+        return product * (1 - 2 * ROUNDOFF)
+
+    def norm_bound(self) -> float:
+        """Return the product of the factors' bounds."""
+        return self.time.norm_bound() * self.across.norm_bound() * (1 + 4 * ROUNDOFF)
+
+    def rank_bound(self, entries: Indices | None = None) -> int:
+        """Return the product of the factors' bounds, at most the number of nonzero variances."""
+        whole = self.time.rank_bound() * self.across.rank_bound()
+        return min(super().rank_bound(entries), whole)
+
+
+def _blocks(value: Iterable[Matrix]) -> tuple[Matrix, ...]:
+    blocks = tuple(value)
+    if not blocks or not all(isinstance(block, Matrix) for block in blocks):
+        raise ParameterError(f"block_diagonal.blocks must be one or more matrices; got {blocks!r}.")
+    if not math.isfinite(sum(block.trace() for block in blocks)):
+        raise ParameterError("block_diagonal.blocks must have a finite total trace; got inf.")
+    return blocks
+
+
+@attrs.frozen(eq=False, repr=False)
+class BlockDiagonal(Matrix):
+    """Square blocks along the diagonal, zero elsewhere.
+
+    >>> from sfumato.matrices import Diagonal, LowRank
+    >>> BlockDiagonal((LowRank([1.0, 1.0]), Diagonal([3.0]))).dense()
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 3.]])
+    """
+
+    blocks: tuple[Matrix, ...] = attrs.field(converter=_blocks)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return sum(block.size for block in self.blocks)
+
+    def _placed(self) -> Iterator[tuple[int, int, Matrix]]:
+        start = 0
+        for block in self.blocks:
+            yield start, start + block.size, block
+            start += block.size
+
+    def diagonal(self) -> Array:
+        """Return the diagonal."""
+        return np.concatenate([block.diagonal() for block in self.blocks])
+
+    def apply(self, x: ArrayLike) -> Array:
+        """Return A x for x of shape (n,) or (n, k)."""
+        array = operand(x, self.size)
+        return np.concatenate([block.apply(array[i:j]) for i, j, block in self._placed()])
+
+    def block(self, rows: Indices, columns: Indices) -> Array:
+        """Return the entries A[rows][:, columns]."""
+        rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
+        result = np.zeros((rows.size, columns.size))
+        for start, stop, block in self._placed():
+            mine = np.flatnonzero((rows >= start) & (rows < stop))
+            yours = np.flatnonzero((columns >= start) & (columns < stop))
+            if mine.size and yours.size:
+                inner = block.block(rows[mine] - start, columns[yours] - start)
+                result[np.ix_(mine, yours)] = inner
+        return result
+
+    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
+        """Draw from N(0, A)."""
+        generator = generator_or_secure(rng)
+        return np.concatenate([block.sample(generator, size) for block in self.blocks], axis=-1)
+
+    def in_balls(self, *, sampled: bool = False) -> Any:
+        """Return A as a flint `arb_mat`."""
+        from flint import arb_mat
+
+        result = arb_mat(self.size, self.size)
+        for start, stop, block in self._placed():
+            balls = block.in_balls(sampled=sampled)
+            for i in range(start, stop):
+                for j in range(start, stop):
+                    result[i, j] = balls[i - start, j - start]
+        return result
+
+    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
+        """Return the block at `entries` in rational numbers."""
+        chosen = as_indices(entries, self.size)
+        result = [[Fraction()] * chosen.size for _ in chosen]
+        for mine, inner, block in self._within(chosen):
+            values = block.rational(inner, sampled=sampled)
+            for i, row in zip(mine, values, strict=True):
+                for j, value in zip(mine, row, strict=True):
+                    result[i][j] = value
+        return result
+
+    def _within(
+        self, chosen: NDArray[np.intp]
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Matrix]]:
+        """Yield, per block touched, positions in `chosen` and indices inside the block."""
+        for start, stop, block in self._placed():
+            mine = np.flatnonzero((chosen >= start) & (chosen < stop))
+            if mine.size:
+                yield mine, chosen[mine] - start, block
+
+    def error_bound(self) -> float:
+        """Return the largest of the blocks' bounds."""
+        return max(block.error_bound() for block in self.blocks)
+
+    @property
+    def is_zero_exactly(self) -> bool:
+        """Whether every block is 0."""
+        return all(block.is_zero_exactly for block in self.blocks)
+
+    def smallest_eigenvalue(self) -> float:
+        """Return the smallest of the blocks' bounds."""
+        return min(block.smallest_eigenvalue() for block in self.blocks)
+
+    def norm_bound(self) -> float:
+        """Return the largest of the blocks' bounds."""
+        return max(block.norm_bound() for block in self.blocks)
+
+    def rank_bound(self, entries: Indices | None = None) -> int:
+        """Return the sum of the blocks' bounds."""
+        chosen = np.arange(self.size) if entries is None else as_indices(entries, self.size)
+        return sum(block.rank_bound(inner) for _, inner, block in self._within(chosen))

@@ -1,0 +1,1 @@
+"""Classes of priors: sets of parameters, families, combinations, and suprema over them."""

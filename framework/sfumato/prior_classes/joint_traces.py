@@ -1,0 +1,162 @@
+"""Traces taken from a longer one, in any order and with repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from sfumato.beliefs import Gaussian
+from sfumato.domains import LIST_OF, WHOLE, Rejected, Sizes
+from sfumato.errors import Incompatible, ParameterError
+from sfumato.matrices import Dense
+from sfumato.protocols import Prior, PriorClass, Supremum
+
+
+def trace_positions(places: Iterable[int]) -> tuple[int, ...]:
+    """Return positions in a trace as plain whole numbers, or refuse what is none.
+
+    >>> trace_positions(range(2))
+    (0, 1)
+    """
+    try:
+        found: tuple[int, ...] = LIST_OF(WHOLE).convert(places, Sizes())
+    except Rejected:
+        raise ParameterError(
+            f"positions must be lists of whole numbers, 0 or more; got {places!r}."
+        ) from None
+    return found
+
+
+def joint_traces(prior: PriorClass, positions: Iterable[int] | None) -> PriorClass:
+    """Return the class of beliefs about the times at `positions`; None means the trace as it is.
+
+    >>> import sfumato as sf
+    >>> joint = joint_traces(sf.priors.rbf(length_scale=1.0, times=3), (2, 0, 2))
+    >>> joint.belief().covariance.dense().round(4)[0]
+    array([1.    , 0.1353, 1.    ])
+    """
+    if positions is None:
+        return prior
+    places = trace_positions(positions)
+    if isinstance(prior, Prior):
+        return JointTrace(prior, places)
+    return JointTraceClass(prior, places)
+
+
+@attrs.frozen(eq=False, repr=False)
+class JointTrace(Prior):
+    """A prior's belief about the times at some positions of its trace."""
+
+    yields: ClassVar[type] = Gaussian
+
+    base: Prior
+    positions: tuple[int, ...]
+
+    def __attrs_post_init__(self) -> None:
+        if not issubclass(self.base.yields, Gaussian):
+            raise Incompatible(
+                f"a joint trace takes priors of Gaussian beliefs; '{self.base.name}' yields "
+                f"{self.base.yields.__name__}."
+            )
+        times = self.base.belief().times
+        if not all(0 <= place < times for place in self.positions):
+            raise ParameterError(
+                f"positions must lie in 0..{times - 1}; got {min(self.positions)} to "
+                f"{max(self.positions)}."
+            )
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # of the object, not of the class
+        """The name of the prior."""
+        return self.base.name
+
+    @property
+    def sizes(self) -> dict[str, int]:  # type: ignore[override]  # of the joint trace
+        """The sizes of the prior, with the number of positions."""
+        return {**self.base.sizes, "n": len(self.positions)}
+
+    def belief(self) -> Gaussian:
+        """Return the belief; it is definite only if no position is taken twice."""
+        belief: Gaussian = self.base.belief()
+        entries = [entry for place in self.positions for entry in belief.entries_at(place)]
+        return attrs.evolve(
+            belief,
+            covariance=Dense(belief.covariance.block(entries, entries)),
+            mean=None if belief.mean is None else belief.mean[np.array(entries)],
+            definite=belief.definite and len(set(self.positions)) == len(self.positions),
+            exact=_selected(belief.exact, entries),
+        )
+
+    def trace_signature(self) -> Hashable:
+        """Return the positions and what the prior's own trace is."""
+        return self.positions, self.base.trace_signature()
+
+    def specification(self) -> dict[str, Any]:
+        """Return the plain table that rebuilds the prior."""
+        return {"joint": self.base.specification(), "positions": list(self.positions)}
+
+    def __repr__(self) -> str:
+        return f"joint_traces({self.base!r}, {self.positions!r})"
+
+
+@attrs.frozen(eq=False, repr=False)
+class JointTraceClass(PriorClass):
+    """The joint traces of every member of a class."""
+
+    base: PriorClass
+    positions: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return self.base.name
+
+    @property
+    def yields(self) -> type:
+        """The type of belief of the members."""
+        return self.base.yields
+
+    @property
+    def finite(self) -> bool:
+        """Whether the class is finite."""
+        return self.base.finite
+
+    def members(self) -> Iterator[Prior]:
+        """Yield the joint trace of each member."""
+        for member in self.base.members():
+            yield JointTrace(member, self.positions)
+
+    def supremum(self, function: Callable[[Prior], float]) -> Supremum:
+        """Return the supremum over the class, at the joint trace that attains it."""
+        made: dict[int, tuple[Prior, Prior]] = {}
+
+        def value(member: Prior) -> float:
+            joint = JointTrace(member, self.positions)
+            made[id(member)] = (member, joint)  # the member is kept, so that its id stays its own
+            return function(joint)
+
+        found = self.base.supremum(value)
+        return attrs.evolve(found, member=made[id(found.member)][1])
+
+    def specification(self) -> dict[str, Any]:
+        """Return the plain table that rebuilds the class."""
+        return {"joint": self.base.specification(), "positions": list(self.positions)}
+
+    def __repr__(self) -> str:
+        return f"joint_traces({self.base!r}, {self.positions!r})"
+
+
+def _selected(exact: Callable[[int], Any] | None, entries: list[int]) -> Any:
+    if exact is None:
+        return None
+
+    def selected(bits: int) -> Any:
+        from flint import arb_mat
+
+        balls = exact(bits)
+        return arb_mat([[balls[i, j] for j in entries] for i in entries])
+
+    return selected

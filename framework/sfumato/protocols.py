@@ -1,0 +1,711 @@
+"""The whole contract: the five nouns, and what passes between them.
+
+A `PriorClass` is what the adversary may believe, a `Secret` what must not be learnt, a `Mechanism`
+designs a `Release`, an `Adversary` infers, and a `LossMeasure` gives a `Loss`: a `Reading` of one
+`Quantity` in one `Scenario`.
+Authors subclass `Prior`, `Secret`, `Mechanism`, `Adversary` and `LossMeasure`; everything that the
+framework ever looks for on a plugin is declared here, with its default.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
+
+import attrs
+from typing_extensions import TypeVar
+
+from sfumato.compatibility import (
+    require_adversary,
+    require_measure,
+    require_mechanism,
+    require_one_trace,
+)
+from sfumato.errors import Incompatible
+from sfumato.parameters import Declared
+from sfumato.randomness import generator_or_secure
+from sfumato.values import ByContent
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Worse = Literal["larger", "smaller"]
+Bound = Literal["exact", "upper", "lower", "estimate"]
+EstimateOf = Literal["value", "lower", "upper"]
+How = Literal["single", "finite", "proved", "searched"]
+ScaleEnd = Literal["low", "high"]
+
+MARKS: Mapping[str, str] = {"exact": "=", "upper": "≤", "lower": "≥", "estimate": "≈"}
+"""How a value stands to the truth, in one character."""
+
+B = TypeVar("B", default=Any)
+Q = TypeVar("Q", default=Any)
+C = TypeVar("C", default=Any)
+
+
+# Numbers ------------------------------------------------------------------------------------------
+
+
+def _sorted_items(
+    parameters: Mapping[str, float | str] | tuple[tuple[str, float | str], ...],
+) -> tuple[tuple[str, float | str], ...]:
+    return tuple(sorted(dict(parameters).items()))
+
+
+@attrs.frozen
+class Quantity:
+    """A name, the measure's own parameters, a unit, and which way is worse.
+
+    Two losses may be ordered only if their quantities are equal.
+    Radius, mistakes and indices belong to the scenario, not here.
+
+    >>> str(Quantity("Rényi divergence", {"order": 2.0}, unit="nats"))
+    'Rényi divergence (order=2) [nats]'
+    """
+
+    name: str
+    parameters: tuple[tuple[str, float | str], ...] = attrs.field(
+        default=(), converter=_sorted_items
+    )
+    unit: str = ""
+    worse: Worse = attrs.field(
+        default="larger", validator=attrs.validators.in_(("larger", "smaller"))
+    )
+
+    @property
+    def sign(self) -> int:
+        """+1 where larger is worse, -1 where smaller is."""
+        return 1 if self.worse == "larger" else -1
+
+    def __str__(self) -> str:
+        inside = ", ".join(
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in self.parameters
+        )
+        return (
+            self.name
+            + (f" ({inside})" if inside else "")
+            + (f" [{self.unit}]" if self.unit else "")
+        )
+
+
+def _as_float(value: object) -> float:
+    """Return a number as a float; text is not a number."""
+    if isinstance(value, (str, bytes, bool)):
+        raise ValueError(f"a loss must be a number; got {value!r}.")  # noqa: TRY004 - one error
+    return float(value)  # type: ignore[arg-type]  # anything else says so itself
+
+
+def _not_nan(instance: Any, attribute: Any, value: float) -> None:
+    if math.isnan(value):
+        raise ValueError(
+            f"{type(instance).__name__.lower()}.{attribute.name} must be a number; got {value!r}."
+        )
+
+
+def _error(_: Any, attribute: Any, value: float) -> None:
+    if not 0 <= value < math.inf:  # written so that NaN fails
+        raise ValueError(f"{attribute.name} must be finite and not negative; got {value!r}.")
+
+
+def _ends(value: Any) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    low, high = (_as_float(end) for end in value)
+    return low, high
+
+
+def _interval(instance: Any, attribute: Any, value: tuple[float, float] | None) -> None:
+    if instance.bound == "estimate" and value is None:
+        raise ValueError("an estimate must have an interval; got None.")
+    if value is not None and not value[0] <= value[1]:  # written so that NaN fails
+        raise ValueError(f"{attribute.name} must be (low, high) with low <= high; got {value}.")
+
+
+@attrs.frozen(kw_only=True)
+class Reading:
+    """What a measure finds for one belief: a value, its direction and how it was found.
+
+    Attributes
+    ----------
+    value
+        The number; infinities are answers, NaN is rejected.
+    bound
+        ``"exact"``, ``"upper"``, ``"lower"`` or ``"estimate"``; it has no default, because
+        exactness is claimed, not assumed.
+    interval
+        A confidence interval, for an estimate.
+    estimate_of
+        What an estimate estimates: the value itself, or a bound on it.
+        An attack's success estimates a *lower* bound on the optimum, so it limits nothing above.
+    relative_error
+        Certified bound on the rounding in the value; two exact values may differ by it.
+    witness
+        Where the value is attained: an output, a displacement, a guess.
+    how
+        The method, in a few words.
+
+    >>> Reading(value=0.25, bound="upper").ceiling
+    0.25
+    """
+
+    value: float = attrs.field(converter=_as_float, validator=_not_nan)
+    bound: Bound = attrs.field(
+        validator=attrs.validators.in_(("exact", "upper", "lower", "estimate"))
+    )
+    interval: tuple[float, float] | None = attrs.field(
+        default=None, converter=_ends, validator=_interval
+    )
+    estimate_of: EstimateOf = attrs.field(
+        default="value", validator=attrs.validators.in_(("value", "lower", "upper"))
+    )
+    relative_error: float = attrs.field(default=0.0, converter=_as_float, validator=_error)
+    witness: Any = attrs.field(default=None, eq=False)
+    how: str = ""
+
+    @property
+    def floor(self) -> float:
+        """The largest number that the true value is known not to be below."""
+        if self.bound in ("exact", "lower"):
+            return self.value
+        if self.interval is None or self.estimate_of == "upper":
+            return -math.inf
+        return self.interval[0]
+
+    @property
+    def ceiling(self) -> float:
+        """The smallest number that the true value is known not to exceed."""
+        if self.bound in ("exact", "upper"):
+            return self.value
+        if self.interval is None or self.estimate_of == "lower":
+            return math.inf
+        return self.interval[1]
+
+
+@attrs.frozen
+class Scenario:
+    """A prior class, a secret (with its radius, mistakes and indices) and a channel.
+
+    Losses contradict each other only within one scenario.
+
+    >>> Scenario("a prior", "a secret", "a channel").secret
+    'a secret'
+    """
+
+    prior: Any
+    secret: Any
+    channel: Any
+
+
+@attrs.frozen(kw_only=True, order=False)
+class Loss(Reading):
+    """A reading of one quantity in one scenario, over a whole prior class.
+
+    `worst` is the member of the class that attains it.
+    `unverified` says that the value is called exact and nothing independent can check it: its
+    measure brings no brute force.
+    Losses of one quantity can be ordered; ordering different quantities is a `TypeError`.
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=0.02).protect(prior, secret)
+    >>> loss = sf.measures.renyi(order=2.0).loss(prior, secret, release)
+    >>> print(loss)
+    Rényi divergence (order=2) [nats] = 260.603
+    >>> loss.floor == loss.value == loss.ceiling
+    True
+    """
+
+    quantity: Quantity
+    scenario: Scenario
+    worst: Any = attrs.field(default=None, eq=False)
+    unverified: bool = attrs.field(default=False, eq=False)
+
+    def _comparable(self, other: object) -> float:
+        if not isinstance(other, Loss):
+            raise TypeError(f"a loss can be ordered against a loss; got {type(other).__name__}.")
+        if other.quantity != self.quantity:
+            raise TypeError(
+                f"losses of different quantities have no order: {self.quantity} and "
+                f"{other.quantity}."
+            )
+        return other.value
+
+    def __lt__(self, other: object) -> bool:
+        return self.value < self._comparable(other)
+
+    def __le__(self, other: object) -> bool:
+        return self.value <= self._comparable(other)
+
+    def __gt__(self, other: object) -> bool:
+        return self.value > self._comparable(other)
+
+    def __ge__(self, other: object) -> bool:
+        return self.value >= self._comparable(other)
+
+    def __str__(self) -> str:
+        doubt = " (unverified)" if self.unverified else ""
+        return f"{self.quantity} {MARKS[self.bound]} {self.value:.6g}{doubt}"
+
+
+# What the adversary may believe -------------------------------------------------------------------
+
+
+@attrs.frozen
+class Supremum:
+    """The largest value of a function over a class, the member with it, and how it was found.
+
+    ``"searched"`` means that a larger value may exist between the members looked at.
+
+    >>> import sfumato as sf
+    >>> family = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 3.0), times=5)
+    >>> found = family.supremum(lambda member: member.length_scale)
+    >>> found.value, found.how
+    (3.0, 'finite')
+    """
+
+    value: float
+    member: Prior
+    how: How
+
+
+class PriorClass(ByContent, ABC, Generic[B]):
+    """A *set* of beliefs about a trace; a single prior is the set of one.
+
+    All members share the trace: its length, its dimensions, its states.
+
+    >>> import sfumato as sf
+    >>> isinstance(sf.priors.rbf(length_scale=sf.Interval(1, 3), times=5), PriorClass)
+    True
+    """
+
+    kind: ClassVar[str] = "prior"
+    plural: ClassVar[str] = "priors"
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the class is called in messages."""
+
+    @property
+    @abstractmethod
+    def yields(self) -> type[B]:
+        """The type of belief that the members have."""
+
+    @property
+    @abstractmethod
+    def finite(self) -> bool:
+        """Whether `members` yields the whole class."""
+
+    @abstractmethod
+    def specification(self) -> dict[str, Any]:
+        """Return the plain table that rebuilds the class."""
+
+    @abstractmethod
+    def members(self) -> Iterator[Prior[B]]:
+        """Yield members: all of a finite class, a spread of a continuous one."""
+
+    @abstractmethod
+    def supremum(self, function: Callable[[Prior[B]], float]) -> Supremum:
+        """Return the largest value of `function` over the class, and how it was found."""
+
+    def at_scale(self, end: ScaleEnd) -> PriorClass[B]:  # noqa: ARG002  # overridden
+        """Return the part of the class that matters to what is monotone in the prior's scale.
+
+        >>> import sfumato as sf
+        >>> sf.priors.rbf(length_scale=1.0, times=3, variance=sf.Interval(1, 4)).at_scale("low")
+        sf.priors.rbf(length_scale=1.0, times=3)
+        """
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        """Return the prior of the sum of two independent traces; of classes, the class of sums."""
+        return _combined("sum", self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        """Return the prior whose covariance is the entrywise product of both."""
+        return _combined("product", self, other)
+
+
+def _combined(operation: str, one: Any, other: Any) -> Any:
+    from sfumato.prior_classes.combinations import combine
+
+    return combine(operation, (one, other)) if isinstance(other, PriorClass) else NotImplemented
+
+
+class Prior(Declared, PriorClass[B]):
+    """A single prior, the class of one member: what the author of a prior subclasses.
+
+    An author declares parameters and writes `belief`, which sees only numbers: ``Interval`` and
+    ``AnyOf`` are turned into a `Family` before they reach it.
+    However often it is asked for, a prior's belief is built once.
+
+    Attributes
+    ----------
+    name
+        The registered name.
+    yields
+        The type of belief that `belief` returns.
+    scale_parameter
+        The parameter to which the covariance is proportional, if there is one.
+
+    >>> import sfumato as sf
+    >>> prior = sf.priors.rbf(length_scale=1.0, times=5)
+    >>> list(prior.members()) == [prior], prior.belief().entries
+    (True, 5)
+    >>> prior.belief() is prior.belief()
+    True
+    """
+
+    name: ClassVar[str]
+    yields: ClassVar[type]
+    scale_parameter: ClassVar[str | None] = None
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        if "belief" in cls.__dict__:
+            cls.belief = _built_once(cls.__dict__["belief"])  # type: ignore[method-assign]
+
+    @abstractmethod
+    def belief(self) -> B:
+        """Return the belief in its mathematical form."""
+
+    def members(self) -> Iterator[Self]:
+        """Yield the prior itself."""
+        yield self
+
+    @property
+    def finite(self) -> bool:
+        """A single prior is a finite class."""
+        return True
+
+    def supremum(self, function: Callable[[Prior[B]], float]) -> Supremum:
+        """Return the function's value at the prior itself."""
+        return Supremum(function(self), self, "single")
+
+    def trace_signature(self) -> Hashable:
+        """Return what all members of a class must share: by default the declared sizes."""
+        return tuple(sorted(self.sizes.items()))
+
+    @classmethod
+    def glance(cls, members: Sequence[Self]) -> Any:  # noqa: ARG003  # authors override it
+        """Return many members' covariances (k, n, n) at once, unchecked: for searches to rank by.
+
+        None, the default, says that there is no quicker way than belief by belief.
+        """
+        return None
+
+    @classmethod
+    def fit(cls, traces: Sequence[Any], **settings: Any) -> Any:
+        """Return what recorded traces tell of the prior's parameters, where an author wrote it."""
+        raise TypeError(f"{cls.name} cannot be fitted; give its parameters.")
+
+
+def _built_once(belief: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Keep a prior's belief with the prior; a subclass's `super().belief()` is another one."""
+    if hasattr(belief, "__wrapped__"):
+        return belief
+
+    @functools.wraps(belief)
+    def kept(self: Any) -> Any:
+        beliefs = self.__dict__.setdefault("_beliefs", {})
+        if belief not in beliefs:
+            beliefs[belief] = belief(self)
+        return beliefs[belief]
+
+    return kept
+
+
+# What must not be learnt --------------------------------------------------------------------------
+
+
+class Secret(Declared, ABC, Generic[B, Q]):
+    """What must not be learnt: events, and the pairs of them that must stay indistinguishable.
+
+    Attributes
+    ----------
+    yields
+        For each type of belief that the secret makes sense for, the type of question it becomes.
+
+    >>> import sfumato as sf
+    >>> sf.secrets.basic(3).question(sf.priors.rbf(length_scale=1.0, times=5).belief()).groups
+    (((3,),),)
+    """
+
+    kind: ClassVar[str] = "secret"
+    plural: ClassVar[str] = "secrets"
+    yields: ClassVar[Mapping[type, type]]
+
+    @abstractmethod
+    def question(self, belief: B) -> Q:
+        """Return the secret in its mathematical form for that belief."""
+
+    def __or__(self, other: Secret) -> Secret:
+        """Return the union: neither secret may be learnt."""
+        from sfumato.questions.secret_unions import SecretUnion
+
+        return SecretUnion((self, other))
+
+
+# What is released ---------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Situation(Generic[B, Q, C]):
+    """One member of a class before one release: what every measure of it shares."""
+
+    belief: B
+    question: Q
+    channel: C
+
+    @classmethod
+    def of(cls, member: Prior[B], secret: Secret[B, Q], channel: C) -> Situation[B, Q, C]:
+        """Return the situation, or refuse a channel that speaks of another trace."""
+        belief = member.belief()
+        require_one_trace(belief, channel)
+        return cls(belief, secret.question(belief), channel)
+
+
+REMEMBERED = 64
+"""How many situations a release keeps for the next measure."""
+
+
+@attrs.frozen(kw_only=True)
+class Release(Generic[C]):
+    """A channel designed for a prior class and a secret.
+
+    Attributes
+    ----------
+    channel
+        The law of the output given the trace, of what is *really sampled*.
+    utility_quantity
+        What `utility` counts, and which way is worse.
+    claims
+        What the designer certifies, in plain values, such as a lower bound on any mechanism's
+        loss.
+
+    >>> import numpy as np
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=2.0, times=3), sf.secrets.basic(1)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=0.5).protect(prior, secret)
+    >>> release.utility(), release.utility_quantity.name
+    (0.5, 'mean squared error')
+    >>> release.apply([0.0, 1.0, 2.0], rng=np.random.default_rng(0)).shape
+    (3,)
+    """
+
+    mechanism: Mechanism
+    prior: PriorClass
+    secret: Secret
+    channel: C
+    utility_value: float = attrs.field(converter=float, validator=_not_nan)
+    utility_quantity: Quantity
+    claims: Mapping[str, Any] = attrs.field(factory=dict, eq=False, hash=False)
+    _situations: dict[Any, Situation[Any, Any, C]] = attrs.field(
+        factory=dict, init=False, eq=False, repr=False
+    )
+
+    def situation(self, member: Prior, secret: Secret) -> Situation[Any, Any, C]:
+        """Return what a member of a class believes of a secret and this channel, built once."""
+        key = (member, secret)
+        if key not in self._situations:
+            if len(self._situations) >= REMEMBERED:
+                self._situations.clear()
+            self._situations[key] = Situation.of(member, secret, self.channel)
+        return self._situations[key]
+
+    def apply(self, trace: Any, rng: np.random.Generator | None = None) -> Any:
+        """Release a trace; without a generator the noise comes from the secure source."""
+        channel: Any = self.channel
+        return channel.sample(trace, generator_or_secure(rng))
+
+    def stream(self, rng: np.random.Generator | None = None, *, state: Any = None) -> Any:
+        """Return a stream that answers step by step, where the channel can."""
+        raise Incompatible(
+            f"a stream needs a mechanism that decides step by step, such as a suppression; got "
+            f"'{self.mechanism.name}'."
+        )
+
+    def utility(self) -> float:
+        """Return how useful the release is, as `utility_quantity` says."""
+        return self.utility_value
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """Return a plain table: what was designed, for whom, and what it is certified to do."""
+        from sfumato import __version__
+
+        return {
+            "sfumato": __version__,
+            "mechanism": self.mechanism.specification(),
+            "prior": self.prior.specification(),
+            "secret": self.secret.specification(),
+            "utility": {"quantity": str(self.utility_quantity), "value": self.utility_value},
+            **self.claims,
+        }
+
+
+class Mechanism(Declared, ABC, Generic[C]):
+    """Given a prior class and a secret, a way of releasing a trace.
+
+    The author writes `design`; `protect` first refuses what the mechanism cannot design for.
+
+    Attributes
+    ----------
+    asks
+        The (belief, question) types it can design for; ``object`` stands for any.
+    yields
+        The type of channel it designs.
+    promises
+        What its releases keep, for the laws to check.
+
+    >>> import sfumato as sf
+    >>> sf.mechanisms.gaussian_uniform(mse=1.0).specification()
+    {'name': 'gaussian_uniform', 'mse': 1.0}
+    """
+
+    kind: ClassVar[str] = "mechanism"
+    plural: ClassVar[str] = "mechanisms"
+    asks: ClassVar[tuple[tuple[type, type], ...]]
+    yields: ClassVar[type]
+    promises: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def design(self, prior: PriorClass, secret: Secret) -> Release[C]:
+        """Design the release; the types are known to fit."""
+
+    def protect(self, prior: PriorClass, secret: Secret) -> Release[C]:
+        """Design a release of traces for the class and the secret."""
+        require_mechanism(self, prior, secret)
+        release = self.design(prior, secret)
+        if not isinstance(release, Release):
+            raise TypeError(f"{self.name}.design must return a Release; got {release!r}.")
+        return release
+
+
+# Who attacks --------------------------------------------------------------------------------------
+
+
+class Adversary(Declared, ABC, Generic[B, C]):
+    """Someone who knows a belief and the channel, sees an output, and infers.
+
+    The author writes `infer`, which may first `require` that what it is given fits.
+
+    Attributes
+    ----------
+    reads
+        The (belief, channel) types it can reason about.
+    promises
+        What it infers, for the laws to check: "posterior" or "most probable trace".
+
+    >>> import sfumato as sf
+    >>> sf.adversaries.map()
+    sf.adversaries.map()
+    """
+
+    kind: ClassVar[str] = "adversary"
+    plural: ClassVar[str] = "adversaries"
+    reads: ClassVar[tuple[tuple[type, type], ...]]
+    promises: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def infer(self, belief: B, channel: C, observed: Any) -> Any:
+        """Return a posterior, or a guess, from what was observed."""
+
+    def require(self, belief: B, channel: C) -> None:
+        """Refuse a belief or a channel that is not read here, or that speak of two traces."""
+        require_adversary(self, belief, channel)
+
+
+# How loss is counted ------------------------------------------------------------------------------
+
+
+class LossMeasure(Declared, ABC, Generic[B, Q, C]):
+    """A quantity of what a release gives away, over a whole prior class.
+
+    The author writes `quantity` and `evaluate`, for one belief, and the `brute_force` that shows
+    what `evaluate` calls exact; `loss` refuses what the measure cannot read and takes the worst
+    over the class, in the direction in which the quantity is worse.
+
+    Attributes
+    ----------
+    reads
+        The (belief, question, channel) types it can evaluate; ``object`` stands for any.
+    promises
+        What the laws may rely on: "utility" or "share of outputs".
+    worst_scale
+        At which end of the prior's scale a loss is worst, where its author has proved it: then an
+        interval of scales is not searched, and a loss over it can be exact.
+    default_for
+        Over which classes a certificate holds the measure without being asked to: one that takes
+        long for a single belief is left out where there are many.
+
+    >>> import sfumato as sf
+    >>> sf.measures.renyi(order=2.0).quantity.worse
+    'larger'
+    """
+
+    kind: ClassVar[str] = "measure"
+    plural: ClassVar[str] = "measures"
+    reads: ClassVar[tuple[tuple[type, type, type], ...]]
+    promises: ClassVar[tuple[str, ...]] = ()
+    worst_scale: ClassVar[ScaleEnd | None] = None
+    default_for: ClassVar[Literal["every class", "finite classes", "one prior"]] = "every class"
+
+    @property
+    @abstractmethod
+    def quantity(self) -> Quantity:
+        """What the measure's numbers are numbers of."""
+
+    @abstractmethod
+    def evaluate(self, belief: B, question: Q, channel: C) -> Reading:
+        """Return the reading for one belief; the types are known to fit."""
+
+    def brute_force(self, belief: B, question: Q, channel: C) -> Reading | None:  # noqa: ARG002
+        """Return the same number from its definition, for tiny cases, by other means.
+
+        It must not use what `evaluate` uses. None, the default, says that there is no such check;
+        an estimate's interval is read as two ends that hold the number.
+        """
+        return None
+
+    @classmethod
+    def has_brute_force(cls) -> bool:
+        """Whether the author brought an independent check of what the measure calls exact."""
+        return cls.brute_force is not LossMeasure.brute_force
+
+    def loss(self, prior: PriorClass, secret: Secret, release: Release) -> Loss:
+        """Return the worst loss over the class."""
+        from sfumato.prior_classes.suprema import over_class
+
+        require_measure(self, prior, secret, release)
+        narrowed = prior if self.worst_scale is None else prior.at_scale(self.worst_scale)
+        found, worst = over_class(
+            narrowed, lambda member: self._reading(member, secret, release), self.quantity
+        )
+        if narrowed != prior:
+            how = f"{found.how}; the {self.worst_scale} end of the scale, proved".lstrip("; ")
+            found = attrs.evolve(found, how=how)
+        return Loss(
+            **attrs.asdict(found, recurse=False),
+            quantity=self.quantity,
+            scenario=Scenario(prior, secret, release.channel),
+            worst=worst,
+            unverified=found.bound == "exact" and not self.has_brute_force(),
+        )
+
+    def _reading(self, member: Prior, secret: Secret, release: Release) -> Reading:
+        at = release.situation(member, secret)
+        found = self.evaluate(at.belief, at.question, at.channel)
+        if not isinstance(found, Reading):
+            raise TypeError(f"{self.name}.evaluate must return a Reading; got {found!r}.")
+        return found
+
+
+NOUNS: Mapping[str, type[Prior | Secret | Mechanism | Adversary | LossMeasure]] = {
+    noun.kind: noun for noun in (Prior, Secret, Mechanism, Adversary, LossMeasure)
+}
+"""The five nouns, in the order in which a comparison names them."""

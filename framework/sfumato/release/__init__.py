@@ -1,0 +1,1 @@
+"""What goes with a release: its certificate, and several releases read together."""

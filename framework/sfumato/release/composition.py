@@ -1,0 +1,163 @@
+"""Several releases of related traces, read together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
+from sfumato.compatibility import require_mechanism
+from sfumato.errors import Incompatible, ParameterError
+from sfumato.matrices import BlockDiagonal
+from sfumato.prior_classes.joint_traces import joint_traces, trace_positions
+from sfumato.protocols import PriorClass, Release, Secret
+from sfumato.quantities import MEAN_SQUARED_ERROR
+
+
+@attrs.frozen
+class Composition:
+    """The mechanisms of several releases, one after another, with independent noise."""
+
+    kind: ClassVar[str] = "mechanism"
+    name: ClassVar[str] = "composition"
+    asks: ClassVar[tuple[tuple[type, type], ...]] = ((Gaussian, object),)
+    yields: ClassVar[type] = AdditiveGaussian
+
+    parts: tuple[Any, ...]
+
+    def protect(self, prior: PriorClass, secret: Secret) -> Release:
+        """Refuse: a composition is made of releases, not designed."""
+        raise Incompatible(
+            f"composition takes releases, not a prior and a secret such as '{prior.name}' and "
+            f"{secret!r}: use sf.compose."
+        )
+
+    def specification(self) -> dict[str, Any]:
+        """Return the tables of the mechanisms."""
+        return {"composition": [part.specification() for part in self.parts]}
+
+
+def compose(
+    releases: Iterable[Release],
+    prior: PriorClass,
+    secret: Secret,
+    *,
+    positions: Iterable[Iterable[int]] | None = None,
+) -> Release:
+    """Return one release that stands for all of them, with independent noise on each.
+
+    The loss of the composition is the loss of a joint trace, the released traces one after
+    another, under a prior of all of them: their noise covariances stand along the diagonal.
+    Losses do not just add up: they depend on how the prior relates the traces.
+
+    Parameters
+    ----------
+    releases
+        Releases that add Gaussian noise.
+    prior
+        What the adversary believes about all traces together; its trace holds every time that
+        some release covers.
+    secret
+        What must stay hidden; its indices are positions in the joint trace.
+    positions
+        For each release, where in the prior's trace its times lie; a time may be released twice.
+        Missing means one after another.
+
+    The joint trace, and so the prior to give to measures, is that of the returned release.
+
+    Reference: Meehan and Chaudhuri (2021), Corollary 3.4.1.
+
+    Examples
+    --------
+    The same trace released twice is as revealing as half the noise once:
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=2.0, times=5), sf.secrets.basic(2)
+    >>> noisy, quiet = (
+    ...     sf.mechanisms.gaussian_uniform(mse=m).protect(prior, secret) for m in (1.0, 0.5)
+    ... )
+    >>> both = sf.compose([noisy, noisy], prior, secret, positions=[range(5), range(5)])
+    >>> renyi = sf.measures.renyi(order=2.0)
+    >>> print(renyi.loss(both.prior, secret, both))
+    Rényi divergence (order=2) [nats] = 5.18337
+    >>> print(renyi.loss(prior, secret, quiet))
+    Rényi divergence (order=2) [nats] = 5.18337
+    """
+    composed = _releases(releases)
+    require_mechanism(Composition, prior, secret)
+    parts = _channels(composed)
+    dimensions = parts[0].dimensions
+    counts = [part.entries // dimensions for part in parts]
+    joint = joint_traces(prior, _placed(counts, positions))
+    belief = next(joint.members()).belief()
+    if belief.dimensions != dimensions or belief.times != sum(counts):
+        raise Incompatible(
+            f"a composition must have a prior of all traces, {sum(counts)} times of {dimensions} "
+            f"coordinates; got one of shape {belief.shape}."
+        )
+    secret.question(belief)  # a secret that is not about these traces says so now
+    noise = BlockDiagonal(tuple(part.noise for part in parts))
+    return Release(
+        mechanism=Composition(tuple(release.mechanism for release in composed)),
+        prior=joint,
+        secret=secret,
+        channel=AdditiveGaussian(noise, dimensions=dimensions),
+        utility_value=noise.trace() / noise.size,
+        utility_quantity=MEAN_SQUARED_ERROR,
+    )
+
+
+def _releases(releases: Iterable[Release]) -> list[Release]:
+    if isinstance(releases, str) or not isinstance(releases, Iterable):
+        raise ParameterError(
+            f"a composition must have a list of releases; got a {type(releases).__name__}."
+        )
+    found = list(releases)
+    for release in found:
+        if not isinstance(release, Release):
+            raise ParameterError(
+                f"a composition must be of releases; got a {type(release).__name__}."
+            )
+    if not found:
+        raise ParameterError("a composition must have at least one release; got none.")
+    return found
+
+
+def _channels(releases: Sequence[Release]) -> list[AdditiveGaussian]:
+    channels = [release.channel for release in releases]
+    for release, channel in zip(releases, channels, strict=True):
+        if not isinstance(channel, AdditiveGaussian):
+            raise Incompatible(
+                f"a composition takes AdditiveGaussian channels; {release.mechanism!r} yields "
+                f"{type(channel).__name__}."
+            )
+    dimensions = {channel.dimensions for channel in channels}
+    if len(dimensions) > 1:
+        raise Incompatible(
+            f"a composition takes traces of equally many coordinates; got {sorted(dimensions)}."
+        )
+    return channels
+
+
+def _placed(
+    counts: Sequence[int], positions: Iterable[Iterable[int]] | None
+) -> tuple[int, ...] | None:
+    """Return the position of every time of the joint trace; None where they follow in order."""
+    if positions is None:
+        return None
+    if isinstance(positions, (str, Mapping)) or not isinstance(positions, Iterable):
+        raise ParameterError(
+            f"positions must be a list of positions for each release; got {positions!r}."
+        )
+    placed = [trace_positions(places) for places in positions]
+    if [len(places) for places in placed] != list(counts):
+        raise ParameterError(
+            f"positions must place {' and '.join(map(str, counts))} times; got "
+            f"{' and '.join(str(len(places)) for places in placed)}."
+        )
+    flat = tuple(place for places in placed for place in places)
+    return None if np.array_equal(flat, np.arange(len(flat))) else flat

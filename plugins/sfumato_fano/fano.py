@@ -1,0 +1,117 @@
+"""The paper's loose bound on reconstruction."""
+
+from __future__ import annotations
+
+import math
+
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission
+from sfumato.comparison.populations import OfPopulation
+from sfumato.errors import OutsideHypotheses
+from sfumato.parameters import declare
+from sfumato.protocols import LossMeasure, Quantity, Reading
+from sfumato.quantities import RECONSTRUCTION
+from sfumato.questions import Guess
+from sfumato_fano.information import chain_entropy, paper_information
+from sfumato_fano.position_sets import position_sets
+from sfumato_fano.success_bounds import (
+    fano_success,
+    han_verdu_success,
+    log_ball_size,
+    log_choose,
+    log_total,
+)
+
+
+@declare
+class FanoLoose(OfPopulation, LossMeasure):
+    """A bound on every guesser's success, from entropy and mutual information alone.
+
+    The largest p with H(X) − Ĩ ≤ h(p) + p log N(s) + (1 − p) log(M^T − N(s)), where
+    N(s) = Σ_{l ≤ s} C(T, l) (M − 1)^l and Ĩ is the paper's bound on the mutual information.
+
+    Assumptions: the adversary knows the chain and the channel.
+    Guarantee: an upper bound.
+    Reference: Koga, Meehan and Chaudhuri (2024), equation (3).
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain.simulated(states=20, tau=0.1, steps=10)
+    >>> secret = sf.secrets.trajectory(mistakes=2)
+    >>> sensors = sf.mechanisms.sensor_counts([37 * t % 20 for t in range(10)])
+    >>> release = sensors.protect(chain, secret)
+    >>> round(sf.measures.fano_loose().loss(chain, secret, release).value, 4)
+    0.5018
+    """
+
+    name = "fano_loose"
+    reads = ((Markov, Guess, Emission),)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The reconstruction success."""
+        return RECONSTRUCTION
+
+    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
+        """Return the bound."""
+        information = paper_information(belief, channel)
+        value = fano_success(
+            chain_entropy(belief),
+            information.value,
+            belief.steps * math.log(belief.state_count),
+            log_ball_size(belief.state_count, belief.steps, question.mistakes),
+        )
+        return Reading(value=value, bound="upper", how=f"information by {information.how}")
+
+
+BUDGET = 1e10
+"""Multiplications that the programme may take; beyond, long hops are bounded."""
+
+
+@declare
+class FanoTight(OfPopulation, LossMeasure):
+    """A bound on every guesser's success that looks at how uneven the prior is.
+
+    The largest p with −Ĩ ≤ h(p) + p log q, with q = Σ_{l ≤ s} C(T, l) f(T − l) and f(m) the
+    largest probability of any m states at any m times, by the programme of Theorem 1.
+
+    Assumptions: the adversary knows the chain and the channel; the chain is stationary, as
+    Theorem 1 has it. `reconstruction` needs no stationarity.
+    Guarantee: an upper bound; refused for a chain that is not stationary.
+    Reference: Koga, Meehan and Chaudhuri (2024), section 3.3.2, equation (5) and theorem 1;
+    Han and Verdú (1994).
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain.simulated(states=20, tau=0.1, steps=10)
+    >>> secret = sf.secrets.trajectory(mistakes=2)
+    >>> sensors = sf.mechanisms.sensor_counts([37 * t % 20 for t in range(10)])
+    >>> release = sensors.protect(chain, secret)
+    >>> round(sf.measures.fano_tight().loss(chain, secret, release).value, 4)
+    0.4359
+    """
+
+    name = "fano_tight"
+    reads = ((Markov, Guess, Emission),)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The reconstruction success."""
+        return RECONSTRUCTION
+
+    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
+        """Return the bound."""
+        if not belief.is_stationary():
+            raise OutsideHypotheses(
+                "fano_tight holds for a stationary chain (initial law π with π P = π); use "
+                "initial='stationary', or the measure 'reconstruction'."
+            )
+        steps, mistakes = belief.steps, min(question.mistakes, belief.steps)
+        found = position_sets(belief, mistakes, BUDGET)
+        log_best = log_total(
+            [log_choose(steps, l) + float(found.logs[steps - l]) for l in range(mistakes + 1)]  # noqa: E741 - as in the paper
+        )
+        information = paper_information(belief, channel)
+        how = f"information by {information.how}"
+        if not found.exact:
+            how += "; long hops bounded, as the programme would take too long"
+        value = han_verdu_success(information.value, log_best)
+        return Reading(value=value, bound="upper", how=how)

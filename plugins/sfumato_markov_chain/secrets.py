@@ -1,0 +1,94 @@
+"""Sensitive states of a context stream."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from sfumato.beliefs import Markov
+from sfumato.parameters import (
+    INDEX,
+    LABEL_SET,
+    LIST_OF,
+    OPTIONAL,
+    SWITCH,
+    WHOLE,
+    declare,
+    parameter,
+)
+from sfumato.protocols import Secret
+from sfumato.questions import Events, Guess
+
+
+@declare
+class Contexts(Secret):
+    """Being in a sensitive context at some time: one event for each context and time.
+
+    With ``together=True`` the contexts count as one: "in some sensitive context at time t".
+    With ``window=True`` the times count as one: "in that context at some of these times".
+
+    A window can be measured, but suppression is not designed for it: it spans several segments.
+    Nor does δ/w at each of its w times give δ for the window. What follows from
+    Pr[X_t = s | o] ≤ Pr[X_t = s] + δ/w is, by the union bound,
+
+        Pr[∃t: X_t = s | o] ≤ Σ_t Pr[X_t = s | o] ≤ Σ_t Pr[X_t = s] + δ,
+
+    and Σ_t Pr[X_t = s] exceeds the prior of the window, Pr[∃t: X_t = s], wherever s may last.
+
+    Reference: Götz, Nath and Gehrke (2012), definition 1 and the remarks after it.
+
+    >>> Contexts({"hospital", "bar"})
+    sf.secrets.contexts(states=['bar', 'hospital'])
+    """
+
+    name = "contexts"
+    yields = {Markov: Events}  # noqa: RUF012 - a class attribute, never changed
+
+    states: tuple[Hashable, ...] = parameter(LABEL_SET("M"), doc="the sensitive states")
+    times: tuple[int, ...] | None = parameter(
+        OPTIONAL(LIST_OF(INDEX("T"))), default=None, doc="positions that count; all by default"
+    )
+    together: bool = parameter(SWITCH, default=False, doc="whether the contexts are one event")
+    window: bool = parameter(SWITCH, default=False, doc="whether the times are one event")
+
+    def question(self, belief: Markov) -> Events:
+        """Return one event for each sensitive state and time."""
+        unknown = [state for state in self.states if state not in belief.states]
+        if unknown:
+            raise self.reject("states", f"among {list(belief.states)}", unknown[0])
+        times = range(belief.steps) if self.times is None else sorted(set(self.times))
+        if times[-1] >= belief.steps:
+            raise self.reject("times", f"below the trace length {belief.steps}", times[-1])
+        groups = [self.states] if self.together else [(state,) for state in self.states]
+        spans = [tuple(times)] if self.window else [(time,) for time in times]
+        masks = np.zeros((len(groups), len(spans), belief.steps, belief.state_count), dtype=bool)
+        names = []
+        for row, group in enumerate(groups):
+            columns = [belief.index(state) for state in group]
+            for column, span in enumerate(spans):
+                masks[row, column, np.array(span)[:, None], columns] = True
+                names.append(tuple(part[0] if len(part) == 1 else part for part in (group, span)))
+        return Events(masks.reshape(-1, *masks.shape[2:]), tuple(names))
+
+
+@declare
+class Trajectory(Secret):
+    """The whole trace: a guess succeeds if it differs in at most `mistakes` positions.
+
+    Reference: Koga, Meehan and Chaudhuri (2024), the reconstruction attack.
+
+    >>> Trajectory(2)
+    sf.secrets.trajectory(mistakes=2)
+    """
+
+    name = "trajectory"
+    yields = {Markov: Guess}  # noqa: RUF012 - a class attribute, never changed
+
+    mistakes: int = parameter(WHOLE, default=0, doc="positions that may be wrong")
+
+    def question(self, belief: Markov) -> Guess:
+        """Return the guessing game."""
+        if self.mistakes > belief.steps:
+            raise self.reject("mistakes", f"at most the trace length {belief.steps}", self.mistakes)
+        return Guess(self.mistakes)

@@ -1,0 +1,260 @@
+"""What the Gaussian adversary believes after seeing a release."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
+from sfumato.compatibility import require_measure
+from sfumato.errors import ParameterError, Undecidable
+from sfumato.inference.gaussian.fisher_information import (
+    fisher_information,
+    prior_precision,
+    scalar_informations,
+)
+from sfumato.inference.gaussian.information import EXACT
+from sfumato.inference.gaussian.posterior import posterior
+from sfumato.inference.gaussian.worst_pair import is_scalar
+from sfumato.matrices.matrix import ROUNDOFF
+from sfumato.parameters import declare
+from sfumato.protocols import (
+    Adversary,
+    Loss,
+    LossMeasure,
+    PriorClass,
+    Quantity,
+    Reading,
+    Release,
+    Scenario,
+    Secret,
+)
+from sfumato.quantities import MEAN_SQUARED_ERROR
+from sfumato.questions import Displacements
+from sfumato.questions.displacements import Group
+from sfumato.randomness import generator_or_secure
+
+Array = NDArray[np.float64]
+
+
+@attrs.frozen(eq=False)
+class CredibleTraces:
+    """A Gaussian posterior over traces.
+
+    Attributes
+    ----------
+    mean : array in the shape of a trace
+    covariance : array (n, n) over the entries, time · d + coordinate
+
+    >>> belief = CredibleTraces(np.zeros(1), np.eye(1))
+    >>> [round(float(end[0]), 2) for end in belief.credible_intervals(0.95)]
+    [-1.96, 1.96]
+    """
+
+    mean: Array
+    covariance: Array
+
+    @property
+    def deviations(self) -> Array:
+        """The standard deviation of each entry, in the shape of a trace."""
+        variances = np.maximum(np.diagonal(self.covariance), 0.0)
+        return np.asarray(np.sqrt(variances).reshape(self.mean.shape))
+
+    def credible_intervals(self, probability: float = 0.95) -> tuple[Array, Array]:
+        """Return lower and upper ends that hold each entry with the given probability."""
+        from scipy.stats import norm
+
+        if not 0 < probability < 1:
+            raise ParameterError(f"probability must lie strictly in (0, 1); got {probability!r}.")
+        half = float(norm.isf((1 - probability) / 2)) * self.deviations
+        return self.mean - half, self.mean + half
+
+    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
+        """Draw a trace that the adversary finds credible, or `size` of them."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        count = 1 if size is None else size
+        draws = generator_or_secure(rng).standard_normal((count, len(values))) @ root.T
+        traces = self.mean + draws.reshape(count, *self.mean.shape)
+        return np.asarray(traces[0] if size is None else traces)
+
+
+@declare
+class GaussianPosterior(Adversary):
+    """The posterior N(μ + ΣK⁺(z − μ), Σ − ΣK⁺Σ) with K = Σ + Γ.
+
+    Its mean and covariance are float64 values without a certificate: they serve an attack, and a
+    loss is read from `renyi` or `posterior_interval`.
+
+    Reference: Meehan and Chaudhuri (2021), appendix 7.4.
+
+    >>> import sfumato as sf
+    >>> from sfumato.matrices import Diagonal
+    >>> belief = sf.priors.rbf(length_scale=1.0, times=1).belief()
+    >>> channel = AdditiveGaussian(Diagonal([1.0]))
+    >>> sf.adversaries.gaussian_posterior().infer(belief, channel, [1.0]).mean
+    array([0.5])
+    """
+
+    name = "gaussian_posterior"
+    reads = ((Gaussian, AdditiveGaussian),)
+    promises = ("posterior",)
+
+    def infer(
+        self, belief: Gaussian, channel: AdditiveGaussian, observed: ArrayLike
+    ) -> CredibleTraces:
+        """Return the posterior of the trace."""
+        self.require(belief, channel)
+        return CredibleTraces(*posterior(belief, channel, observed))
+
+
+@declare
+class PosteriorInterval(LossMeasure):
+    """The 68 % interval, two standard deviations wide, of the adversary's posterior.
+
+    Claim: a Bayesian who knows the process and the noise is left with this much uncertainty.
+
+    Formula: 2 √λ_min(V_SS), V the posterior covariance: 2σ for one entry, the narrowest direction
+    for several, the narrowest group of a union; but, as published, the *mean* over all times where
+    every point is a secret of its own.
+    It is computed as 2 / √λ_max(Σ_SS⁻¹ + M), M the gain in precision: both precisions have
+    certified relative errors, and a largest eigenvalue, unlike a smallest, keeps its digits.
+
+    Assumptions: a Gaussian prior and additive Gaussian noise.
+
+    Guarantee: exact; a lower bound where M is an upper one. Smaller is worse.
+
+    Reference: Meehan and Chaudhuri (2021), section 5 and appendix 7.4, Figure 2.
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=0.02).protect(prior, secret)
+    >>> round(sf.measures.posterior_interval().loss(prior, secret, release).value, 4)
+    0.1237
+    """
+
+    name = "posterior_interval"
+    reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    worst_scale = "low"  # both precisions, Σ_SS⁻¹ and M, decrease as the prior is scaled up
+
+    @property
+    def quantity(self) -> Quantity:
+        """The width of the interval."""
+        return Quantity("posterior interval", unit="units of the trace", worse="smaller")
+
+    def evaluate(
+        self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
+    ) -> Reading:
+        """Return the narrowest width of the question's groups, or the mean over every point."""
+        groups = question.groups
+        if all(is_scalar(group) for group in groups):
+            widths, error = _scalar_intervals(belief, groups, channel)
+        else:
+            found = [_interval(belief, group, channel) for group in groups]
+            widths, error = np.array([width for width, _ in found]), max(e for _, e in found)
+        if len(groups) > 1 and _is_every_point(belief, groups):
+            return _reading(float(widths.mean()), error, "mean over every point")
+        return _reading(float(widths.min()), error, "posterior precision")
+
+
+def _is_every_point(belief: Gaussian, groups: tuple[Group, ...]) -> bool:
+    """Whether the groups are the times of the trace, each on its own."""
+    return sorted(groups) == [(belief.entries_at(time),) for time in range(belief.times)]
+
+
+def _reading(width: float, error: float, how: str) -> Reading:
+    """Return a width whose precision is known to within `error`, or a lower bound of it."""
+    if error <= EXACT:
+        return Reading(value=width, bound="exact", relative_error=error, how=how)
+    return Reading(value=width * (1 - 1e-12), bound="lower", how=how)
+
+
+def _scalar_intervals(
+    belief: Gaussian, groups: tuple[Group, ...], channel: AdditiveGaussian
+) -> tuple[NDArray[np.float64], float]:
+    """Return 2σ of one-entry groups, and the relative error of their precisions."""
+    entries = np.array([group[0][0] for group in groups])
+    gains, error = _gains(belief, entries, channel)
+    variances = belief.covariance.diagonal()[entries]
+    # V = Σ / (1 + Σ M): zero where the entry is certain or revealed. Products may overflow to an
+    # infinite precision, which is a width of zero.
+    with np.errstate(over="ignore"):
+        precisions = 1.0 + np.where(variances > 0, variances * gains, 0.0)
+        widths = 2.0 * np.sqrt(variances / precisions)
+    return widths, error
+
+
+def _gains(
+    belief: Gaussian, entries: NDArray[np.intp], channel: AdditiveGaussian
+) -> tuple[NDArray[np.float64], float]:
+    """Return the gain in precision of each entry, and the largest relative error."""
+    if entries.size > 1:
+        informations, error = scalar_informations(belief, channel)
+        return informations[entries], error
+    information = fisher_information(belief, channel, entries.tolist())
+    return information.matrix[0], information.relative_error
+
+
+def _interval(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> tuple[float, float]:
+    """Return 2 √λ_min(V_SS) for one group, and the relative error of its precision.
+
+    Where that error is not negligible, the width returned is a lower end.
+    """
+    entries = [entry for ball in group for entry in ball]
+    information = fisher_information(belief, channel, entries)
+    if information.infinite or information.support.shape[1] < len(entries):
+        return 0.0, 0.0  # some direction is certain
+    precision, error = prior_precision(belief, entries)
+    if error >= 0.5:
+        raise Undecidable(
+            "float64 cannot tell the prior of these entries from a singular one: choose entries "
+            "further apart, or install sfumato[certify], which may decide it."
+        )
+    error = max(error, information.relative_error)
+    own, gained = (float(np.linalg.norm(matrix, 2)) for matrix in (precision, information.matrix))
+    total = float(np.linalg.eigvalsh(precision + information.matrix)[-1])
+    # λ_max errs by at most the error of either norm, and each norm is at most λ_max itself.
+    absolute = error * (own + gained * len(entries)) + 8 * len(entries) * ROUNDOFF * total
+    relative = absolute / total
+    if relative <= EXACT:
+        return 2.0 / math.sqrt(total), relative
+    return 2.0 / math.sqrt(total * (1 + relative)), relative
+
+
+@declare
+class MeanSquaredError(LossMeasure):
+    """The average noise variance per real-valued entry: tr Γ / n.
+
+    Exact, for any additive noise of mean zero.
+
+    >>> MeanSquaredError().quantity.name
+    'mean squared error'
+    """
+
+    name = "mean_squared_error"
+    reads = ((Gaussian, object, AdditiveGaussian),)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The mean squared error."""
+        return MEAN_SQUARED_ERROR
+
+    def evaluate(self, belief: Gaussian, question: Any, channel: AdditiveGaussian) -> Reading:
+        """Return the trace of the noise over the number of entries."""
+        del question
+        return Reading(
+            value=channel.noise.trace() / belief.entries, bound="exact", how="trace of the noise"
+        )
+
+    def loss(self, prior: PriorClass, secret: Secret, release: Release) -> Loss:
+        """Return the error, which is the same for every member: no class is searched."""
+        require_measure(self, prior, secret, release)
+        return attrs.evolve(
+            super().loss(next(iter(prior.members())), secret, release),
+            scenario=Scenario(prior, secret, release.channel),
+        )
