@@ -1,0 +1,77 @@
+"""Everything in golden.json is computed again from its tables and must not have moved."""
+
+import importlib.util
+import json
+import math
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+_specification = importlib.util.spec_from_file_location("make_golden", HERE / "make_golden.py")
+make_golden = importlib.util.module_from_spec(_specification)
+_specification.loader.exec_module(make_golden)
+
+WORDS = {"how", "route"}  # how a number was found may change
+OF_OTHERS = {"relative_error", "relative_gap"}  # below, and from bounds that are compared
+PROMISED_ERROR = 1e-5  # the largest relative error that a measure may certify for an exact value
+NOTHING = 1e-11  # of probabilities and of what was written to 12 digits; losses by noise go lower
+
+BUNDLES = defaultdict(list)
+for _table in json.loads((HERE / "golden.json").read_text(encoding="utf-8")):
+    BUNDLES[_table["name"].split(":")[0]].append(_table)
+
+
+@pytest.mark.parametrize("bundle", BUNDLES)
+def test_nothing_has_moved(bundle):
+    moved = [line for table in BUNDLES[bundle] for line in compared(table)]
+    assert not moved, "\n" + "\n".join(moved)
+
+
+def compared(table):
+    """Return a line for each thing that is not as it was."""
+    rows = table["rows"]
+    answers = make_golden.found(table, [row["ask"] for row in rows])
+    return [
+        f"{table['name']}, {label(row['ask'])}: {line}"
+        for row, new in zip(rows, answers, strict=False)  # a design that is refused answers alone
+        for line in differences(row["found"], new, table)
+    ]
+
+
+def label(ask):
+    parts = [ask[kind] for kind in ("measure", "adversary") if kind in ask]
+    return json.dumps(parts[0]) if parts else "output" if "apply" in ask else ask
+
+
+def differences(old, new, table):
+    if "refused" in old or "refused" in new:
+        if old != new:
+            yield f"was {old}, is {new}"
+        return
+    errors = [found.get("relative_error", 0.0) for found in (old, new)]
+    if errors[1] > max(errors[0], PROMISED_ERROR):
+        yield f"relative_error was {errors[0]}, is {errors[1]}"
+    tolerance = max(table["tolerance"], *errors)
+    absolute = 0.0 if "value" in old and "gaussian" in str(table["mechanism"]) else NOTHING
+    for key in sorted((old.keys() | new.keys()) - WORDS - OF_OTHERS):
+        one, other = old.get(key, "missing"), new.get(key, "missing")
+        searched = key == "utility" and table["tolerance"] > make_golden.ROUNDING
+        if searched and (other < one if old["worse"] == "larger" else other > one):
+            continue  # a search that finds a better design has not moved for the worse
+        if not close(one, other, tolerance, absolute):
+            yield f"{key} was {one}, is {other} (tolerance {tolerance:.1g})"
+
+
+def close(old, new, tolerance, absolute):
+    """Whether two plain values are equal up to the tolerance in every number."""
+    if isinstance(old, float) and isinstance(new, (float, int)):
+        return math.isclose(old, new, rel_tol=tolerance, abs_tol=absolute)
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return all(
+            close(one, other, tolerance, absolute) for one, other in zip(old, new, strict=True)
+        )
+    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
+        return all(close(old[key], new[key], tolerance, absolute) for key in old)
+    return old == new
