@@ -33,7 +33,7 @@ class Sleepy(Misbehaving):
 
     def evaluate(self, belief, question, channel):
         time.sleep(self.seconds)
-        return sf.Reading(value=self.seconds)
+        return sf.Reading(value=self.seconds, bound="exact")
 
 
 @declare
@@ -48,7 +48,7 @@ class Deadly(Misbehaving):
             if self.once:
                 Path(self.file).touch()
             os._exit(7)
-        return sf.Reading(value=1.0)
+        return sf.Reading(value=1.0, bound="exact")
 
 
 @declare
@@ -70,7 +70,7 @@ class Attack(Misbehaving):
     adversary: object = parameter(PLUGIN("adversary"))
 
     def evaluate(self, belief, question, channel):
-        return sf.Reading(value=1.0, witness={"guess": (np.float64(1.5), sf.SUPPRESSED)})
+        return sf.Reading(value=1.0, bound="exact", witness={"guess": (np.float64(1.5), sf.SUPPRESSED)})
 
 
 @sf.hookimpl

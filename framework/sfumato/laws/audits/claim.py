@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.laws.capabilities import belief_of, counts_loss, designed, read
 from sfumato.laws.law import NotHere, law, require
+from sfumato.laws.operations.demonstrated_loss import Attempt, demonstrated
 from sfumato.parameters import SEED
 
 FALSE_ALARM = 1e-6
