@@ -367,7 +367,7 @@ class Prior(Declared, PriorClass[B]):
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
         if "belief" in cls.__dict__:
-            cls.belief = _built_once(cls.__dict__["belief"])  # type: ignore[method-assign]
+            cls.belief = _built_once(cls.__dict__["belief"])  # type: ignore[method-assign,assignment]
 
     @abstractmethod
     def belief(self) -> B:
@@ -399,7 +399,7 @@ class Prior(Declared, PriorClass[B]):
         return None
 
     @classmethod
-    def fit(cls, traces: Sequence[Any], **settings: Any) -> Any:
+    def fit(cls, *traces: Any, **settings: Any) -> Any:  # noqa: ARG003  # authors override it
         """Return what recorded traces tell of the prior's parameters, where an author wrote it."""
         raise TypeError(f"{cls.name} cannot be fitted; give its parameters.")
 
@@ -522,7 +522,7 @@ class Release(Generic[C]):
         channel: Any = self.channel
         return channel.sample(trace, generator_or_secure(rng))
 
-    def stream(self, rng: np.random.Generator | None = None, *, state: Any = None) -> Any:
+    def stream(self, *given: Any, **settings: Any) -> Any:  # noqa: ARG002  # overridden
         """Return a stream that answers step by step, where the channel can."""
         raise Incompatible(
             f"a stream needs a mechanism that decides step by step, such as a suppression; got "

@@ -13,8 +13,6 @@ from sfumato.domains.domain import Domain
 if TYPE_CHECKING:
     from sfumato.laws.case import Case
 
-    pass
-
 
 class Violation(AssertionError):
     """A law does not hold here; the text says what was found and what should have been."""

@@ -14,6 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.comparison.cells import versions
+from sfumato.comparison.risk_maps import (
+    RiskMap,
+    risk_maps,
+    told_of_choice,
+    told_of_map,
+    told_of_maps,
+)
 from sfumato.comparison.study_files import to_toml
 from sfumato.plugin_registry import default_registry
 from sfumato.prior_classes.families import Family
@@ -39,7 +46,6 @@ from sfumato.report.figures import (
     sandwiches,
 )
 from sfumato.report.risk_figures import leak_figure, risk_figure
-from sfumato.report.risk_maps import RiskMap, risk_maps, told_of_choice, told_of_map, told_of_maps
 from sfumato.report.style import WIDTH, MechanismColours, save_figure
 from sfumato.report.words import NounGroup, noun_groups, shown
 from sfumato.values import write_whole

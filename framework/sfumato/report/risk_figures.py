@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sfumato.report.risk_maps import RiskMap, RiskRow, finite_losses
+from sfumato.comparison.risk_maps import RiskMap, RiskRow, finite_losses
 from sfumato.report.style import INK, WIDTH, colour_bar, risk_colours, styled
 from sfumato.report.words import short_names
 

@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Suppression, Symbols
-from sfumato.inference.glimpses import glimpses
+from sfumato.comparison.glimpses import glimpses
 from sfumato.matrices import Dense, Diagonal
 from sfumato.questions import Events
 from sfumato.questions.events import by_time

@@ -7,8 +7,8 @@ import math
 import pytest
 
 import sfumato as sf
+from sfumato.comparison.risk_maps import risk_maps, told_of_choice, told_of_map, told_of_maps
 from sfumato.report.risk_figures import leak_figure, risk_figure
-from sfumato.report.risk_maps import risk_maps, told_of_choice, told_of_map, told_of_maps
 
 
 def test_each_time_of_a_gaussian_trace_has_the_loss_of_its_own_secret():
@@ -86,7 +86,7 @@ def test_long_traces_show_some_times_with_those_of_the_secret():
 
 def test_why_there_is_no_matrix_is_said(monkeypatch):
     mechanisms = [sf.mechanisms.gaussian_uniform(mse=0.1), sf.mechanisms.gaussian_uniform(mse=1.0)]
-    monkeypatch.setattr("sfumato.report.risk_maps.MOST_MATRICES", 1)
+    monkeypatch.setattr("sfumato.comparison.risk_maps.MOST_MATRICES", 1)
     risk = smooth_map(5, sf.secrets.basic(2), mechanisms)
     assert [bool(row.alone) for row in risk.rows] == [True, False]
     assert told_of_map(risk) == "Without a square: mse=1 (too many)."
@@ -133,7 +133,7 @@ def test_a_whole_trajectory_has_no_map():
 
 
 def test_mechanisms_there_is_no_time_for_are_named(monkeypatch):
-    monkeypatch.setattr("sfumato.report.risk_maps.PATIENCE", -1.0)
+    monkeypatch.setattr("sfumato.comparison.risk_maps.PATIENCE", -1.0)
     comparison = sf.compare(
         [sf.priors.rbf(length_scale=1.0, times=5)],
         [sf.secrets.basic(2)],

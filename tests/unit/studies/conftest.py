@@ -70,7 +70,8 @@ class Attack(Misbehaving):
     adversary: object = parameter(PLUGIN("adversary"))
 
     def evaluate(self, belief, question, channel):
-        return sf.Reading(value=1.0, bound="exact", witness={"guess": (np.float64(1.5), sf.SUPPRESSED)})
+        guess = (np.float64(1.5), sf.SUPPRESSED)
+        return sf.Reading(value=1.0, bound="exact", witness={"guess": guess})
 
 
 @sf.hookimpl

@@ -12,8 +12,8 @@ import attrs
 
 from sfumato.comparison.cells import attempt
 from sfumato.comparison.executors import delayed_progress
+from sfumato.comparison.glimpses import glimpses
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.glimpses import glimpses
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.questions.events import by_time
