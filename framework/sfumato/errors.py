@@ -17,7 +17,7 @@ class Incompatible(TypeError):
     >>> chain = sf.priors.markov_chain(initial=[1.0], transitions=[[1.0]], steps=2)
     >>> sf.mechanisms.gaussian_uniform(mse=1.0).protect(chain, sf.secrets.trajectory())
     Traceback (most recent call last):
-    sfumato.errors.Incompatible: gaussian_uniform asks for Gaussian beliefs; ...
+    sfumato.errors.Incompatible: gaussian_uniform needs Gaussian traces; ...
     """
 
 
