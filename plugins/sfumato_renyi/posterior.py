@@ -13,13 +13,9 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.compatibility import require_measure
 from sfumato.errors import ParameterError, Undecidable
-from sfumato.inference.gaussian.fisher_information import (
-    fisher_information,
-    prior_precision,
-    scalar_informations,
-)
-from sfumato.inference.gaussian.information import EXACT
-from sfumato.inference.gaussian.posterior import posterior
+from sfumato.inference.gaussian.fisher_information import EXACT, fisher_information
+from sfumato.inference.gaussian.posterior import posterior, prior_precision
+from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.inference.gaussian.worst_pair import is_scalar
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import declare
@@ -212,8 +208,8 @@ def _interval(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> tupl
     precision, error = prior_precision(belief, entries)
     if error >= 0.5:
         raise Undecidable(
-            "float64 cannot tell the prior of these entries from a singular one: choose entries "
-            "further apart, or install sfumato[certify], which may decide it."
+            "float64 cannot tell the prior of these entries from a singular one, nor can exact "
+            "arithmetic: choose entries further apart."
         )
     error = max(error, information.relative_error)
     own, gained = (float(np.linalg.norm(matrix, 2)) for matrix in (precision, information.matrix))

@@ -1,4 +1,4 @@
-"""A multiple of another matrix."""
+"""Matrices made of others: multiples, sums, Kronecker products, blocks on the diagonal."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import functools
 import math
 import operator
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sfumato.errors import ParameterError
 from sfumato.matrices.dense import Dense
 from sfumato.matrices.matrix import (
     ROUNDOFF,
+    Arithmetic,
     Array,
     Indices,
     Matrix,
+    Positions,
     as_indices,
     is_matrix,
     operand,
     rounded_up,
+    some_or_all,
 )
 from sfumato.randomness import generator_or_secure
 
@@ -55,60 +57,40 @@ class Scaled(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return self.base.size
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return self.factor * self.base.diagonal()
 
     def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
         return self.factor * self.base.apply(x)
 
     def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
         return self.factor * self.base.block(rows, columns)
 
     def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
         """Draw from N(0, factor · A)."""
         return math.sqrt(self.factor) * self.base.sample(rng, size)
 
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return factor · A as a flint `arb_mat`."""
-        from flint import arb
-
-        return self.base.in_balls(sampled=sampled) * arb(self.factor)
-
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        factor, block = Fraction(self.factor), self.base.rational(entries, sampled=sampled)
-        return [[factor * value for value in row] for row in block]
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
+        base = self.base.formula(numbers, chosen, sampled=sampled)
+        return base * numbers.number(self.factor)
 
     def error_bound(self) -> float:
         """Bound the error of the base, of the product and of the square root."""
         rounding = 6 * ROUNDOFF * self.base.trace()
         return rounded_up(self.factor * (self.base.error_bound() + rounding), self.size)
 
-    @property
-    def is_zero_exactly(self) -> bool:
-        """Whether every entry is 0."""
-        return self.factor == 0 or self.base.is_zero_exactly
-
     def smallest_eigenvalue(self) -> float:
-        """Return a certified lower bound of the smallest eigenvalue."""
         return self.factor * self.base.smallest_eigenvalue() * (1 - 2 * ROUNDOFF)
 
     def norm_bound(self) -> float:
-        """Return an upper bound of the 2-norm."""
         return self.factor * self.base.norm_bound() * (1 + 4 * ROUNDOFF)
 
     def rank_bound(self, entries: Indices | None = None) -> int:
-        """Bound the rank of A, or of its block at `entries`, from the structure alone."""
         return 0 if self.factor == 0 else self.base.rank_bound(entries)
 
     def permuted(self, order: Indices) -> Scaled:
-        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
         return Scaled(self.base.permuted(order), self.factor)
 
 
@@ -138,46 +120,29 @@ class Sum(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return self.terms[0].size
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return _total([term.diagonal() for term in self.terms])
 
     def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
         return _total([term.apply(x) for term in self.terms])
 
     def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
         return _total([term.block(rows, columns) for term in self.terms])
 
     def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A)."""
         generator = generator_or_secure(rng)
         return _total([term.sample(generator, size) for term in self.terms])
 
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return the sum of the terms as a flint `arb_mat`."""
-        balls = [term.in_balls(sampled=sampled) for term in self.terms]
-        return functools.reduce(operator.add, balls)
-
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        blocks = [term.rational(entries, sampled=sampled) for term in self.terms]
-        rows = zip(*blocks, strict=True)
-        return [[sum(values, Fraction()) for values in zip(*row, strict=True)] for row in rows]
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
+        made = [term.formula(numbers, chosen, sampled=sampled) for term in self.terms]
+        return functools.reduce(operator.add, made)
 
     def error_bound(self) -> float:
         """Bound the errors of the terms and of adding them."""
         rounding = len(self.terms) * ROUNDOFF * self.trace()
         return rounded_up(sum(term.error_bound() for term in self.terms) + rounding, self.size)
-
-    @property
-    def is_zero_exactly(self) -> bool:
-        """Whether every term is 0."""
-        return all(term.is_zero_exactly for term in self.terms)
 
     def smallest_eigenvalue(self) -> float:
         """Return the sum of the terms' bounds (Weyl's inequality)."""
@@ -195,7 +160,6 @@ class Sum(Matrix):
         )
 
     def permuted(self, order: Indices) -> Sum:
-        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
         return Sum(tuple(term.permuted(order) for term in self.terms))
 
 
@@ -223,15 +187,12 @@ class Kronecker(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return self.time.size * self.across.size
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return np.outer(self.time.diagonal(), self.across.diagonal()).reshape(-1)
 
     def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
         array = operand(x, self.size)
         by_coordinate = array.reshape(self.time.size, self.across.size, -1)
         mixed = np.einsum("ab,tbk->tak", self.across.entries, by_coordinate)
@@ -239,7 +200,6 @@ class Kronecker(Matrix):
         return product.reshape(array.shape)
 
     def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
         row_times, row_axes = np.divmod(as_indices(rows, self.size), self.across.size)
         times, axes = np.divmod(as_indices(columns, self.size), self.across.size)
         return self.time.block(row_times, times) * self.across.block(row_axes, axes)
@@ -253,26 +213,12 @@ class Kronecker(Matrix):
         flat = mixed.reshape(count, self.size)
         return np.asarray(flat[0] if size is None else flat)
 
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return time ⊗ across as a flint `arb_mat`."""
-        from flint import arb_mat
-
-        time = self.time.in_balls(sampled=sampled)
-        across, d = self.across.in_balls(sampled=sampled), self.across.size
-        entries = range(self.size)
-        return arb_mat(
-            [[time[i // d, j // d] * across[i % d, j % d] for j in entries] for i in entries]
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
+        times, axes = np.divmod(chosen, self.across.size)
+        return numbers.entrywise(
+            self.time.formula(numbers, times, sampled=sampled),
+            self.across.formula(numbers, axes, sampled=sampled),
         )
-
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        times, axes = np.divmod(as_indices(entries, self.size), self.across.size)
-        time = self.time.rational(times, sampled=sampled)
-        across = self.across.rational(axes, sampled=sampled)
-        return [
-            [t * a for t, a in zip(row, other, strict=True)]
-            for row, other in zip(time, across, strict=True)
-        ]
 
     def error_bound(self) -> float:
         """Bound δ(T ⊗ A) = δT ⊗ A + (T + δT) ⊗ δA, and the rounding of the products."""
@@ -280,11 +226,6 @@ class Kronecker(Matrix):
         factors = over_time * self.across.norm_bound()
         factors += (self.time.norm_bound() + over_time) * over_axes
         return rounded_up(factors + 2 * ROUNDOFF * self.trace(), self.size)
-
-    @property
-    def is_zero_exactly(self) -> bool:
-        """Whether either factor is 0."""
-        return self.time.is_zero_exactly or self.across.is_zero_exactly
 
     def smallest_eigenvalue(self) -> float:
         """Return the product of the factors' bounds."""
@@ -325,7 +266,6 @@ class BlockDiagonal(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return sum(block.size for block in self.blocks)
 
     def _placed(self) -> Iterator[tuple[int, int, Matrix]]:
@@ -335,16 +275,13 @@ class BlockDiagonal(Matrix):
             start += block.size
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return np.concatenate([block.diagonal() for block in self.blocks])
 
     def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
         array = operand(x, self.size)
         return np.concatenate([block.apply(array[i:j]) for i, j, block in self._placed()])
 
     def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
         rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
         result = np.zeros((rows.size, columns.size))
         for start, stop, block in self._placed():
@@ -356,36 +293,19 @@ class BlockDiagonal(Matrix):
         return result
 
     def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A)."""
         generator = generator_or_secure(rng)
         return np.concatenate([block.sample(generator, size) for block in self.blocks], axis=-1)
 
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return A as a flint `arb_mat`."""
-        from flint import arb_mat
-
-        result = arb_mat(self.size, self.size)
-        for start, stop, block in self._placed():
-            balls = block.in_balls(sampled=sampled)
-            for i in range(start, stop):
-                for j in range(start, stop):
-                    result[i, j] = balls[i - start, j - start]
-        return result
-
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        chosen = as_indices(entries, self.size)
-        result = [[Fraction()] * chosen.size for _ in chosen]
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
+        result = numbers.matrix(np.zeros((chosen.size, chosen.size)))
         for mine, inner, block in self._within(chosen):
-            values = block.rational(inner, sampled=sampled)
-            for i, row in zip(mine, values, strict=True):
-                for j, value in zip(mine, row, strict=True):
-                    result[i][j] = value
+            made = block.formula(numbers, inner, sampled=sampled)
+            for a, i in enumerate(mine.tolist()):
+                for b, j in enumerate(mine.tolist()):
+                    result[i, j] = made[a, b]
         return result
 
-    def _within(
-        self, chosen: NDArray[np.intp]
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Matrix]]:
+    def _within(self, chosen: Positions) -> Iterator[tuple[Positions, Positions, Matrix]]:
         """Yield, per block touched, positions in `chosen` and indices inside the block."""
         for start, stop, block in self._placed():
             mine = np.flatnonzero((chosen >= start) & (chosen < stop))
@@ -395,11 +315,6 @@ class BlockDiagonal(Matrix):
     def error_bound(self) -> float:
         """Return the largest of the blocks' bounds."""
         return max(block.error_bound() for block in self.blocks)
-
-    @property
-    def is_zero_exactly(self) -> bool:
-        """Whether every block is 0."""
-        return all(block.is_zero_exactly for block in self.blocks)
 
     def smallest_eigenvalue(self) -> float:
         """Return the smallest of the blocks' bounds."""
@@ -411,5 +326,5 @@ class BlockDiagonal(Matrix):
 
     def rank_bound(self, entries: Indices | None = None) -> int:
         """Return the sum of the blocks' bounds."""
-        chosen = np.arange(self.size) if entries is None else as_indices(entries, self.size)
+        chosen = some_or_all(entries, self.size)
         return sum(block.rank_bound(inner) for _, inner, block in self._within(chosen))

@@ -1,10 +1,9 @@
-"""Independent entries."""
+"""Matrices of one known structure: diagonal, low rank, Toeplitz."""
 
 from __future__ import annotations
 
 import functools
 import math
-from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -16,17 +15,18 @@ from sfumato.matrices.dense import Dense, is_semidefinite
 from sfumato.matrices.matrix import (
     MAX_DENSE,
     ROUNDOFF,
+    Arithmetic,
     Array,
     Indices,
     Matrix,
+    Positions,
     as_indices,
     as_permutation,
     finite_array,
-    gram,
-    in_fractions,
     operand,
     refuse_overflow,
     rounded_up,
+    some_or_all,
 )
 from sfumato.randomness import generator_or_secure
 
@@ -57,46 +57,23 @@ class Diagonal(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return int(self.variances.size)
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return self.variances
 
     def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
         array = operand(x, self.size)
         return self.variances * array if array.ndim == 1 else self.variances[:, None] * array
 
     def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
         rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
         same = rows[:, None] == columns[None, :]
         return np.where(same, self.variances[rows][:, None], 0.0)
 
     def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A)."""
         shape = self.size if size is None else (size, self.size)
         return np.sqrt(self.variances) * generator_or_secure(rng).standard_normal(shape)
-
-    def in_balls(self, *, sampled: bool = False) -> Any:  # noqa: ARG002  # both forms agree
-        """Return A as a flint `arb_mat`."""
-        from flint import arb_mat
-
-        result = arb_mat(self.size, self.size)
-        for i, variance in enumerate(self.variances.tolist()):
-            result[i, i] = variance
-        return result
-
-    def rational(
-        self,
-        entries: Indices,
-        *,
-        sampled: bool = False,  # noqa: ARG002  # both forms agree
-    ) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        return in_fractions(self.block(entries, entries))
 
     def error_bound(self) -> float:
         """Bound the error of the square roots."""
@@ -111,7 +88,6 @@ class Diagonal(Matrix):
         return float(self.variances.max())
 
     def permuted(self, order: Indices) -> Diagonal:
-        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
         return Diagonal(self.variances[as_permutation(order, self.size)])
 
 
@@ -136,60 +112,37 @@ class LowRank(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return int(self.factor.shape[0])
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return np.asarray(np.einsum("ij,ij->i", self.factor, self.factor))
 
     def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
         return np.asarray(self.factor @ (self.factor.T @ operand(x, self.size)))
 
     def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
         rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
         return np.asarray(self.factor[rows] @ self.factor[columns].T)
 
     def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A)."""
         rank = self.factor.shape[1]
         shape = rank if size is None else (size, rank)
         return np.asarray(generator_or_secure(rng).standard_normal(shape) @ self.factor.T)
 
-    def in_balls(self, *, sampled: bool = False) -> Any:  # noqa: ARG002  # both forms agree
-        """Return Q Qᵀ, formed in balls, as a flint `arb_mat`."""
-        from flint import arb_mat
-
-        factor = arb_mat(self.factor.tolist())
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:  # noqa: ARG002
+        factor = numbers.matrix(self.factor[chosen])
         return factor * factor.transpose()
-
-    def rational(
-        self,
-        entries: Indices,
-        *,
-        sampled: bool = False,  # noqa: ARG002  # both forms agree
-    ) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        return gram(self.factor[as_indices(entries, self.size)])
 
     def error_bound(self) -> float:
         """Bound the rounding of Q Qᵀ: an inner product of k terms in each entry."""
         return float(self.factor.shape[1] + 2) * ROUNDOFF * self.norm_bound()
 
-    @property
-    def is_zero_exactly(self) -> bool:
-        """Whether every entry is 0.0 (the factor decides: squares may underflow)."""
-        return not np.any(self.factor)
-
     def rank_bound(self, entries: Indices | None = None) -> int:
         """Return the smaller number of nonzero rows and nonzero columns of Q."""
-        rows = self.factor if entries is None else self.factor[as_indices(entries, self.size)]
+        rows = self.factor[some_or_all(entries, self.size)]
         return int(min(np.count_nonzero(np.any(rows, axis=axis)) for axis in (0, 1)))
 
     def permuted(self, order: Indices) -> LowRank:
-        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
         return LowRank(self.factor[as_permutation(order, self.size)])
 
 
@@ -243,11 +196,9 @@ class Toeplitz(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return int(self.first_column.size)
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return np.full(self.size, self.first_column[0])
 
     def apply(self, x: ArrayLike) -> Array:
@@ -274,7 +225,6 @@ class Toeplitz(Matrix):
         return rfft(ring), length
 
     def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
         rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
         return np.asarray(self.first_column[np.abs(rows[:, None] - columns[None, :])])
 
@@ -301,7 +251,6 @@ class Toeplitz(Matrix):
         return 8 * math.log2(2 * self.size) * ROUNDOFF * total
 
     def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A)."""
         if self.size <= SMALL:
             return self._small.sample(rng, size)
         spectrum = self._spectrum
@@ -323,24 +272,15 @@ class Toeplitz(Matrix):
         ]
         return np.asarray(draws[0] if size is None else np.stack(draws))
 
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return A, or what is sampled, as a flint `arb_mat`, up to 1,000 rows."""
-        self._refuse_large()
-        return self._small.in_balls(sampled=sampled)
-
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
         if not sampled:
-            return in_fractions(self.block(entries, entries))
-        self._refuse_large()
-        return self._small.rational(entries, sampled=True)
-
-    def _refuse_large(self) -> None:
+            return super()._exactly(numbers, chosen, sampled)
         if self.size > SMALL:
             raise OutsideHypotheses(
-                f"exact arithmetic on a Toeplitz matrix takes at most {SMALL} rows; got "
+                f"exact arithmetic on a sampled Toeplitz matrix takes at most {SMALL} rows; got "
                 f"{self.size}."
             )
+        return self._small.formula(numbers, chosen, sampled=True)
 
     def error_bound(self) -> float:
         """Bound the covariance error of what is sampled."""
