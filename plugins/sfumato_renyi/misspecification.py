@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.compatibility import require_measure, require_one_trace
+from sfumato.compatibility import require_measure
 from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError, Undecidable
 from sfumato.inference import exact
 from sfumato.inference.gaussian.worst_pair import positions, worst_pair, worst_squares
@@ -224,9 +224,8 @@ class Misspecification(LossMeasure):
         believed = [member.belief() for member in release.prior.members()]
 
         def reading(member: Prior) -> Reading:
-            true = member.belief()
-            require_one_trace(true, release.channel)
-            return self._bound(believed, true, secret.question(true), release.channel)
+            at = release.situation(member, secret)
+            return self._bound(believed, at.belief, at.question, at.channel)
 
         found, worst = over_class(prior, reading, self.quantity)
         return Loss(
@@ -248,15 +247,14 @@ class Misspecification(LossMeasure):
         A member at the very edge of a finite divergence, which nothing can decide, gives none; that
         matters only if no other member gives one.
         """
-        self._holds_the_pairs(question)
+        self._check_region(question)
         loss = worst_square(true, question, channel, self.order / 2)
+        pairs = zip(question.groups, question.radii, strict=True)
+        alone = [Displacements((group,), radii=radius) for group, radius in pairs]
         value, undecided = math.inf, None
         for member in believed:
             try:
-                bound = max(
-                    self._group_bound(member, true, group, radius, channel)
-                    for group, radius in zip(question.groups, question.radii, strict=True)
-                )
+                bound = max(self._bound_of(member, true, each, channel) for each in alone)
             except Undecidable as refusal:
                 undecided = refusal
             else:
@@ -267,7 +265,7 @@ class Misspecification(LossMeasure):
             value=value, bound="upper", witness={"exact loss": loss.value}, how="Theorem 3.3"
         )
 
-    def _holds_the_pairs(self, question: Displacements) -> None:
+    def _check_region(self, question: Displacements) -> None:
         """Refuse a region that is too small for two secret values at the radius' distance.
 
         The loss under Q depends on the displacement Δ alone, so ±Δ/2, both within r/2, stand for
@@ -280,19 +278,14 @@ class Misspecification(LossMeasure):
                 f"{needed:.6g}, to hold the pairs that the loss is about; got {self.region:.6g}."
             )
 
-    def _group_bound(
-        self,
-        believed: Gaussian,
-        true: Gaussian,
-        group: Group,
-        radius: float,
-        channel: AdditiveGaussian,
+    def _bound_of(
+        self, believed: Gaussian, true: Gaussian, alone: Displacements, channel: AdditiveGaussian
     ) -> float:
-        order = self.order
+        """Return the theorem's bound for a question of one group."""
+        order, group = self.order, alone.groups[0]
         near = self._distance(believed, true, group, 2 * order)
         if math.isinf(near):
             return math.inf
-        alone = Displacements((group,), radii=radius)
         square = float(worst_squares(believed, alone, channel).ceilings[0])
         terms = [
             (order - 0.5) / (order - 1) * near,
@@ -303,17 +296,12 @@ class Misspecification(LossMeasure):
 
     def _distance(self, one: Gaussian, other: Gaussian, group: Group, order: float) -> float:
         """Return Δ of that order: the larger direction, at the worst value in the region."""
-        forth = self._directed(one, other, group, order)
-        return forth if math.isinf(forth) else max(forth, self._directed(other, one, group, order))
-
-    def _directed(self, first: Gaussian, second: Gaussian, group: Group, order: float) -> float:
-        entries = [entry for ball in group for entry in ball]
-        found = conditional_divergence(first, second, entries, order)
-        if found.infinite:
-            return math.inf
-        if not found.quadratic.any():  # the conditional means agree everywhere
-            return found.constant
-        if math.isinf(self.region):
-            return math.inf
-        worst = worst_pair(found.quadratic, positions(group), self.region)
-        return found.constant + order / 2 * worst.value
+        entries, worst = [entry for ball in group for entry in ball], 0.0
+        for first, second in ((one, other), (other, one)):
+            found = conditional_divergence(first, second, entries, order)
+            drift = found.quadratic.any()  # else the conditional means agree everywhere
+            if found.infinite or (drift and math.isinf(self.region)):
+                return math.inf
+            pair = worst_pair(found.quadratic, positions(group), self.region) if drift else None
+            worst = max(worst, found.constant + (order / 2 * pair.value if pair else 0.0))
+        return worst

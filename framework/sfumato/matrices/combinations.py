@@ -10,7 +10,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sfumato.errors import ParameterError
 from sfumato.matrices.dense import Dense
@@ -21,13 +20,10 @@ from sfumato.matrices.matrix import (
     Indices,
     Matrix,
     Positions,
-    as_indices,
     is_matrix,
-    operand,
     rounded_up,
     some_or_all,
 )
-from sfumato.randomness import generator_or_secure
 
 
 def _factor(value: float) -> float:
@@ -62,15 +58,14 @@ class Scaled(Matrix):
     def diagonal(self) -> Array:
         return self.factor * self.base.diagonal()
 
-    def apply(self, x: ArrayLike) -> Array:
+    def _apply(self, x: Array) -> Array:
         return self.factor * self.base.apply(x)
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         return self.factor * self.base.block(rows, columns)
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, factor · A)."""
-        return math.sqrt(self.factor) * self.base.sample(rng, size)
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        return math.sqrt(self.factor) * self.base.sample(rng, count)
 
     def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
         base = self.base.formula(numbers, chosen, sampled=sampled)
@@ -94,15 +89,20 @@ class Scaled(Matrix):
         return Scaled(self.base.permuted(order), self.factor)
 
 
+def _matrices(value: Iterable[Matrix], name: str) -> tuple[Matrix, ...]:
+    matrices = tuple(value)
+    if not matrices or not all(isinstance(matrix, Matrix) for matrix in matrices):
+        raise ParameterError(f"{name} must be one or more matrices; got {matrices!r}.")
+    if not math.isfinite(sum(matrix.trace() for matrix in matrices)):
+        raise ParameterError(f"{name} must have a finite total trace; got inf.")
+    return matrices
+
+
 def _terms(value: Iterable[Matrix]) -> tuple[Matrix, ...]:
-    terms = tuple(value)
-    if not terms or not all(isinstance(term, Matrix) for term in terms):
-        raise ParameterError(f"sum.terms must be one or more matrices; got {terms!r}.")
+    terms = _matrices(value, "sum.terms")
     sizes = {term.size for term in terms}
     if len(sizes) > 1:
         raise ParameterError(f"sum.terms must have equal sizes; got {sorted(sizes)}.")
-    if not math.isfinite(sum(term.trace() for term in terms)):
-        raise ParameterError("sum.terms must have a finite total trace; got inf.")
     return terms
 
 
@@ -125,15 +125,14 @@ class Sum(Matrix):
     def diagonal(self) -> Array:
         return _total([term.diagonal() for term in self.terms])
 
-    def apply(self, x: ArrayLike) -> Array:
+    def _apply(self, x: Array) -> Array:
         return _total([term.apply(x) for term in self.terms])
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         return _total([term.block(rows, columns) for term in self.terms])
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        generator = generator_or_secure(rng)
-        return _total([term.sample(generator, size) for term in self.terms])
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        return _total([term.sample(rng, count) for term in self.terms])
 
     def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
         made = [term.formula(numbers, chosen, sampled=sampled) for term in self.terms]
@@ -192,26 +191,23 @@ class Kronecker(Matrix):
     def diagonal(self) -> Array:
         return np.outer(self.time.diagonal(), self.across.diagonal()).reshape(-1)
 
-    def apply(self, x: ArrayLike) -> Array:
-        array = operand(x, self.size)
-        by_coordinate = array.reshape(self.time.size, self.across.size, -1)
+    def _apply(self, x: Array) -> Array:
+        by_coordinate = x.reshape(self.time.size, self.across.size, -1)
         mixed = np.einsum("ab,tbk->tak", self.across.entries, by_coordinate)
         product = self.time.apply(mixed.reshape(self.time.size, -1))
-        return product.reshape(array.shape)
+        return product.reshape(x.shape)
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        row_times, row_axes = np.divmod(as_indices(rows, self.size), self.across.size)
-        times, axes = np.divmod(as_indices(columns, self.size), self.across.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
+        row_times, row_axes = np.divmod(rows, self.across.size)
+        times, axes = np.divmod(columns, self.across.size)
         return self.time.block(row_times, times) * self.across.block(row_axes, axes)
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A): independent draws over time, mixed across the coordinates."""
-        count, width = 1 if size is None else size, self.across.size
-        draws = self.time.sample(generator_or_secure(rng), count * width)
-        draws = draws.reshape(count, width, self.time.size)
-        mixed = np.einsum("ab,kbt->kta", self.across.sampling_factor, draws)
-        flat = mixed.reshape(count, self.size)
-        return np.asarray(flat[0] if size is None else flat)
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        """Draw independently over time, and mix across the coordinates."""
+        factor = self.across.sampling_factor
+        draws = self.time.sample(rng, count * factor.shape[1])
+        draws = draws.reshape(count, factor.shape[1], self.time.size)
+        return np.asarray(np.einsum("ab,kbt->kta", factor, draws)).reshape(count, self.size)
 
     def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
         times, axes = np.divmod(chosen, self.across.size)
@@ -243,12 +239,7 @@ class Kronecker(Matrix):
 
 
 def _blocks(value: Iterable[Matrix]) -> tuple[Matrix, ...]:
-    blocks = tuple(value)
-    if not blocks or not all(isinstance(block, Matrix) for block in blocks):
-        raise ParameterError(f"block_diagonal.blocks must be one or more matrices; got {blocks!r}.")
-    if not math.isfinite(sum(block.trace() for block in blocks)):
-        raise ParameterError("block_diagonal.blocks must have a finite total trace; got inf.")
-    return blocks
+    return _matrices(value, "block_diagonal.blocks")
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -277,12 +268,10 @@ class BlockDiagonal(Matrix):
     def diagonal(self) -> Array:
         return np.concatenate([block.diagonal() for block in self.blocks])
 
-    def apply(self, x: ArrayLike) -> Array:
-        array = operand(x, self.size)
-        return np.concatenate([block.apply(array[i:j]) for i, j, block in self._placed()])
+    def _apply(self, x: Array) -> Array:
+        return np.concatenate([block.apply(x[i:j]) for i, j, block in self._placed()])
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         result = np.zeros((rows.size, columns.size))
         for start, stop, block in self._placed():
             mine = np.flatnonzero((rows >= start) & (rows < stop))
@@ -292,9 +281,8 @@ class BlockDiagonal(Matrix):
                 result[np.ix_(mine, yours)] = inner
         return result
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        generator = generator_or_secure(rng)
-        return np.concatenate([block.sample(generator, size) for block in self.blocks], axis=-1)
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        return np.concatenate([block.sample(rng, count) for block in self.blocks], axis=-1)
 
     def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
         result = numbers.matrix(np.zeros((chosen.size, chosen.size)))

@@ -18,14 +18,11 @@ from sfumato.matrices.matrix import (
     Indices,
     Matrix,
     Positions,
-    as_indices,
     as_permutation,
     finite_array,
-    operand,
     refuse_overflow,
     rounded_up,
 )
-from sfumato.randomness import generator_or_secure
 from sfumato.values import read_only
 
 ASYMMETRY = 1e-12
@@ -112,11 +109,10 @@ class Dense(Matrix):
     def diagonal(self) -> Array:
         return np.diagonal(self.entries)
 
-    def apply(self, x: ArrayLike) -> Array:
-        return np.asarray(self.entries @ operand(x, self.size))
+    def _apply(self, x: Array) -> Array:
+        return np.asarray(self.entries @ x)
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         return self.entries[np.ix_(rows, columns)]
 
     @functools.cached_property
@@ -130,11 +126,9 @@ class Dense(Matrix):
         factor[pivots - 1] = np.tril(packed)[:, :rank]
         return deviations[:, None] * factor
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, F Fᵀ)."""
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
         factor = self.sampling_factor
-        shape = factor.shape[1] if size is None else (size, factor.shape[1])
-        return np.asarray(generator_or_secure(rng).standard_normal(shape) @ factor.T)
+        return np.asarray(rng.standard_normal((count, factor.shape[1])) @ factor.T)
 
     def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
         if not sampled:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import OutsideHypotheses, ParameterError
+from sfumato.randomness import generator_or_secure
 from sfumato.values import ByContent, read_only
 
 Array: TypeAlias = NDArray[np.float64]
@@ -58,16 +59,36 @@ class Matrix(ByContent, abc.ABC):
         """Return the diagonal."""
 
     @abc.abstractmethod
+    def error_bound(self) -> float:
+        """Bound the 2-norm of (covariance of what `sample` draws) − (entries of `dense`)."""
+
+    @abc.abstractmethod
+    def _apply(self, x: Array) -> Array: ...
+
+    @abc.abstractmethod
+    def _block(self, rows: Positions, columns: Positions) -> Array: ...
+
+    @abc.abstractmethod
+    def _draw(self, rng: np.random.Generator, count: int) -> Array: ...
+
     def apply(self, x: ArrayLike) -> Array:
         """Return A x for x of shape (n,) or (n, k)."""
+        array = np.asarray(x, dtype=np.float64)
+        if array.ndim not in (1, 2) or array.shape[0] != self.size:
+            raise ParameterError(
+                f"apply() must get an array of shape ({self.size},) or ({self.size}, k); got "
+                f"{array.shape}."
+            )
+        return self._apply(array)
 
-    @abc.abstractmethod
     def block(self, rows: Indices, columns: Indices) -> Array:
         """Return the entries A[rows][:, columns]."""
+        return self._block(as_indices(rows, self.size), as_indices(columns, self.size))
 
-    @abc.abstractmethod
     def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
         """Draw from N(0, A): shape (n,), or (size, n); no generator means the secure source."""
+        draws = self._draw(generator_or_secure(rng), 1 if size is None else size)
+        return draws[0] if size is None else draws
 
     def formula(
         self, numbers: Arithmetic, entries: Indices | None = None, *, sampled: bool = False
@@ -111,10 +132,6 @@ class Matrix(ByContent, abc.ABC):
     def rank_bound(self, entries: Indices | None = None) -> int:
         """Bound the rank of A, or of its block at `entries`, from the structure alone."""
         return int(np.count_nonzero(self.diagonal()[some_or_all(entries, self.size)]))
-
-    @abc.abstractmethod
-    def error_bound(self) -> float:
-        """Bound the 2-norm of (covariance of what `sample` draws) − (entries of `dense`)."""
 
     def scaled(self, factor: float) -> Matrix:
         """Return factor · A."""
@@ -172,16 +189,6 @@ def refuse_overflow(variances: Array, name: str) -> None:
     largest = float(variances.max())
     if largest * variances.size > np.finfo(np.float64).max:
         raise ParameterError(f"{name} must have a finite sum of variances; got up to {largest}.")
-
-
-def operand(x: ArrayLike, size: int) -> Array:
-    """Return x as float64 after checking that A x makes sense."""
-    array = np.asarray(x, dtype=np.float64)
-    if array.ndim not in (1, 2) or array.shape[0] != size:
-        raise ParameterError(
-            f"apply() must get an array of shape ({size},) or ({size}, k); got {array.shape}."
-        )
-    return array
 
 
 def as_indices(indices: Indices, size: int) -> Positions:

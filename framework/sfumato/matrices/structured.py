@@ -20,15 +20,12 @@ from sfumato.matrices.matrix import (
     Indices,
     Matrix,
     Positions,
-    as_indices,
     as_permutation,
     finite_array,
-    operand,
     refuse_overflow,
     rounded_up,
     some_or_all,
 )
-from sfumato.randomness import generator_or_secure
 
 
 def _variances(value: ArrayLike) -> Array:
@@ -62,18 +59,15 @@ class Diagonal(Matrix):
     def diagonal(self) -> Array:
         return self.variances
 
-    def apply(self, x: ArrayLike) -> Array:
-        array = operand(x, self.size)
-        return self.variances * array if array.ndim == 1 else self.variances[:, None] * array
+    def _apply(self, x: Array) -> Array:
+        return (self.variances * x.T).T
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         same = rows[:, None] == columns[None, :]
         return np.where(same, self.variances[rows][:, None], 0.0)
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        shape = self.size if size is None else (size, self.size)
-        return np.sqrt(self.variances) * generator_or_secure(rng).standard_normal(shape)
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        return np.sqrt(self.variances) * rng.standard_normal((count, self.size))
 
     def error_bound(self) -> float:
         """Bound the error of the square roots."""
@@ -117,17 +111,14 @@ class LowRank(Matrix):
     def diagonal(self) -> Array:
         return np.asarray(np.einsum("ij,ij->i", self.factor, self.factor))
 
-    def apply(self, x: ArrayLike) -> Array:
-        return np.asarray(self.factor @ (self.factor.T @ operand(x, self.size)))
+    def _apply(self, x: Array) -> Array:
+        return np.asarray(self.factor @ (self.factor.T @ x))
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         return np.asarray(self.factor[rows] @ self.factor[columns].T)
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        rank = self.factor.shape[1]
-        shape = rank if size is None else (size, rank)
-        return np.asarray(generator_or_secure(rng).standard_normal(shape) @ self.factor.T)
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        return np.asarray(rng.standard_normal((count, self.factor.shape[1])) @ self.factor.T)
 
     def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:  # noqa: ARG002
         factor = numbers.matrix(self.factor[chosen])
@@ -201,14 +192,12 @@ class Toeplitz(Matrix):
     def diagonal(self) -> Array:
         return np.full(self.size, self.first_column[0])
 
-    def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k), by fast Fourier transforms."""
+    def _apply(self, x: Array) -> Array:
         from scipy.fft import irfft, rfft
 
-        array = operand(x, self.size)
         spectrum, length = self._ring
         # Transforms are fastest along contiguous rows.
-        rows = np.ascontiguousarray(array.T)
+        rows = np.ascontiguousarray(x.T)
         product = irfft(spectrum * rfft(rows, length), length)[..., : self.size]
         return np.asarray(product.T)
 
@@ -224,8 +213,7 @@ class Toeplitz(Matrix):
             ring[-(self.size - 1) :] = self.first_column[:0:-1]
         return rfft(ring), length
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         return np.asarray(self.first_column[np.abs(rows[:, None] - columns[None, :])])
 
     def dense(self) -> Array:
@@ -250,27 +238,25 @@ class Toeplitz(Matrix):
         total = float(np.sum(np.abs(self.first_column))) * 2
         return 8 * math.log2(2 * self.size) * ROUNDOFF * total
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        """Colour white noise on the ring, one draw at a time, and keep the first n entries."""
+        from scipy.fft import irfft, rfft
+
         if self.size <= SMALL:
-            return self._small.sample(rng, size)
+            return self._small.sample(rng, count)
         spectrum = self._spectrum
         if spectrum.min() < -self._spectrum_error():
             raise OutsideHypotheses(
                 f"toeplitz.sample must find a circulant matrix that is positive semidefinite; got "
                 f"the eigenvalue {spectrum.min():.3g}: release a shorter trace or other noise."
             )
-        return self._draw(generator_or_secure(rng), np.sqrt(np.maximum(spectrum, 0.0)), size)
-
-    def _draw(self, rng: np.random.Generator, root: Array, size: int | None) -> Array:
-        """Colour white noise on the ring, one draw at a time, and keep the first n entries."""
-        from scipy.fft import irfft, rfft
-
-        half = root[: root.size // 2 + 1]
+        length = spectrum.size
+        half = np.sqrt(np.maximum(spectrum[: length // 2 + 1], 0.0))
         draws = [
-            irfft(half * rfft(rng.standard_normal(root.size)), root.size)[: self.size]
-            for _ in range(1 if size is None else size)
+            irfft(half * rfft(rng.standard_normal(length)), length)[: self.size]
+            for _ in range(count)
         ]
-        return np.asarray(draws[0] if size is None else np.stack(draws))
+        return np.array(draws).reshape(count, self.size)
 
     def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
         if not sampled:

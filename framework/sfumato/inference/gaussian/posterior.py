@@ -126,7 +126,7 @@ def _precision_in_float64(
     missed = float(np.linalg.norm(np.eye(size) - inverse @ scaled, 2))
     q = missed + norm * (rounding + 2 * size * size * ROUNDOFF)
     unscaled = inverse / deviations[:, None] / deviations[None, :]
-    if not q < 0.25:
+    if not (q < 0.25 and np.all(np.isfinite(unscaled))):
         return unscaled, math.inf
     # ‖D X D‖ of the unscaled inverse may be smaller than ‖X‖ max D², by the spread of D.
     spread = norm / float(np.min(deviations)) ** 2 / float(np.linalg.norm(unscaled, 2))

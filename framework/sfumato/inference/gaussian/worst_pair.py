@@ -88,6 +88,8 @@ def worst_squares(
     if len(groups) > 1 and all(is_scalar(group) for group in groups):
         informations, error = scalar_informations(belief, channel)
         units = informations[[group[0][0] for group in groups]]
+        if error > EXACT:  # some are upper bounds, and the others certain up to this
+            units = units * (1 + EXACT)
         exact = np.full(len(groups), error <= EXACT)
         errors = np.where(exact, error, 0.0)
         displacements: Sequence[Array] = (np.ones(1),) * len(groups)
