@@ -191,8 +191,8 @@ def worst_pair(
         The radius r of every ball.
     support : array (k, m), optional
         Orthonormal vectors, on disjoint entries, that span the Δ that the belief allows: the copies
-        of each free value. Each then belongs to the ball that holds most of it; if others hold a
-        part, leaving their limits out gives an upper bound, exact if the witness keeps to them.
+        of each free value. Each is limited by the ball that holds most of it; if others hold some,
+        leaving their limits out gives an upper bound, exact if the witness keeps to them.
 
     Examples
     --------
@@ -222,9 +222,10 @@ def _supported(matrix: Array, balls: Balls, support: Array) -> WorstPair:
     found = _unit_radius((inner + inner.T) / 2, tuple(ball for ball in smaller if ball.size))
     witness = moved @ found.witness
     longest = max(float(np.linalg.norm(witness[ball])) for ball in balls)
-    if longest > 1 + 64 * size * ROUNDOFF:
-        return attrs.evolve(found, witness=witness / longest, bound="upper")
-    return attrs.evolve(found, witness=witness)
+    if longest <= 1 + 64 * size * ROUNDOFF:
+        return attrs.evolve(found, witness=witness)
+    whole = _unit_radius(matrix, balls)  # off the support M vanishes: the smaller bound counts
+    return WorstPair(min(found.value, whole.value), "upper", witness / longest, found.how)
 
 
 def _unit_radius(matrix: Array, balls: Balls) -> WorstPair:
@@ -246,7 +247,7 @@ def _bounded(matrix: Array, balls: Balls) -> WorstPair:
     scaled = matrix / unit
     witness = local_maximum(scaled, balls)
     attained = float(witness @ scaled @ witness)
-    value, how = best_dual(scaled, balls, witness, AGREEMENT)
+    value, how = best_dual(scaled, balls, witness)
     # For two balls the dual has no gap (the S-lemma): agreement with a witness is then exact.
     exact = len(balls) == 2 and value - attained <= AGREEMENT * value
     return WorstPair(unit * value, "exact" if exact else "upper", witness, how)
@@ -259,7 +260,8 @@ def _best_signs(matrix: Array) -> Array:
     """
     size = matrix.shape[0]
     half = size // 2
-    left, right = _signs(half), _signs(size - half, first=1.0)
+    left, right = _signs(half), _signs(size - half)
+    right = right[right[:, 0] > 0]
     own = np.einsum("vi,ij,vj->v", left, matrix[:half, :half], left, optimize=True)
     other = np.einsum("vi,ij,vj->v", right, matrix[half:, half:], right, optimize=True)
     values = own[:, None] + other[None, :] + 2 * left @ matrix[:half, half:] @ right.T
@@ -267,15 +269,10 @@ def _best_signs(matrix: Array) -> Array:
     return np.concatenate([left[i], right[j]])
 
 
-def _signs(count: int, first: float | None = None) -> Array:
-    """Return all sign vectors as rows; with `first`, those that start with it."""
-    free = count if first is None else count - 1
-    bits = (np.arange(2**free)[:, None] >> np.arange(free)) & 1
-    signs = np.asarray(2.0 * bits - 1.0, dtype=np.float64)
-    if first is None:
-        return signs
-    fixed = np.full((signs.shape[0], 1), first, dtype=np.float64)
-    return np.concatenate([fixed, signs], axis=1)
+def _signs(count: int) -> Array:
+    """Return all sign vectors as rows."""
+    bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+    return np.asarray(2.0 * bits - 1.0, dtype=np.float64)
 
 
 def local_maximum(matrix: Array, balls: Balls) -> Array:
@@ -308,7 +305,7 @@ def local_maximum(matrix: Array, balls: Balls) -> Array:
     return np.asarray(best if best[np.argmax(np.abs(best))] > 0 else -best)
 
 
-def best_dual(matrix: Array, balls: Balls, witness: Array, agreement: float) -> tuple[float, str]:
+def best_dual(matrix: Array, balls: Balls, witness: Array) -> tuple[float, str]:
     """Return the smallest certified bound Σ d_k with blkdiag(d_k I) ⪰ M, and how it was found.
 
     The multipliers d_k = ‖(MΔ)_k‖ of the witness are tried first; if they prove it optimal, no
@@ -316,14 +313,14 @@ def best_dual(matrix: Array, balls: Balls, witness: Array, agreement: float) -> 
 
     >>> matrix = np.diag([3.0, 1.0])
     >>> balls = (np.array([0]), np.array([1]))
-    >>> round(best_dual(matrix, balls, np.ones(2), 1e-9)[0], 9)
+    >>> round(best_dual(matrix, balls, np.ones(2))[0], 9)
     4.0
     """
     attained = float(witness @ matrix @ witness)
     gradient = matrix @ witness
     multipliers = np.array([np.linalg.norm(gradient[ball]) for ball in balls])
     value = feasible_value(matrix, balls, multipliers)
-    if value - attained <= agreement * value:
+    if value - attained <= AGREEMENT * value:
         return value, "multipliers of the witness"
     options = [(value, "multipliers of the witness"), *_crude(matrix, balls)]
     solved = _program(matrix, balls)
