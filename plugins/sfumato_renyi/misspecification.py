@@ -29,10 +29,10 @@ from sfumato.protocols import (
     Scenario,
     Secret,
 )
+from sfumato.quantities import renyi_divergence
 from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
-from sfumato.values import read_only
-from sfumato_renyi.renyi import renyi_divergence, worst_square
+from sfumato_renyi.renyi import worst_square
 
 
 @attrs.frozen(eq=False)
@@ -43,7 +43,7 @@ class ConditionalDivergence:
     """
 
     constant: float
-    quadratic: Array = attrs.field(converter=read_only)
+    quadratic: Array
     infinite: bool
 
 

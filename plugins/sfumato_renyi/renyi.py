@@ -14,17 +14,9 @@ from sfumato.inference.gaussian.worst_pair import multiply, worst_squares
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import ORDER, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
+from sfumato.quantities import renyi_divergence
 from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
-
-
-def renyi_divergence(order: float) -> Quantity:
-    """Return the quantity of the Rényi divergence of an order.
-
-    >>> str(renyi_divergence(2.0))
-    'Rényi divergence (order=2) [nats]'
-    """
-    return Quantity("Rényi divergence", {"order": float(order)}, unit="nats")
 
 
 def worst_square(

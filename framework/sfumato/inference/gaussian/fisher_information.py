@@ -15,7 +15,6 @@ from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Incompatible, ParameterError, Undecidable
 from sfumato.inference import exact
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix, as_indices
-from sfumato.values import ByContent, read_only
 
 EXACT = 1e-5
 """Largest certified relative error of an information that still counts as exact."""
@@ -28,7 +27,7 @@ TINY = 1e-303
 
 
 @attrs.frozen(eq=False)
-class Information(ByContent):
+class Information:
     """The Fisher information M of a release about the secret entries.
 
     Two values of the secret that differ by Δ have Rényi divergence (λ/2) ΔᵀMΔ of order λ.
@@ -50,8 +49,8 @@ class Information(ByContent):
         How it was found.
     """
 
-    matrix: Array = attrs.field(converter=read_only)
-    support: Array = attrs.field(converter=read_only)
+    matrix: Array
+    support: Array
     infinite: bool
     relative_error: float
     how: str

@@ -18,7 +18,6 @@ from sfumato.inference.gaussian.fisher_information import EXACT, fisher_informat
 from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.matrices.matrix import ROUNDOFF, Array, finite_array
 from sfumato.questions.displacements import Displacements, Group
-from sfumato.values import ByContent, read_only
 
 Balls: TypeAlias = tuple[NDArray[np.intp], ...]
 
@@ -159,12 +158,12 @@ def positions(group: Group) -> tuple[tuple[int, ...], ...]:
 
 
 @attrs.frozen(eq=False)
-class WorstPair(ByContent):
+class WorstPair:
     """The supremum of ΔᵀMΔ over a product of balls: value, direction, and a Δ that comes close."""
 
     value: float
     bound: Literal["exact", "upper"]
-    witness: Array = attrs.field(converter=read_only)
+    witness: Array
     how: str
 
 
