@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses, Undecidable
-from sfumato.inference.gaussian.float_information import regress
-from sfumato.inference.gaussian.secret_entries import secret_entries
+from sfumato.inference.gaussian.fisher_information import regress, secret_entries
 from sfumato.inference.gaussian.worst_pair import (
-    GroupLosses,
-    cut_box_corners,
-    group_losses,
+    WorstSquares,
     is_scalar,
     positions,
+    worst_squares,
 )
 from sfumato.matrices import Matrix
 from sfumato.matrices.matrix import ROUNDOFF, Array
@@ -99,17 +97,11 @@ def free_values(spread: Array, balls: Balls) -> FreeValues:
 
 
 def _cut_box(spread: Array, balls: Balls) -> FreeValues:
-    """Return δ = Qᵀ Δ for T = Q R, and the corners of the box that the range of T cuts."""
-    turned, upper = np.linalg.qr(spread)
-    corners = cut_box_corners(turned) if len(balls) == len(spread) else None
-    if corners is None or len(corners) > MOST_CORNERS:
-        raise OutsideHypotheses(
-            "secret entries that hang together must be few times of one coordinate for a design; "
-            f"got {len(spread)} entries of {len(balls)} times: use gaussian_uniform or "
-            "gaussian_given, which need no design."
-        )
-    each = tuple((position,) for position in range(spread.shape[1]))
-    return FreeValues(turned.T, np.linalg.inv(upper), each, plain=False, corners=corners @ turned)
+    raise OutsideHypotheses(
+        "times whose coordinates are copies of one another must be wholly equal for a design; got "
+        f"{len(spread)} entries of {len(balls)} times that share some: use gaussian_uniform or "
+        "gaussian_given, which need no design."
+    )
 
 
 @attrs.frozen(eq=False)
@@ -240,14 +232,14 @@ class ClassLosses:
 
     worst: float
     how: str
-    readings: tuple[tuple[Prior, GroupLosses], ...]
+    readings: tuple[tuple[Prior, WorstSquares], ...]
 
     def above(self, threshold: float) -> list[Violation]:
         """Return every member and group with a larger loss, the worst first."""
         found = [
-            Violation(member, group, float(losses.values[group]), losses.witnesses[group])
+            Violation(member, group, float(losses.ceilings[group]), losses.displacements[group])
             for member, losses in self.readings
-            for group in np.flatnonzero(losses.values > threshold).tolist()
+            for group in np.flatnonzero(losses.ceilings > threshold).tolist()
         ]
         return sorted(found, key=lambda violation: -violation.loss)
 
@@ -262,14 +254,14 @@ def class_losses(prior: PriorClass, secret: Secret, noise: Matrix) -> ClassLosse
     >>> round(found.worst, 3), found.how
     (260.603, 'finite')
     """
-    seen: dict[int, tuple[Prior, GroupLosses]] = {}
+    seen: dict[int, tuple[Prior, WorstSquares]] = {}
 
     def loss(member: Prior) -> float:
         belief = member.belief()
         channel = AdditiveGaussian(noise, dimensions=belief.dimensions)
-        losses = group_losses(belief, secret.question(belief), channel)
+        losses = worst_squares(belief, secret.question(belief), channel)
         seen[id(member)] = (member, losses)
-        return _never_nan(float(losses.values.max()))
+        return _never_nan(float(losses.ceilings.max()))
 
     supremum = _supremum(prior, secret, noise, loss)
     kept = _kept(seen, supremum.member, finite=prior.finite)
@@ -316,8 +308,8 @@ def rough_losses(
 
 
 def _kept(
-    seen: dict[int, tuple[Prior, GroupLosses]], worst: Prior, *, finite: bool
-) -> Iterator[tuple[Prior, GroupLosses]]:
+    seen: dict[int, tuple[Prior, WorstSquares]], worst: Prior, *, finite: bool
+) -> Iterator[tuple[Prior, WorstSquares]]:
     """Yield all that was seen of a finite class, and only the worst of a continuum."""
     yield seen[id(worst)]
     if finite:

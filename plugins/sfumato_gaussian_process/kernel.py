@@ -286,69 +286,53 @@ def _amplified(kernel: KernelExpression, farthest: float) -> float:
     return 0.0
 
 
-def ball_matrix(kernel: KernelExpression, times: NDArray[np.float64], bits: int) -> Any:
-    """Return the covariance in ball arithmetic, from the expression's numbers."""
-    from flint import arb, arb_mat
-
-    from sfumato.inference.exact import precision
-
-    with precision(bits):
-        t = [arb(stamp) for stamp in times.tolist()]
-        every = range(len(t))
-        return arb_mat([[_ball(kernel, t[i], t[j], same=i == j) for j in every] for i in every])
+def kernel_formula(kernel: KernelExpression, times: NDArray[np.float64], numbers: Any) -> Any:
+    """Return the covariance in exact numbers, from the expression's own."""
+    t = [numbers.number(stamp) for stamp in times.tolist()]
+    every = range(len(t))
+    return numbers.matrix([[_ball(kernel, t[i], t[j], same=i == j) for j in every] for i in every])
 
 
 def _ball(kernel: KernelExpression, s: Any, t: Any, *, same: bool) -> Any:
     """Return k(s, t); white noise is seen only where both are the same point."""
-    from flint import arb
-
     inner = [_ball(part, s, t, same=same) for part in kernel.parts]
     if kernel.name == "Exponentiation":
         return inner[0] ** int(kernel.number("exponent"))
     if inner:
         return inner[0] + inner[1] if kernel.name == "Sum" else inner[0] * inner[1]
     if kernel.name == "WhiteKernel":
-        return arb(kernel.number("noise_level") if same else 0)
+        return 0 * t + (kernel.number("noise_level") if same else 0)
     if kernel.name == "DotProduct":
-        return arb(kernel.number("sigma_0")) ** 2 + s * t
+        return (0 * t + kernel.number("sigma_0")) ** 2 + s * t
     return _STATIONARY[kernel.name](abs(s - t), *(number for _, number in kernel.numbers))
 
 
 def _rbf(lag: Any, length_scale: float) -> Any:
-    from flint import arb
-
-    scaled = lag / arb(length_scale)
+    scaled = lag / length_scale
     return (-(scaled * scaled) / 2).exp()
 
 
 def _matern(lag: Any, length_scale: float, nu: float) -> Any:
-    from flint import arb
-
     if math.isinf(nu):
         return _rbf(lag, length_scale)
-    u = arb(2 * nu).sqrt() * lag / arb(length_scale)
+    scaled = lag / length_scale
+    u = (scaled * scaled * (2 * nu)).sqrt()
     polynomial = {0.5: 1 + 0 * u, 1.5: 1 + u, 2.5: 1 + u + u * u / 3}[nu]
     return polynomial * (-u).exp()
 
 
 def _rational_quadratic(lag: Any, length_scale: float, alpha: float) -> Any:
-    from flint import arb
-
-    scaled = lag / arb(length_scale)
-    return (-arb(alpha) * (1 + scaled * scaled / (2 * arb(alpha))).log()).exp()
+    scaled = lag / length_scale
+    return (-(1 + scaled * scaled / (2 * alpha)).log() * alpha).exp()
 
 
 def _exp_sine_squared(lag: Any, length_scale: float, periodicity: float) -> Any:
-    from flint import arb
-
-    sine = (lag / arb(periodicity)).sin_pi() / arb(length_scale)
+    sine = (lag / periodicity).sin_pi() / length_scale
     return (-2 * sine * sine).exp()
 
 
-def _constant(_: Any, constant_value: float) -> Any:
-    from flint import arb
-
-    return arb(constant_value)
+def _constant(lag: Any, constant_value: float) -> Any:
+    return 0 * lag + constant_value
 
 
 _STATIONARY: Mapping[str, Callable[..., Any]] = {
@@ -434,7 +418,7 @@ class Kernel(Prior):
             self._over_time(points),
             definite=is_definite(self.kernel, points),
             rounding=rounding_of(self.kernel, points),
-            exact=lambda bits: ball_matrix(self.kernel, points, bits),
+            exact=lambda numbers: kernel_formula(self.kernel, points, numbers),
         )
         return across_coordinates(over_time, self.dimensions, self.across)
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
-from sfumato.errors import Undecidable
-from sfumato.inference.exact import MOST_RATIONAL_ENTRIES, is_singular
+from sfumato.errors import OutsideHypotheses
+from sfumato.inference.exact import is_definite
 from sfumato.matrices import Dense, Kronecker, Matrix, Toeplitz
-from sfumato.matrices.matrix import ROUNDOFF, in_fractions
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import (
     CHOICE,
     COUNT,
@@ -80,7 +80,8 @@ def across_coordinates(
 ) -> Gaussian:
     """Return the belief Σ_time ⊗ across, whose entries are time · d + coordinate.
 
-    It is definite if and only if both factors are, which rational numbers decide for `across`.
+    It is definite if and only if both factors are. `across` must be definite, which rational
+    numbers decide, or diagonal.
 
     >>> across_coordinates(Gaussian(Dense(np.eye(2))), 3, None).shape
     (2, 3)
@@ -88,44 +89,36 @@ def across_coordinates(
     if across is None and dimensions in (None, 1):
         return over_time
     matrix = np.eye(coordinates_of(dimensions, across)) if across is None else across
-    definite, known = _definite(matrix)
+    diagonal = not np.any(matrix - np.diag(np.diagonal(matrix)))
+    definite = bool(np.all(np.diagonal(matrix) > 0)) if diagonal else is_definite(matrix)
+    if not (definite or diagonal):
+        raise OutsideHypotheses(
+            "across must be positive definite or diagonal; got a singular matrix, under which some "
+            "coordinates determine others: leave those out."
+        )
     return attrs.evolve(
         over_time,
         covariance=Kronecker(over_time.covariance, Dense(matrix)),
         dimensions=len(matrix),
         definite=over_time.definite and definite,
         rounding=over_time.rounding + 2 * ROUNDOFF,
-        exact=_product(over_time.exact, matrix) if known else None,
+        exact=_product(over_time.exact, matrix),
     )
 
 
-def _definite(matrix: NDArray[np.float64]) -> tuple[bool, bool]:
-    """Return whether the stored matrix is definite, and whether it is semidefinite as stored."""
-    if len(matrix) > MOST_RATIONAL_ENTRIES:
-        return False, False
-    try:
-        return not is_singular(in_fractions(matrix)), True
-    except Undecidable:  # semidefinite up to rounding only: then the stored numbers are not the law
-        return False, False
-
-
 def _product(exact: Any, matrix: NDArray[np.float64]) -> Any:
+    """Return k ⊗ across as a formula."""
     if exact is None:
         return None
 
-    def balls(bits: int) -> Any:
-        from flint import arb, arb_mat
+    def formula(numbers: Any) -> Any:
+        time, mixed = exact(numbers), numbers.matrix(matrix)
+        times, axes = np.divmod(np.arange(time.nrows() * len(matrix)), len(matrix))
+        return numbers.entrywise(
+            numbers.block(time, times, times), numbers.block(mixed, axes, axes)
+        )
 
-        from sfumato.inference.exact import precision
-
-        time, d = exact(bits), len(matrix)
-        mixed = [[arb(float(value)) for value in row] for row in matrix]
-        size = range(time.nrows() * d)
-        with precision(bits):
-            rows = [[time[i // d, j // d] * mixed[i % d][j % d] for j in size] for i in size]
-            return arb_mat(rows)
-
-    return balls
+    return formula
 
 
 class StationaryPrior(Prior):
@@ -229,7 +222,7 @@ class StationaryPrior(Prior):
             self._over_time(),
             definite=self.definite,
             rounding=self.rounding(),
-            exact=self._balls,
+            exact=self._formula,
         )
         return across_coordinates(over_time, self.dimensions, self.across)
 
@@ -257,19 +250,14 @@ class StationaryPrior(Prior):
             return Toeplitz(self.covariance_at(np.arange(self.times, dtype=np.float64)))
         return Dense(self.covariance_at(self.times[:, None] - self.times[None, :]))
 
-    def _balls(self, bits: int) -> Any:
-        """Return the covariance over time in ball arithmetic, from the kernel's parameters."""
-        from flint import arb, arb_mat
-
-        from sfumato.inference.exact import precision
-
-        with precision(bits):
-            if isinstance(self.times, int):
-                column = [self.ball_at(arb(lag)) for lag in range(self.times)]
-                every = range(self.times)
-                return arb_mat([[column[abs(i - j)] for j in every] for i in every])
-            t = [arb(float(stamp)) for stamp in stamps(self.times)]
-            return arb_mat([[self.ball_at(abs(a - b)) for b in t] for a in t])
+    def _formula(self, numbers: Any) -> Any:
+        """Return the covariance over time in exact numbers, from the kernel's parameters."""
+        if isinstance(self.times, int):
+            column = [self.ball_at(numbers.number(lag)) for lag in range(self.times)]
+            every = range(self.times)
+            return numbers.matrix([[column[abs(i - j)] for j in every] for i in every])
+        t = [numbers.number(float(stamp)) for stamp in stamps(self.times)]
+        return numbers.matrix([[self.ball_at(abs(a - b)) for b in t] for a in t])
 
 
 def _common(values: list[float]) -> float | NDArray[np.float64]:
@@ -311,11 +299,9 @@ class RBF(StationaryPrior):
         return correlation
 
     def ball_at(self, lag: Any) -> Any:
-        """Return the same for a ball."""
-        from flint import arb
-
-        scaled = lag / arb(self.length_scale)
-        return arb(self.variance) * (-(scaled * scaled) / 2).exp()
+        """Return σ² exp(−lag² / (2 l²)) in balls."""
+        scaled = lag / self.length_scale
+        return (-(scaled * scaled) / 2).exp() * self.variance
 
 
 @declare
@@ -372,11 +358,9 @@ class Periodic(StationaryPrior):
         return super().rounding() + 4 * ROUNDOFF * span / (self.period * self.length_scale)
 
     def ball_at(self, lag: Any) -> Any:
-        """Return the same for a ball."""
-        from flint import arb
-
-        sine = (lag / arb(self.period)).sin_pi() / arb(self.length_scale)
-        return arb(self.variance) * (-2 * sine * sine).exp()
+        """Return σ² exp(−2 sin²(π lag / p) / l²) in balls."""
+        sine = (lag / self.period).sin_pi() / self.length_scale
+        return (-2 * sine * sine).exp() * self.variance
 
 
 @declare
@@ -415,11 +399,10 @@ class Matern(StationaryPrior):
         return correlation
 
     def ball_at(self, lag: Any) -> Any:
-        """Return the same for a ball."""
-        from flint import arb
-
-        u = arb(2 * self.nu).sqrt() * lag / arb(self.length_scale)
-        return arb(self.variance) * _polynomial(self.nu, u) * (-u).exp()
+        """Return the covariance in balls."""
+        scaled = lag / self.length_scale
+        u = (scaled * scaled * (2 * self.nu)).sqrt()
+        return (-u).exp() * _polynomial(self.nu, u) * self.variance
 
 
 def _polynomial(nu: float, u: Any) -> Any:
