@@ -11,7 +11,7 @@ def sfumato_measures() -> list[type[LossMeasure]]:
     """Register the measures."""
     from sfumato_fano.attack_success import AttackSuccess
     from sfumato_fano.fano import FanoLoose, FanoTight
-    from sfumato_fano.mutual_information import MutualInformation
+    from sfumato_fano.information import MutualInformation
     from sfumato_fano.reconstruction import Reconstruction
 
     return [AttackSuccess, FanoLoose, FanoTight, MutualInformation, Reconstruction]

@@ -1,4 +1,4 @@
-"""How often an attacker succeeds, by trying."""
+"""The measure `attack_success`: how often an attacker succeeds, by trying."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
-from sfumato.comparison.populations import OfPopulation
 from sfumato.compatibility import why_not
 from sfumato.errors import Incompatible
 from sfumato.parameters import PLUGIN, POSITIVE_WHOLE, SEED, declare, parameter
-from sfumato.protocols import Adversary, LossMeasure, Quantity, Reading
-from sfumato.quantities import RECONSTRUCTION
+from sfumato.protocols import Adversary, Reading
 from sfumato.questions import Guess
-from sfumato_fano.attackers import Guesser, distinct
+from sfumato_fano.attackers import Guesser, distinct_outputs
+from sfumato_fano.best_guess import SuccessMeasure
+from sfumato_fano.sightings import IntArray
 
 
 def binomial_interval(successes: int, trials: int, risk: float) -> tuple[float, float]:
@@ -25,8 +24,6 @@ def binomial_interval(successes: int, trials: int, risk: float) -> tuple[float, 
 
     The ends are the probabilities at which so many (so few) successes have chance risk / 2.
 
-    Examples
-    --------
     >>> low, high = binomial_interval(0, 100, 0.05)
     >>> low, round(high, 4)
     (0.0, 0.0362)
@@ -47,7 +44,7 @@ _BATCH = 4_000_000
 
 
 @declare
-class AttackSuccess(OfPopulation, LossMeasure):
+class AttackSuccess(SuccessMeasure):
     """The share of trials in which an attacker's guess is right up to the allowed mistakes.
 
     Traces are drawn from the prior and released through the channel; the attacker guesses.
@@ -70,18 +67,12 @@ class AttackSuccess(OfPopulation, LossMeasure):
     """
 
     name = "attack_success"
-    reads = ((Markov, Guess, Emission),)
 
     adversary: Adversary = parameter(PLUGIN("adversary"), doc="the attacker")
     trials: int = parameter(POSITIVE_WHOLE, default=1000, doc="how many traces are drawn")
     seed: int | None = parameter(
         SEED, default=None, doc="of traces and channel; if left out 0, or what a study draws"
     )
-
-    @property
-    def quantity(self) -> Quantity:
-        """The reconstruction success."""
-        return RECONSTRUCTION
 
     def for_person(self, number: int) -> AttackSuccess:
         """Return the same attack with that person's own seed, so that errors are independent."""
@@ -116,15 +107,15 @@ class AttackSuccess(OfPopulation, LossMeasure):
 
     def _guesses(
         self, belief: Markov, channel: Emission, outputs: Sequence[Any], mistakes: int
-    ) -> NDArray[np.intp]:
+    ) -> IntArray:
         """Return one guess for each output, as positions, (B, T)."""
         if isinstance(self.adversary, Guesser):
             return self.adversary.infer_many(belief, channel, outputs, mistakes)
-        first, number = distinct(outputs)
+        first, number = distinct_outputs(outputs)
         answers = [self.adversary.infer(belief, channel, outputs[place]) for place in first]
         return np.stack([self._positions(belief, answer) for answer in answers])[number]
 
-    def _positions(self, belief: Markov, answer: Any) -> NDArray[np.intp]:
+    def _positions(self, belief: Markov, answer: Any) -> IntArray:
         """Read a guess, or the mode of a posterior."""
         if isinstance(answer, np.ndarray) and answer.shape == (belief.steps, belief.state_count):
             return np.asarray(answer.argmax(axis=1), dtype=np.intp)

@@ -7,7 +7,6 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors
@@ -15,10 +14,10 @@ from sfumato.errors import ParameterError
 from sfumato.inference.markov.smoothing import forward_backward, viterbi
 from sfumato.parameters import OPTIONAL, Label, declare, parameter
 from sfumato.protocols import Adversary
-from sfumato_fano.success_bounds import staying_successes
-from sfumato_fano.whole_trace import MarkedPaths
-
-IntArray = NDArray[np.intp]
+from sfumato.values import FloatArray
+from sfumato_fano.best_guess import count_mistakes
+from sfumato_fano.marked_paths import MarkedPaths
+from sfumato_fano.sightings import IntArray
 
 
 class Guesser(Adversary):
@@ -38,7 +37,7 @@ class Guesser(Adversary):
     def infer(self, belief: Markov, channel: Emission, observed: Any) -> tuple[Hashable, ...]:
         """Return the guessed labels."""
         self.require(belief, channel)
-        _checked_lengths(channel, [observed])
+        _require_lengths(channel, [observed])
         channel.evidence(observed)  # even those who do not look refuse what is never released
         return belief.decode(self.guesses(belief, channel, [observed], None)[0])
 
@@ -51,37 +50,33 @@ class Guesser(Adversary):
     ) -> IntArray:
         """Return guesses as positions, (B, T); equal outputs are solved once."""
         self.require(belief, channel)
-        _checked_lengths(channel, observed)
-        first, number = distinct(observed)
+        _require_lengths(channel, observed)
+        first, number = distinct_outputs(observed)
         return self.guesses(belief, channel, [observed[place] for place in first], mistakes)[number]
 
 
-def _checked_lengths(channel: Emission, observed: Sequence[Any]) -> None:
+def _require_lengths(channel: Emission, observed: Sequence[Any]) -> None:
     """Raise unless every output has one symbol for each step."""
     for output in observed:
         length = len(output) if isinstance(output, (Sequence, np.ndarray)) else None
         if length != channel.steps:
-            shown = repr(output) if length is None else length
-            raise ParameterError(f"observed must have {channel.steps} symbols; got {shown}.")
+            got = repr(output) if length is None else length
+            raise ParameterError(f"observed must have {channel.steps} symbols; got {got}.")
 
 
-def distinct(observed: Sequence[Any]) -> tuple[IntArray, IntArray]:
+def distinct_outputs(observed: Sequence[Any]) -> tuple[IntArray, IntArray]:
     """Return where each different output occurs first, and the number of every output.
 
-    >>> [part.tolist() for part in distinct([(0, 1), (1, 1), (0, 1)])]
+    >>> [part.tolist() for part in distinct_outputs([(0, 1), (1, 1), (0, 1)])]
     [[0, 1], [0, 1, 0]]
     """
     numbers: dict[Hashable, int] = {}
-    first: list[int] = []
     number = np.empty(len(observed), dtype=np.intp)
     for place, output in enumerate(observed):
-        array = output if isinstance(output, np.ndarray) else None
-        plain = array is not None and array.dtype != object
-        key: Hashable = array.tobytes() if plain and array is not None else tuple(output)
+        plain = isinstance(output, np.ndarray) and output.dtype != object
+        key = output.tobytes() if plain else tuple(output)
         number[place] = numbers.setdefault(key, len(numbers))
-        if number[place] == len(first):
-            first.append(place)
-    return np.array(first, dtype=np.intp), number
+    return np.unique(number, return_index=True)[1], number
 
 
 @declare
@@ -207,3 +202,21 @@ class Constant(Guesser):
         else:
             best = int(staying_successes(belief, mistakes).argmax())
         return np.full((len(observed), belief.steps), best, dtype=np.intp)
+
+
+def staying_successes(belief: Markov, mistakes: int) -> FloatArray:
+    """Return Pr[X_t = l for all but at most `mistakes` times t], for every state l, (M,).
+
+    >>> chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2)
+    >>> staying_successes(chain, 0).tolist(), staying_successes(chain, 1).tolist()
+    ([0.25, 0.25], [0.75, 0.75])
+    """
+    count = belief.state_count
+    if mistakes >= belief.steps:
+        return np.ones(count)
+    law = np.zeros((count, mistakes + 1, count))  # (guessed place, mistakes so far, state)
+    law[:, 0] = belief.initial
+    law = count_mistakes(law, np.arange(count))
+    for matrix in belief.transitions:
+        law = count_mistakes(law @ matrix, np.arange(count))
+    return np.asarray(np.minimum(law.sum(axis=(1, 2)), 1.0))

@@ -1,30 +1,42 @@
-"""The paper's loose bound on reconstruction."""
+"""The paper's two bounds on reconstruction, from its bound on the mutual information."""
 
 from __future__ import annotations
 
-import math
+from abc import abstractmethod
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
-from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses
 from sfumato.parameters import declare
-from sfumato.protocols import LossMeasure, Quantity, Reading
-from sfumato.quantities import RECONSTRUCTION
+from sfumato.protocols import Reading
 from sfumato.questions import Guess
+from sfumato_fano.best_guess import SuccessMeasure
+from sfumato_fano.inequalities import fano_success, han_verdu_success, log_choose, log_total
 from sfumato_fano.information import chain_entropy, paper_information
 from sfumato_fano.position_sets import position_sets
-from sfumato_fano.success_bounds import (
-    fano_success,
-    han_verdu_success,
-    log_ball_size,
-    log_choose,
-    log_total,
-)
+
+BUDGET = 1e10
+"""Multiplications that the programme may take; beyond, long hops are bounded."""
+
+
+class PaperBound(SuccessMeasure):
+    """An inequality between a guesser's success and Ĩ, the paper's bound on I(X; Y)."""
+
+    @abstractmethod
+    def largest_success(
+        self, belief: Markov, mistakes: int, information: float
+    ) -> tuple[float, str]:
+        """Return the largest success that the inequality allows, and a remark if there is one."""
+
+    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
+        """Return the bound."""
+        told = paper_information(belief, channel)
+        value, remark = self.largest_success(belief, question.mistakes, told.value)
+        return Reading(value=value, bound="upper", how=f"information by {told.how}{remark}")
 
 
 @declare
-class FanoLoose(OfPopulation, LossMeasure):
+class FanoLoose(PaperBound):
     """A bound on every guesser's success, from entropy and mutual information alone.
 
     The largest p with H(X) − Ĩ ≤ h(p) + p log N(s) + (1 − p) log(M^T − N(s)), where
@@ -44,31 +56,17 @@ class FanoLoose(OfPopulation, LossMeasure):
     """
 
     name = "fano_loose"
-    reads = ((Markov, Guess, Emission),)
 
-    @property
-    def quantity(self) -> Quantity:
-        """The reconstruction success."""
-        return RECONSTRUCTION
-
-    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
-        """Return the bound."""
-        information = paper_information(belief, channel)
-        value = fano_success(
-            chain_entropy(belief),
-            information.value,
-            belief.steps * math.log(belief.state_count),
-            log_ball_size(belief.state_count, belief.steps, question.mistakes),
-        )
-        return Reading(value=value, bound="upper", how=f"information by {information.how}")
-
-
-BUDGET = 1e10
-"""Multiplications that the programme may take; beyond, long hops are bounded."""
+    def largest_success(
+        self, belief: Markov, mistakes: int, information: float
+    ) -> tuple[float, str]:
+        """Solve equation (3)."""
+        entropy, states = chain_entropy(belief), belief.state_count
+        return fano_success(entropy, information, states, belief.steps, mistakes), ""
 
 
 @declare
-class FanoTight(OfPopulation, LossMeasure):
+class FanoTight(PaperBound):
     """A bound on every guesser's success that looks at how uneven the prior is.
 
     The largest p with −Ĩ ≤ h(p) + p log q, with q = Σ_{l ≤ s} C(T, l) f(T − l) and f(m) the
@@ -90,28 +88,20 @@ class FanoTight(OfPopulation, LossMeasure):
     """
 
     name = "fano_tight"
-    reads = ((Markov, Guess, Emission),)
 
-    @property
-    def quantity(self) -> Quantity:
-        """The reconstruction success."""
-        return RECONSTRUCTION
-
-    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
-        """Return the bound."""
+    def largest_success(
+        self, belief: Markov, mistakes: int, information: float
+    ) -> tuple[float, str]:
+        """Solve the inequality of Han and Verdú with equation (5)."""
         if not belief.is_stationary():
             raise OutsideHypotheses(
                 "fano_tight holds for a stationary chain (initial law π with π P = π); use "
                 "initial='stationary', or the measure 'reconstruction'."
             )
-        steps, mistakes = belief.steps, min(question.mistakes, belief.steps)
-        found = position_sets(belief, mistakes, BUDGET)
+        steps, most = belief.steps, min(mistakes, belief.steps)
+        found = position_sets(belief, most, BUDGET)
         log_best = log_total(
-            [log_choose(steps, l) + float(found.logs[steps - l]) for l in range(mistakes + 1)]  # noqa: E741 - as in the paper
+            [log_choose(steps, l) + float(found.logs[steps - l]) for l in range(most + 1)]  # noqa: E741 - as in the paper
         )
-        information = paper_information(belief, channel)
-        how = f"information by {information.how}"
-        if not found.exact:
-            how += "; long hops bounded, as the programme would take too long"
-        value = han_verdu_success(information.value, log_best)
-        return Reading(value=value, bound="upper", how=how)
+        slow = "; long hops bounded, as the programme would take too long"
+        return han_verdu_success(information, log_best), "" if found.exact else slow
