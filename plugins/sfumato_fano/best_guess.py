@@ -42,12 +42,6 @@ def whole_trace_success(belief: Markov, channel: Emission) -> Reading | None:
 
     Noise cannot raise it, so that it bounds the success from a noisy release as it is. A value
     below 2.2e-308 does not have all digits of float64, and is an upper bound only.
-
-    >>> from sfumato.channels import Symbols
-    >>> belief = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2)
-    >>> found = whole_trace_success(belief, Symbols((0, 1), (0,), [[[1.0], [1.0]]] * 2))
-    >>> 0.25 <= found.value < 0.25 * (1 + 1e-13), found.bound
-    (True, 'exact')
     """
     sightings, steps = tractable_sightings(belief, channel), belief.steps
     if sightings is not None:
@@ -80,13 +74,6 @@ def sighted_log_success(sightings: Sightings) -> float:
     unseen, and the sum over all y is a sum over paths of sightings: r(b) = Σ_a r(a) v(a, b) in
     order of time. Exact, in `Sightings.operations` additions, and as a logarithm, since it may be
     far below 1e-308.
-
-    >>> from sfumato.channels import Symbols
-    >>> from sfumato_fano.sightings import sightings_of
-    >>> chain = Markov([0.5, 0.5], np.full((2, 2), 0.5), steps=3)
-    >>> blind = sightings_of(chain, Symbols((0, 1), (0,), np.ones((3, 2, 1))))
-    >>> float(round(np.exp(sighted_log_success(blind)), 12))
-    0.125
     """
     reached = np.full(len(sightings), -np.inf)
     reached[0] = 0.0
@@ -167,9 +154,6 @@ def count_mistakes(law: FloatArray, guesses: IntArray) -> FloatArray:
     """Count a mistake in every state but the guessed one; too many mistakes drop out.
 
     The laws are over (mistakes so far, state), (B, s + 1, M), one for each of B guesses.
-
-    >>> count_mistakes(np.array([[[0.25, 0.75], [0.0, 0.0]]]), np.array([1])).tolist()
-    [[[0.0, 0.75], [0.25, 0.0]]]
     """
     rows = np.arange(len(law))
     counted = np.zeros_like(law)

@@ -11,7 +11,7 @@ from sfumato.parameters import declare
 from sfumato.protocols import Reading
 from sfumato.questions import Guess
 from sfumato_fano.best_guess import SuccessMeasure
-from sfumato_fano.inequalities import fano_success, han_verdu_success, log_choose, log_total
+from sfumato_fano.inequalities import fano_success, han_verdu_success, log_over_mistakes
 from sfumato_fano.information import chain_entropy, paper_information
 from sfumato_fano.position_sets import position_sets
 
@@ -98,10 +98,7 @@ class FanoTight(PaperBound):
                 "fano_tight holds for a stationary chain (initial law π with π P = π); use "
                 "initial='stationary', or the measure 'reconstruction'."
             )
-        steps, most = belief.steps, min(mistakes, belief.steps)
-        found = position_sets(belief, most, BUDGET)
-        log_best = log_total(
-            [log_choose(steps, l) + float(found.logs[steps - l]) for l in range(most + 1)]  # noqa: E741 - as in the paper
-        )
+        found = position_sets(belief, mistakes, BUDGET)
+        log_best = log_over_mistakes(belief.steps, found.logs[::-1][: mistakes + 1].tolist())
         slow = "; long hops bounded, as the programme would take too long"
         return han_verdu_success(information, log_best), "" if found.exact else slow

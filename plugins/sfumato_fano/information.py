@@ -147,12 +147,7 @@ def _smaller_bound(known: Reading, belief: Markov, channel: Emission) -> Reading
 
 
 def chain_entropy(belief: Markov) -> float:
-    """Return H(X) = H(X_1) + Σ_t H(X_{t+1} | X_t), in nats.
-
-    >>> fair = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=10)
-    >>> float(round(chain_entropy(fair) / np.log(2), 12))
-    10.0
-    """
+    """Return H(X) = H(X_1) + Σ_t H(X_{t+1} | X_t), in nats."""
     total = float(entropies(belief.initial))
     if belief.steps == 1:
         return total
@@ -173,12 +168,6 @@ def sighted_information(sightings: Sightings) -> Reading:
     H(Y | X) is the expected entropy of those choices. Exact; `Sightings.operations` says how long
     it takes, where listing all outputs takes 2^T. Rounding: each step of w and v adds up at most
     M and N terms, and a logarithm at most doubles what they lose.
-
-    >>> from sfumato_fano.sightings import sightings_of
-    >>> chain = Markov([0.5, 0.5], np.full((2, 2), 0.5), steps=3)
-    >>> seen = Symbols((0, 1), (0, 1), [[[1.0, 0.0], [0.0, 1.0]]] * 3)
-    >>> float(round(sighted_information(sightings_of(chain, seen)).value / np.log(2), 12))
-    3.0
     """
     belief, gained, lost = sightings.belief, 0.0, 0.0
     visits = np.zeros(len(sightings))
@@ -228,12 +217,6 @@ def enumerated_information(belief: Markov, channel: Emission) -> Reading:
     The inner expectation is Σ_t Σ_m Pr[X_t = m | y] log Pr[y_t | X_t = m, y before t]: only the
     posterior of single states is needed. Rounding: Pr[y] and the posteriors are products of T
     sums of M terms, so that log Pr[y] loses digits as a number near one does.
-
-    >>> from sfumato.channels import Suppression
-    >>> chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2, states="ab")
-    >>> release = Suppression.memoryless("ab", np.full((2, 2), 0.5))
-    >>> float(round(enumerated_information(chain, release).value / np.log(2), 12))
-    1.0
     """
     outputs = enumerate_outputs(belief, channel)
     told = untold = 0.0
@@ -255,11 +238,6 @@ def stepwise_information(belief: Markov, channel: Symbols | NoisyVectors) -> Rea
     For noisy vectors, equation (4) of Koga, Meehan and Chaudhuri (2024), for any means: with
     p_a the probability of mean a and σ the scale,
     Ĩ = −Σ_t Σ_a p_a log Σ_b p_b exp(−‖a − b‖² / (2σ²)).
-
-    >>> fair = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2)
-    >>> seen = Symbols((0, 1), (0, 1), [[[1.0, 0.0], [0.0, 1.0]]] * 2)
-    >>> float(round(stepwise_information(fair, seen).value / np.log(2), 12))
-    2.0
     """
     checked_pair(belief, channel)
     if isinstance(channel, NoisyVectors):

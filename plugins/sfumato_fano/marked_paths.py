@@ -26,20 +26,7 @@ class MarkedPaths:
     Most states of a step share one mean; those that do not are marked, as if they were seen.
     Between marked states the best path does not depend on the output, so it is found once: an
     output then costs O(N²) for N marked states, where the Viterbi recursion takes O(T M²).
-
-    Parameters
-    ----------
-    channel
-        The noisy counts.
-    sightings
-        The chain and its marked states.
-    unmarked
-        1 for the states without a mark and 0 for the others, (T, M).
-
-    >>> chain = Markov([0.5, 0.25, 0.25], np.full((3, 3), 1 / 3), steps=1)
-    >>> counts = NoisyVectors((0, 1, 2), [[[0.0], [0.0], [1.0]]], scale=0.5)
-    >>> MarkedPaths.of(chain, counts).best([[0.1], [1.2]]).tolist()
-    [[0], [2]]
+    `unmarked` is 1 for the states without a mark and 0 for the others, (T, M).
     """
 
     channel: NoisyVectors

@@ -41,14 +41,8 @@ def position_sets(belief: Markov, gaps: int, budget: float = math.inf) -> Positi
     replaced by the largest probability to end where they end. Where they meet, that is f.
     Otherwise the programme is run. Rounding errs upwards.
 
-    Parameters
-    ----------
-    belief
-        The chain.
-    gaps
-        How many times may be skipped: f(m) is asked for m ≥ T − gaps.
-    budget
-        How many multiplications the programme may take; beyond, the bounds above are returned.
+    Of the T times `gaps` may be skipped: f(m) is asked for m ≥ T − gaps. Where the programme takes
+    more than `budget` multiplications, the bounds above are returned.
 
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=3)
     >>> np.exp(position_sets(chain, 2).logs).round(6).tolist()
@@ -66,12 +60,7 @@ def position_sets(belief: Markov, gaps: int, budget: float = math.inf) -> Positi
 
 
 def consecutive_logs(belief: Markov) -> FloatArray:
-    """Return the log-probability of the likeliest first m states, for m = 0, ..., T.
-
-    >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=2)
-    >>> np.exp(consecutive_logs(chain)).round(6).tolist()
-    [1.0, 0.5, 0.45]
-    """
+    """Return the log-probability of the likeliest first m states, for m = 0, ..., T."""
     rows = log_of(belief.initial)[None]
     tops = [0.0, rows.max()]
     for moves in belief.log_transitions:
@@ -104,10 +93,6 @@ def programme(belief: Markov, gaps: int) -> FloatArray:
 
     The m-th chosen time is at least m, and reaching f(T − s) leaves room for s skipped times:
     only pairs (m, t) with at most `gaps` skipped times are visited.
-
-    >>> chain = Markov([1.0, 0.0], [[0.5, 0.5], [1.0, 0.0]], steps=2)
-    >>> np.exp(programme(chain, 1)).tolist()
-    [1.0, 1.0, 0.5]
     """
     steps = belief.steps
     # best[t, e] holds g(t + 1 - e, t, .): e times have been skipped so far.

@@ -34,15 +34,10 @@ MOST_OPERATIONS = 1e11
 
 @attrs.frozen(eq=False)
 class Watch:
-    """Segments that share one law of being unseen.
+    """Segments, by the nodes at which they start, that share one law of being unseen.
 
-    Parameters
-    ----------
-    unseen, seen
-        Probability that state j at time t stays unseen, or is seen, (T, M): one minus the other,
-        but each with all its digits.
-    starts
-        Nodes (numbers in `Sightings`) at which these segments begin, in order of time.
+    `unseen` and `seen` are the probabilities that state j at time t stays unseen, or not, (T, M):
+    one minus the other, but each with all its digits.
     """
 
     unseen: FloatArray
@@ -63,19 +58,9 @@ class Watch:
 class Sightings:
     """A chain and the times and states at which it can be seen.
 
-    Nodes are numbered in order of time: 0 is the beginning, the last one is the end, and those
-    between are the possible sightings.
-
-    Parameters
-    ----------
-    belief
-        The chain.
-    times, states
-        Time and state of every node, (N,); −1 and T are the times of the beginning and the end,
-        and their states mean nothing.
-    hiding
-        The chances to stay unseen and to be seen, (T, M) each, or a suppression for which they
-        depend on the last sighting.
+    Nodes are numbered in order of time: 0 is the beginning, at −1, the last one is the end, at T,
+    and those between are the possible sightings. `hiding` has the chances to stay unseen and to
+    be seen, (T, M) each, or is a suppression for which they depend on the last sighting.
     """
 
     belief: Markov
@@ -151,8 +136,7 @@ class Sightings:
     def operations(self) -> float:
         """How many multiplications it takes to follow every segment from start to end.
 
-        A segment that passes time t has M multiplications for each state that may stay unseen
-        there, and at most M more to end: Σ_t (nodes before t) · (open states at t + 1) · M.
+        Σ_t (nodes before t) · (states that may stay unseen at t, and one more to end) · M.
         """
         each = (self.open_counts + 1.0) * self.belief.state_count + self.step_price
         return float(self.begun_counts @ each)
@@ -200,10 +184,6 @@ def without_noise(channel: Emission) -> Emission:
     The noisy output is computed from that symbol and independent noise, so whatever bounds the
     success of those who see the symbols also bounds the success of those who see noise
     (data processing). Any other channel is returned as it is.
-
-    >>> noisy = NoisyVectors(("a", "b", "c"), [[[0.0], [1.0], [0.0]]], scale=2.0)
-    >>> without_noise(noisy).probabilities[0].tolist()
-    [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
     """
     if not isinstance(channel, NoisyVectors):
         return channel
@@ -219,83 +199,56 @@ def mean_classes(channel: NoisyVectors) -> FloatArray:
     return np.asarray(np.eye(int(numbers.max()) + 1)[numbers])
 
 
-def arrivals(
-    sightings: Sightings, watch: Watch, *, likeliest: bool = False
-) -> Iterator[tuple[int, FloatArray]]:
-    """Yield t and Pr[X_t = m, unseen since the start | start], (S, M), before looking at t.
-
-    S counts the starts of the watch before t, in order. With `likeliest` it is the logarithm of
-    the probability of the likeliest way there, not of all ways. Only states that may stay unseen
-    are multiplied.
-
-    >>> chain = Markov([0.25, 0.25, 0.5], [[0.5, 0.5, 0.0]] * 2 + [[0.0, 0.0, 1.0]], steps=2)
-    >>> sensor = [[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]] * 2
-    >>> seen = sightings_of(chain, Symbols((0, 1, 2), (0, 1), sensor))
-    >>> watch = next(seen.watches())
-    >>> [law.tolist() for _, law in arrivals(seen, watch)]
-    [[[0.25, 0.25, 0.5]], [[0.25, 0.25, 0.0], [0.0, 0.0, 1.0]]]
-    """
-    belief, start_times = sightings.belief, sightings.times[watch.starts]
-    initial, matrices, unseen = belief.initial, belief.transitions, watch.unseen
-    if likeliest:
-        initial, matrices, unseen = log_of(initial), sightings.log_transitions, log_of(unseen)
-    ways = np.repeat(initial[None], np.count_nonzero(start_times < 0), axis=0)
-    yield 0, ways
-    for time, matrix in enumerate(matrices):
-        on = watch.open_states(time)
-        if likeliest:
-            passed = max_products(ways[:, on] + unseen[time, on], matrix[on], "log")
-        else:
-            passed = (ways[:, on] * unseen[time, on]) @ matrix[on]
-        entering = sightings.states[watch.starts[start_times == time]]
-        ways = np.concatenate([passed, matrix[entering]])
-        yield time + 1, ways
-
-
 @attrs.frozen(eq=False)
 class Segments:
-    """All segments of a watch that end at one time.
+    """Segments that end at one time, T for those that are never seen again.
 
-    Parameters
-    ----------
-    time
-        When they end; T for those that are never seen again.
-    starts
-        Where they begin, (S,).
-    ways
-        The arrivals at that time, (S, M); at T, those at T − 1.
-    nodes
-        Where they end, K of them.
-    weights
-        Pr[the next sighting is that node | start], (S, K), or the log-probability of the likeliest
-        way, as the arrivals are.
+    They lead from S `starts` to K `nodes` with `weights` Pr[the next sighting is the node | start],
+    (S, K). `ways` are Pr[X_t = m, unseen since the start | start], (S, M), before looking at t.
     """
 
     time: int
     starts: IntArray
-    ways: FloatArray
     nodes: slice
     weights: FloatArray
+    ways: FloatArray
 
 
 def segments(sightings: Sightings, watch: Watch, *, likeliest: bool = False) -> Iterator[Segments]:
     """Yield the segments of a watch in order of the time at which they end.
 
     What leads to a node comes before it in time, so that a sum over paths of sightings is
-    complete at a node before a segment starts there, and no weight has to be kept.
+    complete at a node before a segment starts there, and no weight has to be kept. With
+    `likeliest`, weights and ways are not sums over all paths between sightings, but the logarithm
+    of the likeliest one's probability. Only states that may stay unseen are multiplied.
+
+    >>> chain = Markov([0.25, 0.25, 0.5], [[0.5, 0.5, 0.0]] * 2 + [[0.0, 0.0, 1.0]], steps=2)
+    >>> sensor = [[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]] * 2
+    >>> seen = sightings_of(chain, Symbols((0, 1, 2), (0, 1), sensor))
+    >>> [part.weights.tolist() for part in segments(seen, *seen.watches())]
+    [[[0.5]], [[0.0], [1.0]], [[0.5], [0.0], [1.0]]]
     """
-    seen = log_of(watch.seen) if likeliest else watch.seen
-    for time, ways in arrivals(sightings, watch, likeliest=likeliest):
+    belief, start_times = sightings.belief, sightings.times[watch.starts]
+    matrices, first, unseen, seen = belief.transitions, belief.initial, watch.unseen, watch.seen
+    if likeliest:
+        matrices, first = sightings.log_transitions, log_of(first)
+        unseen, seen = log_of(unseen), log_of(seen)
+    times = np.add if likeliest else np.multiply
+    ways = np.repeat(first[None], np.count_nonzero(start_times < 0), axis=0)
+    for time in range(belief.steps):
+        if time > 0:
+            on = watch.open_states(time - 1)
+            hidden, moves = times(ways[:, on], unseen[time - 1, on]), matrices[time - 1]
+            passed = max_products(hidden, moves[on], "log") if likeliest else hidden @ moves[on]
+            entering = sightings.states[watch.starts[start_times == time - 1]]
+            ways = np.concatenate([passed, moves[entering]])
         if len(ways):
             nodes = sightings.entering(time)
             places = sightings.states[nodes]
-            there, chance = ways[:, places], seen[time, places]
-            weights = there + chance if likeliest else there * chance
-            yield Segments(time, watch.starts[: len(ways)], ways, nodes, weights)
+            weights = times(ways[:, places], seen[time, places])
+            yield Segments(time, watch.starts[: len(ways)], nodes, weights, ways)
     # Whoever is seen at the last step comes to the end for certain.
     last = np.full((len(watch.starts), 1), 0.0 if likeliest else 1.0)
-    unseen = watch.unseen[-1]
-    hidden = (ways + log_of(unseen)).max(axis=1) if likeliest else ways @ unseen
-    last[: len(ways), 0] = hidden
+    last[: len(ways), 0] = (ways + unseen[-1]).max(axis=1) if likeliest else ways @ unseen[-1]
     end = slice(len(sightings) - 1, len(sightings))
-    yield Segments(sightings.belief.steps, watch.starts, ways, end, last)
+    yield Segments(belief.steps, watch.starts, end, last, ways)

@@ -1,4 +1,4 @@
-"""Adversaries that answer with one guess of the whole trajectory."""
+"""Attacks on a whole trajectory: those who attempt them, and how often they succeed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,30 @@ import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors
-from sfumato.errors import ParameterError
+from sfumato.compatibility import why_not
+from sfumato.errors import Incompatible, ParameterError
 from sfumato.inference.markov.smoothing import forward_backward, viterbi
-from sfumato.parameters import OPTIONAL, Label, declare, parameter
-from sfumato.protocols import Adversary
+from sfumato.parameters import (
+    OPTIONAL,
+    PLUGIN,
+    POSITIVE_WHOLE,
+    SEED,
+    Label,
+    declare,
+    parameter,
+)
+from sfumato.protocols import Adversary, Reading
+from sfumato.questions import Guess
 from sfumato.values import FloatArray
-from sfumato_fano.best_guess import count_mistakes
+from sfumato_fano.best_guess import SuccessMeasure, count_mistakes
 from sfumato_fano.marked_paths import MarkedPaths
 from sfumato_fano.sightings import IntArray
+
+RISK = 1e-6
+"""How likely the interval misses the attacker's success: few enough for many comparisons."""
+
+_BATCH = 4_000_000
+"""How many log-likelihoods are held at once."""
 
 
 class Guesser(Adversary):
@@ -36,10 +52,9 @@ class Guesser(Adversary):
 
     def infer(self, belief: Markov, channel: Emission, observed: Any) -> tuple[Hashable, ...]:
         """Return the guessed labels."""
-        self.require(belief, channel)
-        _require_lengths(channel, [observed])
+        guess = self.infer_many(belief, channel, [observed])[0]
         channel.evidence(observed)  # even those who do not look refuse what is never released
-        return belief.decode(self.guesses(belief, channel, [observed], None)[0])
+        return belief.decode(guess)
 
     def infer_many(
         self,
@@ -50,26 +65,17 @@ class Guesser(Adversary):
     ) -> IntArray:
         """Return guesses as positions, (B, T); equal outputs are solved once."""
         self.require(belief, channel)
-        _require_lengths(channel, observed)
-        first, number = distinct_outputs(observed)
+        for output in observed:
+            length = len(output) if isinstance(output, (Sequence, np.ndarray)) else None
+            if length != channel.steps:
+                got = repr(output) if length is None else length
+                raise ParameterError(f"observed must have {channel.steps} symbols; got {got}.")
+        first, number = _distinct(observed)
         return self.guesses(belief, channel, [observed[place] for place in first], mistakes)[number]
 
 
-def _require_lengths(channel: Emission, observed: Sequence[Any]) -> None:
-    """Raise unless every output has one symbol for each step."""
-    for output in observed:
-        length = len(output) if isinstance(output, (Sequence, np.ndarray)) else None
-        if length != channel.steps:
-            got = repr(output) if length is None else length
-            raise ParameterError(f"observed must have {channel.steps} symbols; got {got}.")
-
-
-def distinct_outputs(observed: Sequence[Any]) -> tuple[IntArray, IntArray]:
-    """Return where each different output occurs first, and the number of every output.
-
-    >>> [part.tolist() for part in distinct_outputs([(0, 1), (1, 1), (0, 1)])]
-    [[0, 1], [0, 1, 0]]
-    """
+def _distinct(observed: Sequence[Any]) -> tuple[IntArray, IntArray]:
+    """Return where each different output occurs first, and the number of every output."""
     numbers: dict[Hashable, int] = {}
     number = np.empty(len(observed), dtype=np.intp)
     for place, output in enumerate(observed):
@@ -176,7 +182,7 @@ class Constant(Guesser):
 
     >>> import sfumato as sf
     >>> from sfumato.channels import Symbols
-    >>> belief = Markov([0.6, 0.4], [[0.5, 0.5], [0.5, 0.5]], steps=2)
+    >>> belief = Markov([0.4, 0.6], [[0.5, 0.5], [1.0, 0.0]], steps=2)
     >>> blind = Symbols((0, 1), ("nothing",), [[[1.0], [1.0]]] * 2)
     >>> sf.adversaries.constant().infer(belief, blind, ["nothing"] * 2)
     (0, 0)
@@ -211,12 +217,111 @@ def staying_successes(belief: Markov, mistakes: int) -> FloatArray:
     >>> staying_successes(chain, 0).tolist(), staying_successes(chain, 1).tolist()
     ([0.25, 0.25], [0.75, 0.75])
     """
-    count = belief.state_count
-    if mistakes >= belief.steps:
-        return np.ones(count)
-    law = np.zeros((count, mistakes + 1, count))  # (guessed place, mistakes so far, state)
+    places = np.arange(belief.state_count)
+    law = np.zeros((len(places), mistakes + 1, len(places)))  # (guess, mistakes so far, state)
     law[:, 0] = belief.initial
-    law = count_mistakes(law, np.arange(count))
+    law = count_mistakes(law, places)
     for matrix in belief.transitions:
-        law = count_mistakes(law @ matrix, np.arange(count))
+        law = count_mistakes(law @ matrix, places)
     return np.asarray(np.minimum(law.sum(axis=(1, 2)), 1.0))
+
+
+@declare
+class AttackSuccess(SuccessMeasure):
+    """The share of trials in which an attacker's guess is right up to the allowed mistakes.
+
+    Traces are drawn from the prior and released through the channel; the attacker guesses.
+    An attacker who answers with a posterior of every state, (T, M), is taken to guess its mode.
+
+    Assumptions: the attacker knows the chain and the channel.
+    Guarantee: an estimate of this attacker's success, and so of a lower bound on the best
+    attacker's. The interval is that of Clopper and Pearson; it misses with probability at most
+    1e-6.
+    Reference: Koga, Meehan and Chaudhuri (2024), section 3.2.1.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain.simulated(states=10, tau=0.1, steps=5)
+    >>> secret = sf.secrets.trajectory(mistakes=2)
+    >>> release = sf.mechanisms.sensor_counts([0, 7, 4, 1, 8]).protect(chain, secret)
+    >>> attack = sf.measures.attack_success(adversary=sf.adversaries.map(), trials=1000, seed=0)
+    >>> loss = attack.loss(chain, secret, release)
+    >>> loss.bound, loss.interval[0] < loss.value < loss.interval[1], loss.ceiling
+    ('estimate', True, inf)
+    """
+
+    name = "attack_success"
+
+    adversary: Adversary = parameter(PLUGIN("adversary"), doc="the attacker")
+    trials: int = parameter(POSITIVE_WHOLE, default=1000, doc="how many traces are drawn")
+    seed: int | None = parameter(
+        SEED, default=None, doc="of traces and channel; if left out 0, or what a study draws"
+    )
+
+    def for_person(self, number: int) -> AttackSuccess:
+        """Return the same attack with that person's own seed, so that errors are independent."""
+        own = np.random.SeedSequence((self.seed or 0, number)).generate_state(1, np.uint64)
+        return AttackSuccess(adversary=self.adversary, trials=self.trials, seed=int(own[0]))
+
+    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
+        """Attack, count, and estimate."""
+        slots = (
+            ("beliefs", type(belief), "the prior"),
+            ("channels", type(channel), "the mechanism"),
+        )
+        if problem := why_not(self.adversary, "reads", slots, self.adversary.reads):
+            raise Incompatible(problem)
+        rng = np.random.default_rng(self.seed or 0)
+        stride = max(1, _BATCH // (belief.steps * belief.state_count))
+        successes = 0
+        for begin in range(0, self.trials, stride):
+            traces = belief.sample_encoded(rng, min(stride, self.trials - begin))
+            outputs = channel.sample_many(traces, rng)
+            guesses = self._guesses(belief, channel, outputs, question.mistakes)
+            wrong = (guesses != traces).sum(axis=1)
+            successes += int((wrong <= question.mistakes).sum())
+        return Reading(
+            value=successes / self.trials,
+            bound="estimate",
+            interval=binomial_interval(successes, self.trials, RISK),
+            estimate_of="lower",
+            how=f"{successes} of {self.trials} attacks by {self.adversary.name}",
+        )
+
+    def _guesses(
+        self, belief: Markov, channel: Emission, outputs: Sequence[Any], mistakes: int
+    ) -> IntArray:
+        """Return one guess for each output, as positions, (B, T)."""
+        if isinstance(self.adversary, Guesser):
+            return self.adversary.infer_many(belief, channel, outputs, mistakes)
+        first, number = _distinct(outputs)
+        answers = [self.adversary.infer(belief, channel, outputs[place]) for place in first]
+        return np.stack([self._positions(belief, answer) for answer in answers])[number]
+
+    def _positions(self, belief: Markov, answer: Any) -> IntArray:
+        """Return a guess as positions, or the mode of a posterior."""
+        if isinstance(answer, np.ndarray) and answer.shape == (belief.steps, belief.state_count):
+            return np.asarray(answer.argmax(axis=1), dtype=np.intp)
+        path = belief.encode(answer)
+        if len(path) != belief.steps:
+            raise Incompatible(
+                f"attack_success needs guesses of {belief.steps} states; "
+                f"{self.adversary.name} answers with {len(path)}."
+            )
+        return path
+
+
+def binomial_interval(successes: int, trials: int, risk: float) -> tuple[float, float]:
+    """Return the interval of Clopper and Pearson (1934), which misses with probability ≤ `risk`.
+
+    The ends are the probabilities at which so many (so few) successes have chance risk / 2.
+
+    >>> low, high = binomial_interval(0, 100, 0.05)
+    >>> low, round(high, 4)
+    (0.0, 0.0362)
+    """
+    from scipy.special import betaincinv
+
+    failures = trials - successes
+    low = 0.0 if successes == 0 else float(betaincinv(successes, failures + 1, risk / 2.0))
+    high = 1.0 if failures == 0 else float(betaincinv(successes + 1, failures, 1.0 - risk / 2.0))
+    return low, high
