@@ -11,7 +11,7 @@ from sfumato.channels import Suppression, Symbols
 from sfumato.errors import OutsideHypotheses, ParameterError
 from sfumato.inference.markov.enumeration import enumerate_outputs
 from sfumato_fano.best_guess import best_success
-from sfumato_markov_chain.markov_chain import stationary_law
+from sfumato_markov_chain.stationary import stationary_law
 
 
 def random_laws(rng, *shape):
