@@ -10,18 +10,9 @@ import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors
-from sfumato.compatibility import why_not
 from sfumato.errors import Incompatible, ParameterError
 from sfumato.inference.markov.smoothing import forward_backward, viterbi
-from sfumato.parameters import (
-    OPTIONAL,
-    PLUGIN,
-    POSITIVE_WHOLE,
-    SEED,
-    Label,
-    declare,
-    parameter,
-)
+from sfumato.parameters import OPTIONAL, PLUGIN, POSITIVE_WHOLE, SEED, Label, declare, parameter
 from sfumato.protocols import Adversary, Reading
 from sfumato.questions import Guess
 from sfumato.values import FloatArray
@@ -264,12 +255,7 @@ class AttackSuccess(SuccessMeasure):
 
     def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
         """Attack, count, and estimate."""
-        slots = (
-            ("beliefs", type(belief), "the prior"),
-            ("channels", type(channel), "the mechanism"),
-        )
-        if problem := why_not(self.adversary, "reads", slots, self.adversary.reads):
-            raise Incompatible(problem)
+        self.adversary.require(belief, channel)
         rng = np.random.default_rng(self.seed or 0)
         stride = max(1, _BATCH // (belief.steps * belief.state_count))
         successes = 0

@@ -44,14 +44,9 @@ class Watch:
     seen: FloatArray
     starts: IntArray
 
-    def open_states(self, time: int) -> IntArray | slice:
-        """Return states among which are all that may stay unseen at `time`.
-
-        All states, as a view, unless at most half of them are open: fewer are worth a copy.
-        """
-        may = self.unseen[time] > 0.0
-        few = 2 * np.count_nonzero(may) <= len(may)
-        return np.flatnonzero(may) if few else slice(None)
+    def open_states(self, time: int) -> IntArray:
+        """Return the states that may stay unseen at `time`."""
+        return np.flatnonzero(self.unseen[time])
 
 
 @attrs.frozen(eq=False)
@@ -115,12 +110,10 @@ class Sightings:
 
     @property
     def open_counts(self) -> IntArray:
-        """How many states `Watch.open_states` gives at each time, (T,)."""
-        everyone = np.full(self.belief.steps, self.belief.state_count)
+        """How many states may stay unseen at each time, at most, (T,)."""
         if isinstance(self.hiding, Suppression):
-            return everyone
-        may = np.count_nonzero(self.hiding[0], axis=1)
-        return np.where(2 * may <= everyone, may, everyone)
+            return np.full(self.belief.steps, self.belief.state_count)
+        return np.count_nonzero(self.hiding[0], axis=1)
 
     @property
     def begun_counts(self) -> IntArray:
