@@ -1,8 +1,8 @@
 """Reconstruction of a trajectory from released counts: measures, bounds and attackers.
 
 The measures are `reconstruction`, the paper's two bounds (`fano`), `mutual_information`
-(`information`) and `attack_success` (`attacks`). Their bounds come from the `inequalities` (with
-`information` and `position_sets`), from `matches` and from the `best_guess`, and most of these from
+(`information`) and `attack_success` (`attacks`). Bounds come from inequalities (`fano`, with
+`information` and `position_sets`), from `matches` and from the `best_guess`; most of these add up
 one recursion, over `sightings`.
 """
 

@@ -20,6 +20,8 @@ from sfumato_fano.best_guess import SuccessMeasure, count_mistakes
 from sfumato_fano.marked_paths import MarkedPaths
 from sfumato_fano.sightings import IntArray
 
+Outputs = Sequence[Any]
+
 RISK = 1e-6
 """How likely the interval misses the attacker's success: few enough for many comparisons."""
 
@@ -37,7 +39,7 @@ class Guesser(Adversary):
 
     @abstractmethod
     def guesses(
-        self, belief: Markov, channel: Emission, observed: Sequence[Any], mistakes: int | None
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
     ) -> IntArray:
         """Return guesses as positions, (B, T); `mistakes` is how many are allowed, if known."""
 
@@ -48,11 +50,7 @@ class Guesser(Adversary):
         return belief.decode(guess)
 
     def infer_many(
-        self,
-        belief: Markov,
-        channel: Emission,
-        observed: Sequence[Any],
-        mistakes: int | None = None,
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None = None
     ) -> IntArray:
         """Return guesses as positions, (B, T); equal outputs are solved once."""
         self.require(belief, channel)
@@ -65,7 +63,7 @@ class Guesser(Adversary):
         return self.guesses(belief, channel, [observed[place] for place in first], mistakes)[number]
 
 
-def _distinct(observed: Sequence[Any]) -> tuple[IntArray, IntArray]:
+def _distinct(observed: Outputs) -> tuple[IntArray, IntArray]:
     """Return where each different output occurs first, and the number of every output."""
     numbers: dict[Hashable, int] = {}
     number = np.empty(len(observed), dtype=np.intp)
@@ -97,7 +95,7 @@ class MaximumPosterior(Guesser):
     promises = ("most probable trace",)
 
     def guesses(
-        self, belief: Markov, channel: Emission, observed: Sequence[Any], mistakes: int | None
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
     ) -> IntArray:
         """Return the likeliest trajectory for each output."""
         del mistakes
@@ -126,7 +124,7 @@ class MarginalMode(Guesser):
     name = "marginal_mode"
 
     def guesses(
-        self, belief: Markov, channel: Emission, observed: Sequence[Any], mistakes: int | None
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
     ) -> IntArray:
         """Return the likeliest state of every step, for each output."""
         del mistakes
@@ -153,7 +151,7 @@ class PriorMode(Guesser):
     name = "prior_mode"
 
     def guesses(
-        self, belief: Markov, channel: Emission, observed: Sequence[Any], mistakes: int | None
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
     ) -> IntArray:
         """Return the same trajectory for each output."""
         del channel, mistakes
@@ -186,7 +184,7 @@ class Constant(Guesser):
     )
 
     def guesses(
-        self, belief: Markov, channel: Emission, observed: Sequence[Any], mistakes: int | None
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
     ) -> IntArray:
         """Return the same place everywhere."""
         del channel
@@ -274,7 +272,7 @@ class AttackSuccess(SuccessMeasure):
         )
 
     def _guesses(
-        self, belief: Markov, channel: Emission, outputs: Sequence[Any], mistakes: int
+        self, belief: Markov, channel: Emission, outputs: Outputs, mistakes: int
     ) -> IntArray:
         """Return one guess for each output, as positions, (B, T)."""
         if isinstance(self.adversary, Guesser):

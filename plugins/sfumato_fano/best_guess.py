@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.comparison.populations import OfPopulation
-from sfumato.errors import OutsideHypotheses, ParameterError, Undecidable
+from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.markov.enumeration import DEFAULT_LIMIT, enumerate_outputs
 from sfumato.inference.markov.probabilities import log_sum
 from sfumato.inference.markov.smoothing import forward_backward, pair_marginals, viterbi
@@ -19,8 +19,10 @@ from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Guess
 from sfumato.values import FloatArray
-from sfumato_fano.inequalities import SMALLEST
 from sfumato_fano.sightings import IntArray, Sightings, segments, tractable_sightings
+
+SMALLEST = 5e-324
+"""The smallest positive float: a positive bound is never rounded to zero."""
 
 
 class SuccessMeasure(OfPopulation, LossMeasure):
@@ -98,15 +100,7 @@ def best_success(
     of two complete guesses (most probable trace, most probable states) are dropped. A state
     of posterior probability zero need never be guessed: replacing it can only add matches.
     More than `limit` outputs, or beginnings of guesses at once, are refused.
-
-    >>> from sfumato.channels import Symbols
-    >>> chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2)
-    >>> blind = Symbols((0, 1), ("nothing",), np.ones((2, 2, 1)))
-    >>> round(best_success(chain, blind, 0), 12), round(best_success(chain, blind, 1), 12)
-    (0.25, 0.75)
     """
-    if isinstance(mistakes, bool) or not isinstance(mistakes, (int, np.integer)) or mistakes < 0:
-        raise ParameterError(f"mistakes must be a non-negative integer; got {mistakes!r}.")
     outputs = enumerate_outputs(belief, channel, limit)
     if mistakes >= belief.steps:
         return 1.0
@@ -116,7 +110,7 @@ def best_success(
         if mistakes == 0:
             total += float(np.exp(viterbi(belief, evidence)[1]).sum())
         else:
-            best = _best_chances(belief, evidence, int(mistakes), limit)
+            best = _best_chances(belief, evidence, mistakes, limit)
             total += float(outputs.probabilities[part] @ best)
     return min(total, 1.0)
 

@@ -148,15 +148,11 @@ def _smaller_bound(known: Reading, belief: Markov, channel: Emission) -> Reading
 
 def chain_entropy(belief: Markov) -> float:
     """Return H(X) = H(X_1) + Σ_t H(X_{t+1} | X_t), in nats."""
-    total = float(entropies(belief.initial))
-    if belief.steps == 1:
-        return total
-    marginals = belief.marginals()[:-1]
-    if belief.is_homogeneous:
-        return total + float(marginals.sum(axis=0) @ entropies(belief.matrix(0)))
-    for marginal, matrix in zip(marginals, belief.transitions, strict=True):
-        total += float(marginal @ entropies(matrix))
-    return total
+    marginals, matrices = belief.marginals()[:-1], belief.transitions
+    if belief.is_homogeneous:  # the entropies of one matrix serve every step
+        marginals, matrices = marginals.sum(axis=0, keepdims=True)[: len(matrices)], matrices[:1]
+    later = zip(marginals, matrices, strict=True)
+    return float(entropies(belief.initial)) + sum(float(m @ entropies(P)) for m, P in later)
 
 
 def sighted_information(sightings: Sightings) -> Reading:
@@ -174,7 +170,7 @@ def sighted_information(sightings: Sightings) -> Reading:
     visits[0] = 1.0
     for watch in sightings.watches():
         choices = entropies(np.stack([watch.unseen, watch.seen], axis=-1))
-        laws = _GrowingLaws.of(len(watch.starts))
+        laws = _GrowingLaws(len(watch.starts))
         for part in segments(sightings, watch):
             before = visits[part.starts]
             visits[part.nodes] += before @ part.weights
@@ -185,17 +181,11 @@ def sighted_information(sightings: Sightings) -> Reading:
     return _rounded_up("segments between sightings", gained, lost, belief, len(sightings))
 
 
-@attrs.define(eq=False)
 class _GrowingLaws:
     """Laws of which a few outcomes become known at a time; the largest of each is kept apart."""
 
-    top: FloatArray
-    rest: FloatArray
-    terms: FloatArray
-
-    @classmethod
-    def of(cls, count: int) -> _GrowingLaws:
-        return cls(np.zeros(count), np.zeros(count), np.zeros(count))
+    def __init__(self, count: int) -> None:
+        self.top, self.rest, self.terms = np.zeros((3, count))
 
     def add(self, chances: FloatArray) -> None:
         """Add outcomes to the first laws, (S, K)."""

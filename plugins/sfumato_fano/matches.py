@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.inference.markov.probabilities import max_products
 from sfumato.values import FloatArray
-from sfumato_fano.sightings import IntArray, Sightings, Watch, segments
+from sfumato_fano.sightings import ALONE, IntArray, Sightings, Watch, segments
 
 _ENTRIES = 250_000
 """How many closed segments are held at once."""
@@ -36,7 +36,7 @@ def affordable_matches(sightings: Sightings, budget: float) -> int:
     later = len(sightings) - np.searchsorted(sightings.times, np.arange(len(free)), side="right")
     passing = np.where(free > 0, 1.0, 0.0)
     chosen = sightings.begun_counts * passing  # how many choices of `size` positions end at t
-    operations, entries = 2.0 * len(sightings) * len(free) * sightings.step_price, 0.0
+    operations, entries = 2.0 * len(sightings) * len(free) * ALONE * sightings.remembers, 0.0
     for size in range(1, len(free) + 1):
         operations += float(chosen @ ((free + size) * later))
         operations += float(chosen @ free) * states if size > 1 else 0.0
@@ -61,14 +61,6 @@ def match_sums(sightings: Sightings, most: int) -> FloatArray:
     certain. With w_j(a, b) the sum, over j positions inside the segment (a, b), of the largest
     joint probability, m_k is the coefficient of z^k in the sum over paths of sightings of
     Π Σ_j w_j z^j, with a factor 1 + z for every sighting.
-
-    >>> from sfumato.beliefs import Markov
-    >>> from sfumato.channels import Symbols
-    >>> from sfumato_fano.sightings import sightings_of
-    >>> chain = Markov([0.2, 0.3, 0.5], np.full((3, 3), 1 / 3), steps=2)
-    >>> blind = sightings_of(chain, Symbols((0, 1, 2), (0,), np.ones((2, 3, 1))))
-    >>> match_sums(blind, 2).round(6).tolist()
-    [1.0, 0.833333, 0.166667]
     """
     paths = np.zeros((len(sightings), most + 1))
     paths[0, 0] = 1.0
@@ -103,8 +95,8 @@ class _Sweep:
                 parts = zip(*pending[part.time], (here, part.starts, ones), strict=True)
                 values, starts, sizes = map(np.concatenate, parts)
                 pending[part.time] = []  # nothing comes back to this time
-                self._close(values, starts, sizes, *endings[part.time])
-                self._extend(pending, part.time, values, starts, sizes)
+                self._close((values, starts, sizes), *endings[part.time])
+                self._extend((values, starts, sizes), pending, part.time)
 
     def _leading(self, starts: IntArray) -> FloatArray:
         """Return the paths up to some nodes, with the factor 1 + z of a node that is seen."""
@@ -129,15 +121,9 @@ class _Sweep:
             endings.append((nodes, chances))
         return endings[::-1]
 
-    def _close(
-        self,
-        values: FloatArray,
-        starts: IntArray,
-        sizes: IntArray,
-        nodes: IntArray,
-        chances: FloatArray,
-    ) -> None:
+    def _close(self, chosen: Chosen, nodes: IntArray, chances: FloatArray) -> None:
         """End every segment with chosen positions at every later node."""
+        values, starts, sizes = chosen
         stride = max(1, _ENTRIES // len(nodes))
         for begin in range(0, len(values), stride):
             part = slice(begin, begin + stride)
@@ -150,15 +136,9 @@ class _Sweep:
         found = np.take_along_axis(leading, np.maximum(powers, 0), axis=1)
         return np.where(powers >= 0, found, 0.0)
 
-    def _extend(
-        self,
-        pending: list[list[Chosen]],
-        time: int,
-        values: FloatArray,
-        starts: IntArray,
-        sizes: IntArray,
-    ) -> None:
+    def _extend(self, chosen: Chosen, pending: list[list[Chosen]], time: int) -> None:
         """Choose one more position after `time`, for those that may."""
+        values, starts, sizes = chosen
         going = sizes < self.most
         if not going.any():
             return

@@ -15,7 +15,7 @@ from sfumato.protocols import Reading
 from sfumato.questions import Guess
 from sfumato.values import FloatArray
 from sfumato_fano.best_guess import SuccessMeasure, best_success, whole_trace_success
-from sfumato_fano.inequalities import divergence_success, fano_success, log_choose
+from sfumato_fano.fano import divergence_success, fano_success, log_choose
 from sfumato_fano.information import best_information, chain_entropy
 from sfumato_fano.matches import affordable_matches, match_sums
 from sfumato_fano.position_sets import consecutive_logs, position_sets
@@ -53,10 +53,10 @@ class Reconstruction(SuccessMeasure):
 
     Assumptions: the adversary knows the chain and the channel; d counts differing positions.
     Guarantee: exact without mistakes and without noise, in polynomial time for sensors and for
-    suppression, as long as it takes at most 1e11 multiplications: T² n M² / 2 with n sensors a
-    step, and where n is more than half of M only T² n (M − n) M / 2, and as long as the success
-    is at least 2.2e-308, below which float64 has fewer digits. Otherwise an upper bound. Rounding
-    errs upwards: the exact value exceeds the true one by at most its `relative_error`.
+    suppression, as long as it takes at most 1e11 multiplications, T² n (M − n) M / 2 with n
+    sensors a step, and the success is at least 2.2e-308, below which float64 has fewer digits.
+    Otherwise an upper bound. Rounding errs upwards: the exact value exceeds the true one by at
+    most its `relative_error`.
     With ``method="enumeration"`` exact for any mistakes, by listing all outputs and searching all
     guesses, refused where there are too many. The bound by single matches may take 2e10
     multiplications where `budget` is less.

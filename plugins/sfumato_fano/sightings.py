@@ -25,8 +25,11 @@ from sfumato.values import FloatArray
 
 IntArray = NDArray[np.intp]
 
+Hiding = tuple[FloatArray, FloatArray] | Suppression
+"""The chances to stay unseen and to be seen, (T, M) each; or these depend on the last sighting."""
+
 ALONE = 2e4
-"""What a step of a segment costs, in multiplications, where each start goes on by itself."""
+"""What a step costs beyond its multiplications, in as many, where each start goes on by itself."""
 
 MOST_OPERATIONS = 1e11
 """How many multiplications following all segments between sightings may take: a few minutes."""
@@ -54,22 +57,16 @@ class Sightings:
     """A chain and the times and states at which it can be seen.
 
     Nodes are numbered in order of time: 0 is the beginning, at −1, the last one is the end, at T,
-    and those between are the possible sightings. `hiding` has the chances to stay unseen and to
-    be seen, (T, M) each, or is a suppression for which they depend on the last sighting.
+    and those between are the possible sightings.
     """
 
     belief: Markov
     times: IntArray
     states: IntArray
-    hiding: tuple[FloatArray, FloatArray] | Suppression
+    hiding: Hiding
 
     @classmethod
-    def where(
-        cls,
-        belief: Markov,
-        ever_seen: NDArray[np.bool_],
-        hiding: tuple[FloatArray, FloatArray] | Suppression,
-    ) -> Sightings:
+    def where(cls, belief: Markov, ever_seen: NDArray[np.bool_], hiding: Hiding) -> Sightings:
         """Make a node of every state that can be reached and seen; `ever_seen` is (T, M)."""
         times, states = np.nonzero(ever_seen & reachable_states(belief))
         return cls(
@@ -113,7 +110,7 @@ class Sightings:
         """How many states may stay unseen at each time, at most, (T,)."""
         if isinstance(self.hiding, Suppression):
             return np.full(self.belief.steps, self.belief.state_count)
-        return np.count_nonzero(self.hiding[0], axis=1)
+        return np.asarray(np.count_nonzero(self.hiding[0], axis=1))
 
     @property
     def begun_counts(self) -> IntArray:
@@ -121,29 +118,17 @@ class Sightings:
         return np.searchsorted(self.times, np.arange(self.belief.steps))
 
     @property
-    def step_price(self) -> float:
-        """What a step costs beyond its multiplications: something where starts go on alone."""
-        return ALONE if self.remembers else 0.0
-
-    @property
     def operations(self) -> float:
         """How many multiplications it takes to follow every segment from start to end.
 
         Σ_t (nodes before t) · (states that may stay unseen at t, and one more to end) · M.
         """
-        each = (self.open_counts + 1.0) * self.belief.state_count + self.step_price
+        each = (self.open_counts + 1.0) * self.belief.state_count + ALONE * self.remembers
         return float(self.begun_counts @ each)
 
 
 def sightings_of(belief: Markov, channel: Emission) -> Sightings | None:
-    """Return the channel as sightings, or None where an output may tell something in between.
-
-    >>> chain = Markov([0.2, 0.3, 0.5], np.full((3, 3), 1 / 3), steps=2)
-    >>> sensor = np.array([[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]] * 2)
-    >>> found = sightings_of(chain, Symbols((0, 1, 2), (0, 1), sensor))
-    >>> found.times.tolist(), found.states[1:-1].tolist()
-    ([-1, 0, 1, 2], [2, 2])
-    """
+    """Return the channel as sightings, or None where an output may tell something in between."""
     checked_pair(belief, channel)
     if isinstance(channel, Suppression):
         if channel.after is None:
@@ -166,9 +151,7 @@ def sightings_of(belief: Markov, channel: Emission) -> Sightings | None:
 def tractable_sightings(belief: Markov, channel: Emission) -> Sightings | None:
     """Return the release as sightings, where it is of that kind and they are not too many."""
     sightings = sightings_of(belief, channel)
-    if sightings is None or sightings.operations > MOST_OPERATIONS:
-        return None
-    return sightings
+    return sightings if sightings and sightings.operations <= MOST_OPERATIONS else None
 
 
 def without_noise(channel: Emission) -> Emission:
@@ -186,9 +169,8 @@ def without_noise(channel: Emission) -> Emission:
 
 def mean_classes(channel: NoisyVectors) -> FloatArray:
     """Return 1 where state m has the y-th different mean of step t, else 0, (T, M, Y)."""
-    numbers = np.stack(
-        [np.unique(means, axis=0, return_inverse=True)[1].reshape(-1) for means in channel.means]
-    )
+    found = [np.unique(means, axis=0, return_inverse=True)[1] for means in channel.means]
+    numbers = np.stack(found).reshape(channel.means.shape[:2])
     return np.asarray(np.eye(int(numbers.max()) + 1)[numbers])
 
 

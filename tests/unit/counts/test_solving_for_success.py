@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.beliefs import Markov
-from sfumato_fano.inequalities import (
+from sfumato_fano.fano import (
     divergence_success,
     fano_success,
     han_verdu_success,

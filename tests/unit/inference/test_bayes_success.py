@@ -8,8 +8,9 @@ import pytest
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression, Symbols
-from sfumato.errors import OutsideHypotheses, ParameterError
+from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.enumeration import enumerate_outputs
+from sfumato.questions import Guess
 from sfumato_fano.best_guess import best_success
 from sfumato_markov_chain.stationary import stationary_law
 
@@ -98,7 +99,5 @@ def test_a_limit_on_beginnings_is_refused():
 
 @pytest.mark.parametrize("mistakes", [-1, 1.0, None, True, "1", float("nan")])
 def test_bad_mistakes(mistakes):
-    belief = Markov([0.5, 0.5], np.eye(2), steps=2)
-    blind = Symbols((0, 1), ("nothing",), np.ones((2, 2, 1)))
-    with pytest.raises(ParameterError, match="mistakes"):
-        best_success(belief, blind, mistakes)
+    with pytest.raises(ValueError, match="mistakes"):
+        Guess(mistakes)
