@@ -84,10 +84,9 @@ class MaximumPosterior(Guesser):
     Reference: Koga, Meehan and Chaudhuri (2024), section 3.2.2, the MAP estimator.
 
     >>> import sfumato as sf
-    >>> from sfumato.channels import Symbols
-    >>> belief = Markov([0.6, 0.4], [[0.5, 0.5], [0.5, 0.5]], steps=1)
-    >>> channel = Symbols((0, 1), (0, 1), [[[1.0, 0.0], [0.0, 1.0]]])
-    >>> sf.adversaries.map().infer(belief, channel, [1])
+    >>> chain = sf.priors.markov_chain([0.6, 0.4], [[0.5, 0.5], [0.5, 0.5]], steps=1)
+    >>> release = sf.mechanisms.sensor_counts(1).protect(chain, sf.secrets.trajectory())
+    >>> sf.adversaries.map().infer(chain.belief(), release.channel, [1])
     (1,)
     """
 
@@ -141,10 +140,9 @@ class PriorMode(Guesser):
     Reference: Koga, Meehan and Chaudhuri (2024), section 3.2.2, the maximum a priori estimator.
 
     >>> import sfumato as sf
-    >>> from sfumato.channels import Symbols
-    >>> belief = Markov([0.6, 0.4], [[0.5, 0.5], [0.5, 0.5]], steps=1)
-    >>> channel = Symbols((0, 1), (0, 1), [[[1.0, 0.0], [0.0, 1.0]]])
-    >>> sf.adversaries.prior_mode().infer(belief, channel, [1])
+    >>> chain = sf.priors.markov_chain([0.6, 0.4], [[0.5, 0.5], [0.5, 0.5]], steps=1)
+    >>> release = sf.mechanisms.sensor_counts(1).protect(chain, sf.secrets.trajectory())
+    >>> sf.adversaries.prior_mode().infer(chain.belief(), release.channel, [1])
     (0,)
     """
 
@@ -200,12 +198,7 @@ class Constant(Guesser):
 
 
 def staying_successes(belief: Markov, mistakes: int) -> FloatArray:
-    """Return Pr[X_t = l for all but at most `mistakes` times t], for every state l, (M,).
-
-    >>> chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2)
-    >>> staying_successes(chain, 0).tolist(), staying_successes(chain, 1).tolist()
-    ([0.25, 0.25], [0.75, 0.75])
-    """
+    """Return Pr[X_t = l for all but at most `mistakes` times t], for every state l, (M,)."""
     places = np.arange(belief.state_count)
     law = np.zeros((len(places), mistakes + 1, len(places)))  # (guess, mistakes so far, state)
     law[:, 0] = belief.initial
@@ -298,10 +291,6 @@ def binomial_interval(successes: int, trials: int, risk: float) -> tuple[float, 
     """Return the interval of Clopper and Pearson (1934), which misses with probability ≤ `risk`.
 
     The ends are the probabilities at which so many (so few) successes have chance risk / 2.
-
-    >>> low, high = binomial_interval(0, 100, 0.05)
-    >>> low, round(high, 4)
-    (0.0, 0.0362)
     """
     from scipy.special import betaincinv
 

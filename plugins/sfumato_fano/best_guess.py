@@ -48,7 +48,7 @@ def whole_trace_success(belief: Markov, channel: Emission) -> Reading | None:
     sightings, steps = tractable_sightings(belief, channel), belief.steps
     if sightings is not None:
         value, nodes = math.exp(sighted_log_success(sightings)), len(sightings)
-        sums = nodes if sightings.remembers else 1
+        sums = nodes if sightings.remembers else 1  # in a row, at one node
         log_outputs = steps * math.log1p(nodes / steps)  # at most, however nodes are spread
     else:
         try:
@@ -56,10 +56,9 @@ def whole_trace_success(belief: Markov, channel: Emission) -> Reading | None:
         except (OutsideHypotheses, Undecidable):
             return None
         log_outputs = sum(math.log(len(alphabet)) for alphabet in channel.outputs())
-    # A step rounds the log of the product so far at most eight times (it adds, shifts and takes
-    # logarithms; once more for each sum in a row), and sums over at most all nodes. Of K outputs y
-    # with largest terms m_y and sum S, the mean of −log m_y with weights m_y / S is at most
-    # log K − log S.
+    # A step rounds the log of the product so far eight times at most (it adds, shifts and takes
+    # logarithms, these for each sum), and sums over at most all nodes. Of K outputs y with largest
+    # terms m_y and sum S, the mean of −log m_y with weights m_y / S is at most log K − log S.
     depth = nodes + 16.0 + (7.0 + sums) * (log_outputs - math.log(max(value, SMALLEST)))
     error = steps * depth * ROUNDOFF
     raised, how = min(value * (1.0 + error), 1.0), "sum over all outputs"

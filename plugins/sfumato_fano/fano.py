@@ -113,10 +113,13 @@ class FanoTight(PaperBound):
 def fano_success(entropy: float, told: float, states: int, steps: int, mistakes: int) -> float:
     """Return the largest p with H(X) − I ≤ h(p) + p log N + (1 − p) log(M^T − N).
 
-    This is equation (3) of Koga, Meehan and Chaudhuri (2024), with p = Pr[E = 0] and N the
-    number of traces of T steps over M states within s mistakes of a guess.
+    This is equation (3) of Koga, Meehan and Chaudhuri (2024), with p = Pr[E = 0] and
+    N = Σ_{l ≤ s} C(T, l) (M − 1)^l, the number of traces within s mistakes of a guess.
     """
-    log_traces, log_ball = steps * math.log(states), log_ball_size(states, steps, mistakes)
+    if states == 1:
+        return 1.0
+    sizes = [wrong * math.log(states - 1) for wrong in range(mistakes + 1)]
+    log_traces, log_ball = steps * math.log(states), log_over_mistakes(steps, sizes)
     if log_ball >= log_traces:
         return 1.0
     log_share = log_ball - log_traces  # of all traces that lie within the ball
@@ -154,20 +157,8 @@ def divergence_success(told: float, log_best: float) -> float:
     )
 
 
-def log_ball_size(states: int, steps: int, mistakes: int) -> float:
-    """Return log Σ_{l ≤ s} C(T, l) (M − 1)^l, the log-number of traces within s mistakes."""
-    if states == 1:
-        return 0.0
-    each = math.log(states - 1)
-    return log_over_mistakes(steps, [wrong * each for wrong in range(mistakes + 1)])
-
-
 def log_over_mistakes(steps: int, logs: Sequence[float]) -> float:
-    """Return log Σ_l C(T, l) e^(logs[l]), over how many positions are wrong; C(T, l) sets have l.
-
-    >>> round(math.exp(log_over_mistakes(2, [0.0, math.log(2.0)])), 12)
-    5.0
-    """
+    """Return log Σ_l C(T, l) e^(logs[l]), over how many positions are wrong."""
     from scipy.special import logsumexp
 
     terms = [log_choose(steps, wrong) + log for wrong, log in enumerate(logs[: steps + 1])]

@@ -58,8 +58,7 @@ class MutualInformation(OfPopulation, LossMeasure):
     noise and equation (4) of the paper. With ``method="paper"`` the paper's bounds:
     Σ_t H(Y_t | Y_{t−1}) for raw counts, equation (4) for noisy ones.
 
-    For a Gaussian trace with additive noise, ½ log(det K / det Γ) with K = Σ + Γ; the method makes
-    no difference there.
+    For a Gaussian trace with additive noise, ½ log(det K / det Γ) with K = Σ + Γ, by either method.
 
     Assumptions: the adversary knows the belief and the channel.
     Guarantee: exact or an upper bound, as `bound` says; rounding errs upwards, an exact value by
@@ -105,27 +104,19 @@ class MutualInformation(OfPopulation, LossMeasure):
 # What is known of a Markov chain, in nats, rounded up ---------------------------------------------
 
 
-def best_information(
-    belief: Markov, channel: Emission, sightings: Sightings | None = None
-) -> Reading:
-    """Return the mutual information, exactly where it can be had, else the smallest bound.
-
-    The channel without noise as `sightings` spares finding them, where they are at hand.
-    """
+def best_information(belief: Markov, channel: Emission) -> Reading:
+    """Return the mutual information, exactly where it can be had, else the smallest bound."""
     quiet = without_noise(channel)
-    if sightings is None:
-        sightings = tractable_sightings(belief, quiet)
+    sightings = tractable_sightings(belief, quiet)
     try:
-        if sightings is not None:
-            known = sighted_information(sightings)
-        else:
-            known = enumerated_information(belief, quiet)
+        told = sighted_information(sightings) if sightings else listed_information(belief, quiet)
     except (OutsideHypotheses, Undecidable):
-        known = _rounded_up("entropy of the trace", chain_entropy(belief), 0.0, belief, 0)
-        known = _smaller_bound(known, belief, quiet)
-    if not isinstance(channel, NoisyVectors):
-        return known
-    return _smaller_bound(attrs.evolve(known, how=f"without noise: {known.how}"), belief, channel)
+        told = _rounded_up("entropy of the trace", chain_entropy(belief), 0.0, belief, 0)
+        told = _smaller_bound(told, belief, quiet)
+    if isinstance(channel, NoisyVectors):
+        told = attrs.evolve(told, how=f"without noise: {told.how}")
+        told = _smaller_bound(told, belief, channel)
+    return told
 
 
 def paper_information(belief: Markov, channel: Emission) -> Reading:
@@ -138,9 +129,9 @@ def paper_information(belief: Markov, channel: Emission) -> Reading:
     return best_information(belief, channel)
 
 
-def _smaller_bound(known: Reading, belief: Markov, channel: Emission) -> Reading:
+def _smaller_bound(told: Reading, belief: Markov, channel: Emission) -> Reading:
     """Return as an upper bound the smaller of what is known and the paper's bound, if any."""
-    bound = attrs.evolve(known, bound="upper", relative_error=0.0)
+    bound = attrs.evolve(told, bound="upper", relative_error=0.0)
     if not isinstance(channel, (Symbols, NoisyVectors)):
         return bound
     return min(bound, stepwise_information(belief, channel), key=lambda found: found.value)
@@ -201,7 +192,7 @@ class _GrowingLaws:
         return np.asarray(self.terms + top_term(self.top, self.rest))
 
 
-def enumerated_information(belief: Markov, channel: Emission) -> Reading:
+def listed_information(belief: Markov, channel: Emission) -> Reading:
     """Return I(X; Y) = Σ_y Pr[y] (E[log Pr[y | X] | y] − log Pr[y]), over every output.
 
     The inner expectation is Σ_t Σ_m Pr[X_t = m | y] log Pr[y_t | X_t = m, y before t]: only the
@@ -270,8 +261,7 @@ def _equation_4(belief: Markov, channel: NoisyVectors) -> tuple[float, int]:
 def _rounded_up(how: str, gained: float, lost: float, belief: Markov, terms: int) -> Reading:
     """Return gained − lost, raised by more than its error: exact where that is small enough.
 
-    Both are positive sums, in which a step of the chain adds up M and so many other terms in a
-    row.
+    Both are positive sums, to which a step of the chain adds M and so many other terms in a row.
     """
     if gained <= 0.0:  # a sum of positive terms without any: nothing is told
         return Reading(value=0.0, bound="exact", how=how)

@@ -38,8 +38,7 @@ def affordable_matches(sightings: Sightings, budget: float) -> int:
     chosen = sightings.begun_counts * passing  # how many choices of `size` positions end at t
     operations, entries = 2.0 * len(sightings) * len(free) * ALONE * sightings.remembers, 0.0
     for size in range(1, len(free) + 1):
-        operations += float(chosen @ ((free + size) * later))
-        operations += float(chosen @ free) * states if size > 1 else 0.0
+        operations += float(chosen @ ((free + size) * later + free * states * (size > 1)))
         if size == 2:  # the matrices of two chosen positions, by a fast matrix product
             operations += len(free) ** 2 * states * float((free**2).max()) / 16.0
         entries += float(chosen @ free)

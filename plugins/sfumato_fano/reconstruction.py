@@ -109,11 +109,10 @@ def success_limits(
     if matched <= 0:
         return {"every guess succeeds": 1.0}
     quiet = without_noise(channel)
-    sightings = tractable_sightings(belief, quiet)
-    told = best_information(belief, channel, sightings).value
-    fano = fano_success(chain_entropy(belief), told, belief.state_count, steps, mistakes)
-    bounds = {"Fano": fano}
-    sums = _match_sums(belief, quiet, sightings, budget)
+    told = best_information(belief, channel).value
+    entropy, states = chain_entropy(belief), belief.state_count
+    bounds = {"Fano": fano_success(entropy, told, states, steps, mistakes)}
+    sums = _match_sums(belief, quiet, tractable_sightings(belief, quiet), budget)
     for size in range(1, min(len(sums) - 1, matched) + 1):
         bounds[f"{size} matches"] = min(float(sums[size]) / math.comb(matched, size), 1.0)
     # Those who see nothing can guess the likeliest trace: if even that success makes the

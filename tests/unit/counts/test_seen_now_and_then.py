@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression, Symbols
 from sfumato_fano.best_guess import sighted_log_success
-from sfumato_fano.information import enumerated_information, sighted_information
+from sfumato_fano.information import listed_information, sighted_information
 from sfumato_fano.matches import affordable_matches, match_sums
 from sfumato_fano.sightings import sightings_of
 
@@ -69,7 +69,7 @@ def test_information_success_and_matches(seed, kind):
         for path, p in weights.items()
     )
     assert sighted_information(sightings).value == pytest.approx(information, rel=1e-9, abs=1e-12)
-    assert enumerated_information(belief, channel).value == pytest.approx(information, abs=1e-12)
+    assert listed_information(belief, channel).value == pytest.approx(information, abs=1e-12)
     whole = sum(max(weights.values()) for weights in table.values())
     assert math.exp(sighted_log_success(sightings)) == pytest.approx(whole, rel=1e-12)
     assert affordable_matches(sightings, 1e9) == steps

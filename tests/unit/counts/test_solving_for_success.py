@@ -13,8 +13,8 @@ from sfumato_fano.fano import (
     divergence_success,
     fano_success,
     han_verdu_success,
-    log_ball_size,
     log_choose,
+    log_over_mistakes,
 )
 from sfumato_fano.position_sets import consecutive_logs, position_sets, programme
 
@@ -70,7 +70,8 @@ def test_fano_between_counting_and_certainty(states, steps, data):
     mistakes = data.draw(st.integers(0, steps - 1))
     traces = states**steps
     ball = sum(math.comb(steps, l) * (states - 1) ** l for l in range(mistakes + 1))
-    assert math.exp(log_ball_size(states, steps, mistakes)) == pytest.approx(ball, rel=1e-9)
+    sizes = [l * math.log(states - 1) for l in range(mistakes + 1)]
+    assert math.exp(log_over_mistakes(steps, sizes)) == pytest.approx(ball, rel=1e-9)
     most = steps * math.log(states)
     told = data.draw(st.floats(0.0, most))
     for information in (0.0, told, most):
