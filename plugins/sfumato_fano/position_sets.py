@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Literal
 
 import attrs
 import numpy as np
@@ -92,38 +93,48 @@ def programme(belief: Markov, gaps: int) -> FloatArray:
     """Return log f(m) by the full programme, for m ≥ T − gaps; below that, 0.
 
     The m-th chosen time is at least m, and reaching f(T − s) leaves room for s skipped times:
-    only pairs (m, t) with at most `gaps` skipped times are visited.
+    only pairs (m, t) with at most `gaps` skipped times are visited. As the likeliest T states have
+    a probability of at least M^−T, no way to f leads through anything much smaller: logarithms
+    are taken only where that may underflow.
     """
     steps = belief.steps
+    scale: Literal["linear", "log"] = (
+        "linear" if steps * math.log(belief.state_count) < _SAFE else "log"
+    )
+    marginals, nothing = belief.marginals(), 0.0
+    if scale == "log":
+        marginals, nothing = log_of(marginals), -math.inf
     # best[t, e] holds g(t + 1 - e, t, .): e times have been skipped so far.
-    best = np.full((steps, gaps + 1, belief.state_count), -np.inf)
-    marginals = log_of(belief.marginals())
+    best = np.full((steps, gaps + 1, belief.state_count), nothing)
     for time in range(gaps + 1):
         best[time, time] = marginals[time]
-    moves = _log_moves(belief, 0, gaps)
+    moves = _moves(belief, 0, gaps, scale)
     for time in range(steps - 1):
         if not belief.is_homogeneous and time > 0:
-            moves = _log_moves(belief, time, gaps)
+            moves = _moves(belief, time, gaps, scale)
         for skipped, hop in enumerate(moves[: steps - 1 - time]):
             kept = min(time + 1, gaps + 1 - skipped)
             target = best[time + 1 + skipped, skipped : skipped + kept]
-            np.maximum(target, max_products(best[time, :kept], hop, "log"), out=target)
+            np.maximum(target, max_products(best[time, :kept], hop, scale), out=target)
     tops = best.max(axis=2)
+    tops = tops if scale == "log" else log_of(tops)
     sizes = np.zeros(steps + 1)
     for size in range(max(steps - gaps, 1), steps + 1):
         sizes[size] = max(tops[size - 1 + skipped, skipped] for skipped in range(steps - size + 1))
     return sizes
 
 
-def _log_moves(belief: Markov, time: int, gaps: int) -> list[FloatArray]:
-    """Return log Pr[X_{time + 1 + d} | X_time] for d = 0, ..., gaps, as far as the trace goes.
+def _moves(belief: Markov, time: int, gaps: int, scale: str) -> list[FloatArray]:
+    """Return Pr[X_{time + 1 + d} | X_time] for d = 0, ..., gaps, as far as the trace goes.
 
-    They err upwards where a product may vanish.
+    As logarithms they err upwards where a product may vanish.
     """
-    hops = _SAFE / max(-math.log(belief.smallest_probability), 1e-9)
     products: list[FloatArray] = []
     for matrix in belief.transitions[time : time + gaps + 1]:
         products.append(products[-1] @ matrix if products else matrix)
+    if scale == "linear":
+        return products
+    hops = _SAFE / max(-math.log(belief.smallest_probability), 1e-9)
     return [
         log_of(np.maximum(product, TINY) if number >= hops else product)
         for number, product in enumerate(products, start=1)

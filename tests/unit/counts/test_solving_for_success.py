@@ -131,17 +131,24 @@ def test_the_position_programme_against_brute_force(game, stationary):
         assert math.exp(consecutive_logs(belief)[-1]) == pytest.approx(truth[-1], rel=1e-12)
 
 
-def test_products_that_vanish_change_nothing_that_is_largest():
+def test_the_programme_in_logarithms_agrees_with_the_programme_in_numbers(monkeypatch):
     rng = np.random.default_rng(0)
     matrix = rng.dirichlet(np.ones(4), 4)
-    tiny = matrix.copy()  # one tiny transition, products of which vanish
+    plain = Markov(np.full(4, 0.25), matrix, steps=6)
+    # One tiny transition changes nothing that is largest, though products of it vanish.
+    tiny = matrix.copy()
     tiny[0, 1] += tiny[0, 0] - 1e-130
     tiny[0, 0] = 1e-130
-    zero = matrix.copy()
-    zero[0, 1] += zero[0, 0]
-    zero[0, 0] = 0.0
-    plain, careful, simple = (
-        programme(Markov(np.full(4, 0.25), moves, steps=6), 5) for moves in (matrix, tiny, zero)
-    )
+    matrix0 = matrix.copy()
+    matrix0[0, 1] += matrix0[0, 0]
+    matrix0[0, 0] = 0.0
+    numbers = [programme(chain, 5) for chain in (plain, Markov(np.full(4, 0.25), tiny, steps=6))]
+    monkeypatch.setattr("sfumato_fano.position_sets._SAFE", 0.0)  # logarithms from here on
+    for chain, expected in zip(
+        (plain, Markov(np.full(4, 0.25), tiny, steps=6)), numbers, strict=True
+    ):
+        np.testing.assert_allclose(programme(chain, 5), expected, rtol=1e-12)
+    careful = programme(Markov(np.full(4, 0.25), tiny, steps=6), 5)
+    simple = programme(Markov(np.full(4, 0.25), matrix0, steps=6), 5)
     np.testing.assert_allclose(careful, simple, rtol=1e-12)
-    assert not np.allclose(simple, plain, rtol=1e-12)
+    assert not np.allclose(simple, programme(plain, 5), rtol=1e-12)
