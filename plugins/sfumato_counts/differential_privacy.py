@@ -78,7 +78,9 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
         shift = ROUNDING * math.sqrt(math.fsum(moves)) / channel.scale
         if self.formula == "exact":
             value = gaussian_epsilon(self.delta, shift)
-            return Reading(value=value, bound="exact", how="Gaussian trade-off")
+            error = 1e-9 if shift >= WIDE else 0.0
+            how = "Gaussian trade-off"
+            return Reading(value=value, bound="exact", relative_error=error, how=how)
         value = math.sqrt(2.0 * math.log(1.25 / self.delta)) * shift
         if value > 1.0:
             raise OutsideHypotheses(
