@@ -47,9 +47,13 @@ class Watch:
     seen: FloatArray
     starts: IntArray
 
-    def open_states(self, time: int) -> IntArray:
-        """Return the states that may stay unseen at `time`."""
-        return np.flatnonzero(self.unseen[time])
+    def open_states(self, time: int) -> IntArray | slice:
+        """Return the states that may stay unseen at `time`; all, where these are most of them.
+
+        Few are worth a copy of their rows, most are not.
+        """
+        found = np.flatnonzero(self.unseen[time])
+        return found if 2 * len(found) <= self.unseen.shape[1] else slice(None)
 
 
 @attrs.frozen(eq=False)
