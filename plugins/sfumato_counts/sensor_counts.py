@@ -26,7 +26,7 @@ from sfumato.parameters import (
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import NOISE_VARIANCE
 from sfumato.randomness import generator_or_secure
-from sfumato.values import encoded
+from sfumato.values import FloatArray, encoded
 
 Numbers = NDArray[Any]
 
@@ -49,7 +49,7 @@ class CountingRelease(Release):
     [1, 1]
     """
 
-    watched: NDArray[np.float64] = attrs.field(eq=False)
+    watched: FloatArray = attrs.field(eq=False)
     """watched[t, m, k] is 1 if sensor k of step t watches state m."""
 
     def count(
@@ -80,37 +80,30 @@ class CountingRelease(Release):
             own = own.astype(np.intp)
         return [x if own.ndim == 1 else tuple(x) for x in own.tolist()]
 
-    def _exact(self, traces: Sequence[Sequence[Hashable]]) -> NDArray[np.float64]:
+    def _exact(self, traces: Sequence[Sequence[Hashable]]) -> FloatArray:
         """Return the true counts, (T, K)."""
         steps = len(self.watched)
-        _check_traces(traces)
-        wrong = [len(trace) for trace in traces if len(trace) != steps]
-        if wrong:
-            raise ParameterError(f"each trace must have {steps} states; got one of {wrong[0]}.")
+        for trace in [traces] if _is_no_list(traces) else traces:
+            if _is_no_list(trace):
+                raise ParameterError(
+                    f"traces must be a list of traces, each a list of states; got {trace!r}."
+                )
+            if len(trace) != steps:
+                raise ParameterError(f"each trace must have {steps} states; got {len(trace)}.")
         flat = encoded(self.channel.states, (x for trace in traces for x in trace), "states")
-        paths = flat.reshape(-1, steps)
-        counts = np.zeros((steps, self.watched.shape[2]))
-        for time in range(steps):
-            here = np.bincount(paths[:, time], minlength=self.watched.shape[1])
-            counts[time] = here @ self.watched[time]
-        return counts
+        return np.stack(
+            [
+                np.bincount(here, minlength=watched.shape[0]) @ watched
+                for here, watched in zip(flat.reshape(-1, steps).T, self.watched, strict=True)
+            ]
+        )
 
     def _shaped(self, counts: Numbers) -> Numbers:
         return counts[:, 0] if counts.shape[1] == 1 else counts
 
 
-def _check_traces(traces: Any) -> None:
-    """Require a list of lists of states."""
-    if isinstance(traces, (str, bytes)) or not hasattr(traces, "__len__"):
-        raise ParameterError(f"traces must be a list of traces; got {traces!r}.")
-    for trace in traces:
-        if isinstance(trace, (str, bytes)) or not hasattr(trace, "__len__"):
-            raise ParameterError(
-                f"traces must be a list of traces, each a list of states; got {trace!r} for one."
-            )
-
-
-Places = tuple[Hashable, ...]
+def _is_no_list(given: Any) -> bool:
+    return isinstance(given, (str, bytes)) or not hasattr(given, "__len__")
 
 
 @declare
@@ -144,7 +137,7 @@ class SensorCounts(Mechanism):
     )
     seed: int = parameter(SEED, default=0, doc="of the places that are drawn")
 
-    def places(self, belief: Markov) -> tuple[Places, ...]:
+    def places(self, belief: Markov) -> tuple[tuple[Hashable, ...], ...]:
         """Return the places watched at each step.
 
         >>> belief = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=3)
@@ -172,7 +165,7 @@ class SensorCounts(Mechanism):
             watched=watched,
         )
 
-    def _watched(self, belief: Markov) -> NDArray[np.float64]:
+    def _watched(self, belief: Markov) -> FloatArray:
         """Return which state each sensor of each step watches, (T, M, K)."""
         places = self.places(belief)
         if len(places) != belief.steps:
@@ -186,12 +179,11 @@ class SensorCounts(Mechanism):
             watched[time, belief.encode(here), np.arange(len(here))] = 1.0
         return watched
 
-    def _channel(self, belief: Markov, watched: NDArray[np.float64]) -> Emission:
+    def _channel(self, belief: Markov, watched: FloatArray) -> Emission:
         if self.noise is not None:
             return NoisyVectors(belief.states, watched, self.noise)
         most = watched.shape[2]
-        unseen = 1.0 - watched.sum(axis=2)
-        laws = np.concatenate([unseen[:, :, None], watched], axis=2)
-        one_sensor = (0, 1)
-        several = tuple(tuple(row) for row in np.eye(most + 1, most, -1, dtype=int).tolist())
-        return Symbols(belief.states, one_sensor if most == 1 else several, laws)
+        unseen = 1.0 - watched.sum(axis=2, keepdims=True)
+        rows = np.eye(most + 1, most, -1, dtype=int).tolist()
+        symbols = (0, 1) if most == 1 else tuple(map(tuple, rows))
+        return Symbols(belief.states, symbols, np.concatenate([unseen, watched], axis=2))

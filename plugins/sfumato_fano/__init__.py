@@ -1,4 +1,10 @@
-"""Measures of reconstruction, and the adversaries that attempt it."""
+"""Reconstruction of a trajectory from released counts: measures, bounds and attackers.
+
+The measures are `reconstruction`, the paper's two bounds (`fano`), `mutual_information`
+(`information`) and `attack_success` (`attacks`). Bounds come from inequalities (`fano`, with
+`information` and `position_sets`), from `matches` and from the `best_guess`; most of these add up
+one recursion, over `sightings`.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +15,9 @@ from sfumato.protocols import Adversary, LossMeasure
 @hookimpl
 def sfumato_measures() -> list[type[LossMeasure]]:
     """Register the measures."""
-    from sfumato_fano.attack_success import AttackSuccess
+    from sfumato_fano.attacks import AttackSuccess
     from sfumato_fano.fano import FanoLoose, FanoTight
-    from sfumato_fano.mutual_information import MutualInformation
+    from sfumato_fano.information import MutualInformation
     from sfumato_fano.reconstruction import Reconstruction
 
     return [AttackSuccess, FanoLoose, FanoTight, MutualInformation, Reconstruction]
@@ -20,6 +26,6 @@ def sfumato_measures() -> list[type[LossMeasure]]:
 @hookimpl
 def sfumato_adversaries() -> list[type[Adversary]]:
     """Register the adversaries."""
-    from sfumato_fano.attackers import Constant, MarginalMode, MaximumPosterior, PriorMode
+    from sfumato_fano.attacks import Constant, MarginalMode, MaximumPosterior, PriorMode
 
     return [Constant, MarginalMode, MaximumPosterior, PriorMode]

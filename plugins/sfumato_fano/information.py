@@ -1,170 +1,269 @@
-"""What is known about the mutual information of a trace and its release."""
+"""What the release tells about the trace: the measure `mutual_information`, and its bounds.
+
+Of a Markov chain it is known exactly from the segments between sightings or from a list of all
+outputs, and else bounded; of a Gaussian trace it is a ratio of determinants.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Emission, NoisyVectors, Symbols
+from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.exact import log_determinant_ratio
 from sfumato.inference.gaussian.fisher_information import EXACT, UPPER, check_fit
-from sfumato.inference.markov.enumeration import DEFAULT_LIMIT, checked_pair, enumerate_outputs
-from sfumato.inference.markov.probabilities import entropies
+from sfumato.inference.markov.enumeration import checked_pair, enumerate_outputs
+from sfumato.inference.markov.probabilities import entropies, entropy_terms, top_term
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
-from sfumato.protocols import Reading
+from sfumato.parameters import CHOICE, declare, parameter
+from sfumato.protocols import LossMeasure, Quantity, Reading
+from sfumato.quantities import MUTUAL_INFORMATION
 from sfumato.values import FloatArray
 from sfumato_fano.sightings import (
-    UNDERFLOW,
-    RoundedInformation,
     Sightings,
-    sighted_information,
-    sightings_of,
+    mean_classes,
+    segments,
+    tractable_sightings,
+    without_noise,
 )
+
+UNDERFLOW = 1e-300
+"""More than all that float64 may lose in products and squares too small for it."""
+
+
+@declare
+class MutualInformation(OfPopulation, LossMeasure):
+    """I(X; Y), the expected gain of log-probability of the true trace from the release.
+
+    For raw counts and for suppression, exactly in polynomial time: Pr[y] is a product over the
+    segments between sightings, so H(Y) is a sum over segments. For other finite channels, exactly
+    by listing the outputs while they are few. For noisy counts, the smaller of the value without
+    noise and equation (4) of the paper. With ``method="paper"`` the paper's bounds:
+    Σ_t H(Y_t | Y_{t−1}) for raw counts, equation (4) for noisy ones.
+
+    For a Gaussian trace with additive noise, ½ log(det K / det Γ) with K = Σ + Γ, by either method.
+
+    Assumptions: the adversary knows the belief and the channel.
+    Guarantee: exact or an upper bound, as `bound` says; rounding errs upwards, an exact value by
+    at most its `relative_error`.
+    Reference: Koga, Meehan and Chaudhuri (2024), section 3.3.1.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain.simulated(states=20, tau=0.1, steps=10)
+    >>> secret = sf.secrets.trajectory(mistakes=2)
+    >>> sensors = sf.mechanisms.sensor_counts([37 * t % 20 for t in range(10)])
+    >>> release = sensors.protect(chain, secret)
+    >>> loss = sf.measures.mutual_information().loss(chain, secret, release)
+    >>> round(loss.value, 6), loss.bound
+    (1.904503, 'exact')
+    >>> paper = sf.measures.mutual_information(method="paper").loss(chain, secret, release)
+    >>> round(paper.value, 6), paper.bound
+    (1.932642, 'upper')
+    """
+
+    name = "mutual_information"
+    reads = ((Markov, object, Emission), (Gaussian, object, AdditiveGaussian))
+    default_for = "finite classes"  # shaped noise takes ball arithmetic for every belief
+
+    method: str = parameter(
+        CHOICE("best", "paper"), default="best", doc="the best known, or the paper's bounds"
+    )
+
+    @property
+    def quantity(self) -> Quantity:
+        """The mutual information."""
+        return MUTUAL_INFORMATION
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return the mutual information or an upper bound on it."""
+        del question
+        if isinstance(belief, Gaussian):
+            return gaussian_mutual_information(belief, channel)
+        if self.method == "paper":
+            return paper_information(belief, channel)
+        return best_information(belief, channel)
+
+
+# What is known of a Markov chain, in nats, rounded up ---------------------------------------------
+
+
+def best_information(belief: Markov, channel: Emission) -> Reading:
+    """Return the mutual information, exactly where it can be had, else the smallest bound."""
+    quiet = without_noise(channel)
+    sightings = tractable_sightings(belief, quiet)
+    try:
+        told = sighted_information(sightings) if sightings else listed_information(belief, quiet)
+    except (OutsideHypotheses, Undecidable):
+        told = _rounded_up("entropy of the trace", chain_entropy(belief), 0.0, belief, 0)
+        told = _smaller_bound(told, belief, quiet)
+    if isinstance(channel, NoisyVectors):
+        told = attrs.evolve(told, how=f"without noise: {told.how}")
+        told = _smaller_bound(told, belief, channel)
+    return told
+
+
+def paper_information(belief: Markov, channel: Emission) -> Reading:
+    """Return the paper's bound: section 3.3.1 for raw counts, equation (4) for noisy ones.
+
+    It is defined for channels without memory; for others the best that is known stands in.
+    """
+    if isinstance(channel, (Symbols, NoisyVectors)):
+        return stepwise_information(belief, channel)
+    return best_information(belief, channel)
+
+
+def _smaller_bound(told: Reading, belief: Markov, channel: Emission) -> Reading:
+    """Return as an upper bound the smaller of what is known and the paper's bound, if any."""
+    bound = attrs.evolve(told, bound="upper", relative_error=0.0)
+    if not isinstance(channel, (Symbols, NoisyVectors)):
+        return bound
+    return min(bound, stepwise_information(belief, channel), key=lambda found: found.value)
 
 
 def chain_entropy(belief: Markov) -> float:
-    """Return H(X) = H(X_1) + Σ_t H(X_{t+1} | X_t), in nats.
+    """Return H(X) = H(X_1) + Σ_t H(X_{t+1} | X_t), in nats."""
+    marginals, matrices = belief.marginals()[:-1], belief.transitions
+    if belief.is_homogeneous:  # the entropies of one matrix serve every step
+        marginals, matrices = marginals.sum(axis=0, keepdims=True)[: len(matrices)], matrices[:1]
+    later = zip(marginals, matrices, strict=True)
+    return float(entropies(belief.initial)) + sum(float(m @ entropies(P)) for m, P in later)
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fair = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=10)
-    >>> float(round(chain_entropy(fair) / np.log(2), 12))
-    10.0
+
+def sighted_information(sightings: Sightings) -> Reading:
+    """Return I(X; Y) of a chain that is seen now and then.
+
+    Pr[y] is the product over its segments (a, b) of w(a, b) = Pr[next sighting is b | last one
+    was a], so H(Y) is the sum over a of v(a) times the entropy of the law w(a, ·), with v(a) the
+    probability that a is seen at all, v(b) = Σ_a v(a) w(a, b). Where a state is seen by chance,
+    H(Y | X) is the expected entropy of those choices. Exact; `Sightings.operations` says how long
+    it takes, where listing all outputs takes 2^T. Rounding: each step of w and v adds up at most
+    M and N terms, and a logarithm at most doubles what they lose.
     """
-    total = float(entropies(belief.initial))
-    if belief.steps == 1:
-        return total
-    marginals = belief.marginals()[:-1]
-    if belief.is_homogeneous:
-        return total + float(marginals.sum(axis=0) @ entropies(belief.matrix(0)))
-    for marginal, matrix in zip(marginals, belief.transitions, strict=True):
-        total += float(marginal @ entropies(matrix))
-    return total
+    belief, gained, lost = sightings.belief, 0.0, 0.0
+    visits = np.zeros(len(sightings))
+    visits[0] = 1.0
+    for watch in sightings.watches():
+        choices = entropies(np.stack([watch.unseen, watch.seen], axis=-1))
+        laws = _GrowingLaws(len(watch.starts))
+        for part in segments(sightings, watch):
+            before = visits[part.starts]
+            visits[part.nodes] += before @ part.weights
+            laws.add(part.weights)
+            if part.time < belief.steps:
+                lost += float(before @ (part.ways @ choices[part.time]))
+        gained += float(visits[watch.starts] @ laws.entropies())
+    return _rounded_up("segments between sightings", gained, lost, belief, len(sightings))
 
 
-def enumerated_information(
-    belief: Markov, channel: Emission, limit: int = DEFAULT_LIMIT
-) -> RoundedInformation:
-    """Return I(X; Y) = Σ_y Pr[y] (E[log Pr[y | X] | y] − log Pr[y]), over every output, in nats.
+class _GrowingLaws:
+    """Laws of which a few outcomes become known at a time; the largest of each is kept apart."""
+
+    def __init__(self, count: int) -> None:
+        self.top, self.rest, self.terms = np.zeros((3, count))
+
+    def add(self, chances: FloatArray) -> None:
+        """Add outcomes to the first laws, (S, K)."""
+        rows = np.arange(len(chances))
+        table = np.column_stack([self.top[rows], chances])
+        largest = table.argmax(axis=1)
+        self.top[rows] = table[rows, largest]
+        table[rows, largest] = 0.0
+        self.rest[rows] += table.sum(axis=1)
+        self.terms[rows] += entropy_terms(table).sum(axis=1)
+
+    def entropies(self) -> FloatArray:
+        return np.asarray(self.terms + top_term(self.top, self.rest))
+
+
+def listed_information(belief: Markov, channel: Emission) -> Reading:
+    """Return I(X; Y) = Σ_y Pr[y] (E[log Pr[y | X] | y] − log Pr[y]), over every output.
 
     The inner expectation is Σ_t Σ_m Pr[X_t = m | y] log Pr[y_t | X_t = m, y before t]: only the
     posterior of single states is needed. Rounding: Pr[y] and the posteriors are products of T
     sums of M terms, so that log Pr[y] loses digits as a number near one does.
-
-    Raises
-    ------
-    OutsideHypotheses
-        If there are more than `limit` outputs, or the alphabet is not finite.
-
-    Examples
-    --------
-    >>> from sfumato.channels import Suppression
-    >>> chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2, states="ab")
-    >>> shown = Suppression.memoryless("ab", np.full((2, 2), 0.5))
-    >>> float(round(enumerated_information(chain, shown).value / np.log(2), 12))
-    1.0
     """
-    outputs = enumerate_outputs(belief, channel, limit)
+    outputs = enumerate_outputs(belief, channel)
     told = untold = 0.0
     for part in outputs.parts():
-        inner = _expected(outputs.marginals(part), outputs.log_evidence(part))
+        marginals, evidence = outputs.marginals(part), outputs.log_evidence(part)
+        expected = (marginals * np.where(marginals > 0.0, evidence, 0.0)).sum(axis=(1, 2))
         told -= float(outputs.probabilities[part] @ outputs.log_probabilities[part])
-        untold -= float(outputs.probabilities[part] @ inner)
-    operations = 8.0 * belief.steps * (belief.state_count + 8)
+        untold -= float(outputs.probabilities[part] @ expected)
     # Both sums are of positive terms, each raised by one in place of the digits it has lost.
-    return RoundedInformation.up(told + 1.0, untold + 1.0, operations)
+    terms = belief.state_count + 8
+    return _rounded_up("all outputs", told + 1.0, untold + 1.0, belief, terms)
 
 
-def _expected(marginals: FloatArray, log_evidence: FloatArray) -> FloatArray:
-    """Return Σ p log e, where a state of posterior zero counts nothing."""
-    finite = np.where(marginals > 0.0, log_evidence, 0.0)
-    return np.asarray((marginals * finite).sum(axis=(1, 2)))
-
-
-def without_noise(channel: NoisyVectors) -> Symbols:
-    """Return the channel that tells which mean the state has, and adds nothing.
-
-    The noisy output is computed from that symbol and independent noise, so whatever bounds the
-    success of those who see the symbols also bounds the success of those who see noise
-    (data processing).
-
-    Examples
-    --------
-    >>> noisy = NoisyVectors(("a", "b", "c"), [[[0.0], [1.0], [0.0]]], scale=2.0)
-    >>> without_noise(noisy).probabilities[0].tolist()
-    [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
-    """
-    steps, count, _ = channel.means.shape
-    numbers = np.empty((steps, count), dtype=np.intp)
-    for time, means in enumerate(channel.means):
-        numbers[time] = np.unique(means, axis=0, return_inverse=True)[1].reshape(-1)
-    symbols = int(numbers.max()) + 1
-    return Symbols(channel.states, tuple(range(symbols)), np.eye(symbols)[numbers])
-
-
-def stepwise_information(belief: Markov, channel: Symbols | NoisyVectors) -> float:
-    """Return an upper bound Ĩ ≥ I(X; Y), in nats, for a channel without memory.
+def stepwise_information(belief: Markov, channel: Symbols | NoisyVectors) -> Reading:
+    """Return the paper's upper bound Ĩ ≥ I(X; Y) for a channel without memory.
 
     For symbols, Ĩ = Σ_t H(Y_t | Y_{t−1}) − H(Y_t | X_t): conditioning on less of the past can
     only add entropy. Raw counts are a function of the state, so there the last term is zero.
     For noisy vectors, equation (4) of Koga, Meehan and Chaudhuri (2024), for any means: with
     p_a the probability of mean a and σ the scale,
-    Ĩ = −Σ_t Σ_a p_a log Σ_b p_b exp(−‖a − b‖² / (2σ²)). Both are rounded up.
-
-    Examples
-    --------
-    >>> fair = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2)
-    >>> seen = Symbols((0, 1), (0, 1), [[[1.0, 0.0], [0.0, 1.0]]] * 2)
-    >>> float(round(stepwise_information(fair, seen) / np.log(2), 12))
-    2.0
+    Ĩ = −Σ_t Σ_a p_a log Σ_b p_b exp(−‖a − b‖² / (2σ²)).
     """
     checked_pair(belief, channel)
     if isinstance(channel, NoisyVectors):
-        return _noisy(belief, channel)
-    marginals = belief.marginals()
-    laws = np.einsum("tm,tmy->ty", marginals, channel.probabilities)
-    gained = float(entropies(laws[0]))
-    for time, matrix in enumerate(belief.transitions):
-        before = channel.probabilities[time] * marginals[time][:, None]
-        joint = before.T @ (matrix @ channel.probabilities[time + 1])
-        totals = joint.sum(axis=1)
-        following = joint[totals > 0.0] / totals[totals > 0.0, None]
-        gained += float(totals[totals > 0.0] @ entropies(following))
-    noise = float((marginals * entropies(channel.probabilities)).sum())
-    symbols = channel.probabilities.shape[2]
-    operations = 4.0 * belief.steps * (belief.state_count + symbols + 8)
-    return RoundedInformation.up(gained, noise, operations).value
+        how, (gained, symbols), lost = "equation (4)", _equation_4(belief, channel), 0.0
+    else:
+        how, gained, symbols = "one step of the past", 0.0, channel.probabilities.shape[2]
+        marginals = belief.marginals()
+        gained = float(entropies(marginals[0] @ channel.probabilities[0]))
+        for time, matrix in enumerate(belief.transitions):
+            before = channel.probabilities[time] * marginals[time][:, None]
+            joint = before.T @ (matrix @ channel.probabilities[time + 1])
+            totals = joint.sum(axis=1)
+            laws = joint[totals > 0.0] / totals[totals > 0.0, None]
+            gained += float(totals[totals > 0.0] @ entropies(laws))
+        lost = float((marginals * entropies(channel.probabilities)).sum())
+    found = _rounded_up(how, gained, lost, belief, symbols)
+    return attrs.evolve(found, bound="upper", relative_error=0.0, how=how)
 
 
-def _noisy(belief: Markov, channel: NoisyVectors) -> float:
-    """Return the bound of equation (4), one step at a time."""
-    classes = without_noise(channel).probabilities
+def _equation_4(belief: Markov, channel: NoisyVectors) -> tuple[float, int]:
+    """Return the bound of equation (4), and how many means a step has at most."""
+    classes = mean_classes(channel)
     total = 0.0
     for marginal, means, members in zip(belief.marginals(), channel.means, classes, strict=True):
         law = marginal @ members
         centres = means[members.argmax(axis=0)]  # any member of a class has its mean
-        possible = law > 0.0
-        law, centres = law[possible], centres[possible]
+        law, centres = law[law > 0.0], centres[law > 0.0]
         for chance, centre in zip(law, centres, strict=True):  # many sensors: no table of pairs
-            gaps = np.square((centres - centre) / channel.scale).sum(axis=-1)
-            total += float(chance) * _surprise(gaps / 2.0, law)
+            exponents = np.square((centres - centre) / channel.scale).sum(axis=-1) / 2.0
+            missing = -float(np.expm1(-exponents) @ law)
+            # Both are −log Σ_b p_b exp(−g_b); near one the first has all its digits.
+            near = missing < 0.5
+            surprise = math.log1p(-missing) if near else math.log(np.exp(-exponents) @ law)
+            total -= float(chance) * surprise
         if len(law) > 1:
             total += UNDERFLOW  # squares of gaps may vanish under much noise
-    operations = 4.0 * belief.steps * (belief.state_count + classes.shape[2] + 8)
-    return RoundedInformation.up(total, 0.0, operations).value
+    return total, classes.shape[2]
 
 
-def _surprise(exponents: FloatArray, law: FloatArray) -> float:
-    """Return −log Σ_b p_b exp(−g_b), with all its digits where the sum is near one."""
-    missing = -float(np.expm1(-exponents) @ law)
-    if missing < 0.5:
-        return -math.log1p(-missing)
-    return -math.log(float(np.exp(-exponents) @ law))
+def _rounded_up(how: str, gained: float, lost: float, belief: Markov, terms: int) -> Reading:
+    """Return gained − lost, raised by more than its error: exact where that is small enough.
+
+    Both are positive sums, to which a step of the chain adds M and so many other terms in a row.
+    """
+    if gained <= 0.0:  # a sum of positive terms without any: nothing is told
+        return Reading(value=0.0, bound="exact", how=how)
+    operations = 4.0 * belief.steps * (belief.state_count + terms + 8)
+    error = operations * ROUNDOFF * (gained + lost) + UNDERFLOW
+    value = max(0.0, gained - lost) + error
+    relative = min(1.0, 2.0 * error / value)
+    if relative > EXACT:
+        return Reading(value=value, bound="upper", how=f"{how}, raised by float64's error")
+    return Reading(value=value, bound="exact", relative_error=relative, how=how)
+
+
+# What is known of a Gaussian trace ----------------------------------------------------------------
 
 
 def gaussian_mutual_information(belief: Gaussian, channel: AdditiveGaussian) -> Reading:
@@ -241,87 +340,3 @@ def _whitened(belief: Gaussian, noise: Matrix) -> tuple[float, float]:
         return total, math.inf
     absolute = 0.5 * float(np.sum(-np.log1p(-each))) + 8 * size * ROUNDOFF * total
     return total, absolute / total if total > 0 else (0.0 if trace == 0 else math.inf)
-
-
-MOST_OPERATIONS = 1e11
-"""How many multiplications following all segments between sightings may take: a few minutes."""
-
-
-@attrs.frozen
-class Known:
-    """A value of I(X; Y) in nats, rounded up; whether it is exact, and how it was found."""
-
-    value: float
-    exact: bool
-    how: str
-    relative_error: float = 0.0
-
-    @classmethod
-    def rounded(cls, found: RoundedInformation, how: str) -> Known:
-        """Return an exact value, or one that float64 knows as an upper bound only."""
-        if not found.is_exact:
-            return cls(found.value, exact=False, how=f"{how}, raised by float64's error")
-        return cls(found.value, exact=True, how=how, relative_error=found.relative_error)
-
-
-def raw(channel: Emission) -> Emission:
-    """Return the channel without its noise."""
-    return without_noise(channel) if isinstance(channel, NoisyVectors) else channel
-
-
-def followed(belief: Markov, channel: Emission) -> Sightings | None:
-    """Return the release as sightings, where it is of that kind and they can be followed."""
-    sightings = sightings_of(belief, channel)
-    if sightings is None or sightings.operations > MOST_OPERATIONS:
-        return None
-    return sightings
-
-
-def paper_information(belief: Markov, channel: Emission) -> Known:
-    """Return the paper's bound: section 3.3.1 for raw counts, equation (4) for noisy ones.
-
-    It is defined for channels without memory; for others the best that is known stands in.
-    """
-    if isinstance(channel, (Symbols, NoisyVectors)):
-        how = "equation (4)" if isinstance(channel, NoisyVectors) else "one step of the past"
-        return Known(stepwise_information(belief, channel), exact=False, how=how)
-    return best_information(belief, channel)
-
-
-def best_information(
-    belief: Markov, channel: Emission, sightings: Sightings | None = None
-) -> Known:
-    """Return the mutual information, exactly where it can be had, else the smallest bound.
-
-    Parameters
-    ----------
-    belief, channel
-        The scenario.
-    sightings
-        The channel without noise as sightings, where they are at hand.
-    """
-    quiet = raw(channel)
-    known = _finite(belief, quiet, followed(belief, quiet) if sightings is None else sightings)
-    if not isinstance(channel, NoisyVectors):
-        return known
-    options = (
-        Known(known.value, exact=False, how=f"without noise: {known.how}"),
-        paper_information(belief, channel),
-    )
-    return min(options, key=lambda option: option.value)
-
-
-def _finite(belief: Markov, channel: Emission, sightings: Sightings | None) -> Known:
-    """Return what is known of a channel without noise."""
-    if sightings is not None:
-        return Known.rounded(sighted_information(sightings), "segments between sightings")
-    try:
-        found = enumerated_information(belief, channel)
-    except (OutsideHypotheses, Undecidable):
-        operations = 4.0 * belief.steps * (belief.state_count + 8)
-        most = RoundedInformation.up(chain_entropy(belief), 0.0, operations).value
-        options = [Known(most, exact=False, how="entropy of the trace")]
-        if isinstance(channel, Symbols):
-            options.append(paper_information(belief, channel))
-        return min(options, key=lambda option: option.value)
-    return Known.rounded(found, "all outputs")

@@ -1,4 +1,4 @@
-"""Where a chain may have got to since it was last seen."""
+"""How many positions, and sets of positions, anyone can expect to guess right."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import numpy as np
 
 from sfumato.inference.markov.probabilities import max_products
 from sfumato.values import FloatArray
-from sfumato_fano.sightings import IntArray, Sightings, Watch, arrivals
+from sfumato_fano.sightings import ALONE, IntArray, Sightings, Watch, segments
 
 _ENTRIES = 250_000
 """How many closed segments are held at once."""
 
-_MOST_ROWS = 4_000_000
+_MOST_ENTRIES = 4_000_000
 """How many entries of partial results may be kept."""
 
 SINGLE = 2e10
 """Multiplications that the sum over single positions may take, however small the budget."""
+
+Chosen = tuple[FloatArray, IntArray, IntArray]
+"""Largest joint probabilities of chosen positions and the state at the last of them, (R, u_t), the
+nodes at which their segments start, (R,), and how many positions are chosen, (R,)."""
 
 
 def affordable_matches(sightings: Sightings, budget: float) -> int:
@@ -32,18 +36,17 @@ def affordable_matches(sightings: Sightings, budget: float) -> int:
     later = len(sightings) - np.searchsorted(sightings.times, np.arange(len(free)), side="right")
     passing = np.where(free > 0, 1.0, 0.0)
     chosen = sightings.begun_counts * passing  # how many choices of `size` positions end at t
-    operations, rows = 2.0 * len(sightings) * len(free) * sightings.step_price, 0.0
+    operations, entries = 2.0 * len(sightings) * len(free) * ALONE * sightings.remembers, 0.0
     for size in range(1, len(free) + 1):
-        operations += float(chosen @ ((free + size) * later))
-        operations += float(chosen @ free) * states if size > 1 else 0.0
+        operations += float(chosen @ ((free + size) * later + free * states * (size > 1)))
         if size == 2:  # the matrices of two chosen positions, by a fast matrix product
             operations += len(free) ** 2 * states * float((free**2).max()) / 16.0
-        rows += float(chosen @ free)
+        entries += float(chosen @ free)
         chosen = np.concatenate([[0.0], np.cumsum(chosen)[:-1]]) * passing
         # A sum that could underflow is left out: m_k is at least M^(-k).
         too_small = size * math.log(max(states, 2)) > 600.0
         allowed = max(budget, SINGLE) if size == 1 else budget
-        if operations > allowed or too_small or (size > 1 and rows > _MOST_ROWS):
+        if operations > allowed or too_small or (size > 1 and entries > _MOST_ENTRIES):
             return size - 1
     return len(free)
 
@@ -56,45 +59,13 @@ def match_sums(sightings: Sightings, most: int) -> FloatArray:
     independent, so the maximum is a product over segments, and a seen position is right for
     certain. With w_j(a, b) the sum, over j positions inside the segment (a, b), of the largest
     joint probability, m_k is the coefficient of z^k in the sum over paths of sightings of
-    Π Σ_j w_j z^j, with a factor 1 + z for every sighting. What leads to a node comes before it in
-    time, so the w are added up as they are found, and not kept.
-
-    Parameters
-    ----------
-    sightings
-        The release.
-    most
-        The largest k.
-
-    Examples
-    --------
-    >>> from sfumato.beliefs import Markov
-    >>> from sfumato.channels import Symbols
-    >>> from sfumato_fano.sightings import sightings_of
-    >>> chain = Markov([0.2, 0.3, 0.5], np.full((3, 3), 1 / 3), steps=2)
-    >>> blind = sightings_of(chain, Symbols((0, 1, 2), (0,), np.ones((2, 3, 1))))
-    >>> match_sums(blind, 2).round(6).tolist()
-    [1.0, 0.833333, 0.166667]
+    Π Σ_j w_j z^j, with a factor 1 + z for every sighting.
     """
     paths = np.zeros((len(sightings), most + 1))
     paths[0, 0] = 1.0
     for watch in sightings.watches():
         _Sweep(sightings, watch, most, paths).run()
     return np.asarray(paths[-1])
-
-
-@attrs.define(eq=False)
-class _Rows:
-    """Largest joint probabilities of chosen positions and of the state at the last of them."""
-
-    values: list[FloatArray] = attrs.field(factory=list)
-    starts: list[IntArray] = attrs.field(factory=list)
-    sizes: list[IntArray] = attrs.field(factory=list)
-
-    def add(self, values: FloatArray, starts: IntArray, sizes: IntArray) -> None:
-        self.values.append(values)
-        self.starts.append(starts)
-        self.sizes.append(sizes)
 
 
 @attrs.frozen(eq=False)
@@ -111,24 +82,20 @@ class _Sweep:
     paths: FloatArray
 
     def run(self) -> None:
-        belief, unseen = self.sightings.belief, self.watch.unseen
-        endings = self._endings()
-        rows = [_Rows() for _ in range(belief.steps)]
-        for time, law in arrivals(self.sightings, self.watch):
-            starts = self.watch.starts[: len(law)]
-            nodes = self.sightings.entering(time)
-            places = self.sightings.states[nodes]
-            seen = law[:, places] * self.watch.seen[time, places]
-            self.paths[nodes] += seen.T @ self._leading(starts)
-            if self.most > 0 and len(law) > 0 and unseen[time].any():
-                on = self.watch.open_states(time)
-                ones = np.ones(len(law), dtype=np.intp)
-                rows[time].add(law[:, on] * unseen[time, on], starts, ones)
-                self._close(rows[time], *endings[time])
-                self._extend(rows, time)
-            rows[time] = _Rows()  # nothing comes back to this time
-        self.paths[-1] += (law @ unseen[-1]) @ self._leading(starts)
-        self.paths[-1] += self._leading(self.watch.starts[len(law) :]).sum(axis=0)
+        """Add to the paths what every segment brings, without and with chosen positions."""
+        unseen, endings = self.watch.unseen, self._endings()
+        pending: list[list[Chosen]] = [[] for _ in unseen]
+        for part in segments(self.sightings, self.watch):
+            self.paths[part.nodes] += part.weights.T @ self._leading(part.starts)
+            if self.most > 0 and part.time < len(unseen) and unseen[part.time].any():
+                on = self.watch.open_states(part.time)
+                ones = np.ones(len(part.ways), dtype=np.intp)
+                here = part.ways[:, on] * unseen[part.time, on]
+                parts = zip(*pending[part.time], (here, part.starts, ones), strict=True)
+                values, starts, sizes = map(np.concatenate, parts)
+                pending[part.time] = []  # nothing comes back to this time
+                self._close((values, starts, sizes), *endings[part.time])
+                self._extend((values, starts, sizes), pending, part.time)
 
     def _leading(self, starts: IntArray) -> FloatArray:
         """Return the paths up to some nodes, with the factor 1 + z of a node that is seen."""
@@ -144,20 +111,18 @@ class _Sweep:
         chances = np.ones((1, belief.state_count))[:, on]
         endings = [(nodes, chances)]
         for time in range(belief.steps - 1, 0, -1):
-            unseen = self.watch.unseen[time]
             here = np.arange(*sightings.entering(time).indices(len(sightings)))
             places, before = sightings.states[here], self.watch.open_states(time - 1)
             matrix = belief.matrix(time - 1)[before]
-            seen = matrix[:, places] * (1.0 - unseen[places])
-            passed = (chances * unseen[on]) @ matrix[:, on].T
+            seen = matrix[:, places] * self.watch.seen[time, places]
+            passed = (chances * self.watch.unseen[time, on]) @ matrix[:, on].T
             nodes, chances, on = np.concatenate([here, nodes]), np.vstack([seen.T, passed]), before
             endings.append((nodes, chances))
         return endings[::-1]
 
-    def _close(self, rows: _Rows, nodes: IntArray, chances: FloatArray) -> None:
-        """End every segment of `rows` at every later node."""
-        values = np.concatenate(rows.values)
-        starts, sizes = np.concatenate(rows.starts), np.concatenate(rows.sizes)
+    def _close(self, chosen: Chosen, nodes: IntArray, chances: FloatArray) -> None:
+        """End every segment with chosen positions at every later node."""
+        values, starts, sizes = chosen
         stride = max(1, _ENTRIES // len(nodes))
         for begin in range(0, len(values), stride):
             part = slice(begin, begin + stride)
@@ -170,21 +135,19 @@ class _Sweep:
         found = np.take_along_axis(leading, np.maximum(powers, 0), axis=1)
         return np.where(powers >= 0, found, 0.0)
 
-    def _extend(self, rows: list[_Rows], time: int) -> None:
+    def _extend(self, chosen: Chosen, pending: list[list[Chosen]], time: int) -> None:
         """Choose one more position after `time`, for those that may."""
-        belief = self.sightings.belief
-        sizes = np.concatenate(rows[time].sizes)
+        values, starts, sizes = chosen
         going = sizes < self.most
-        if not going.any() or time == belief.steps - 1:
+        if not going.any():
             return
-        values = np.concatenate(rows[time].values)[going]
-        starts, sizes = np.concatenate(rows[time].starts)[going], sizes[going] + 1
+        values, starts, sizes = values[going], starts[going], sizes[going] + 1
         on, moves = self.watch.open_states(time), np.empty(0)
-        for later in range(time + 1, belief.steps):
+        for later in range(time + 1, len(pending)):
             chance, after = self.watch.unseen[later], self.watch.open_states(later)
             if not chance.any():  # everyone is seen here: no segment goes on
                 return
-            step = belief.matrix(later - 1)[on][:, after] * chance[after]
+            step = self.sightings.belief.matrix(later - 1)[on][:, after] * chance[after]
             moves = step if later == time + 1 else moves @ step
-            rows[later].add(max_products(values, moves), starts, sizes)
+            pending[later].append((max_products(values, moves), starts, sizes))
             on = after

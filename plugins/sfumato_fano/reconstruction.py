@@ -1,20 +1,25 @@
-"""The best chance that anyone has to reconstruct a trajectory."""
+"""The measure `reconstruction`: the best chance that anyone has to reconstruct a trajectory."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, NoisyVectors
-from sfumato.comparison.populations import OfPopulation
+from sfumato.channels import Emission, NoisyVectors, Symbols
 from sfumato.errors import OutsideHypotheses, Undecidable
+from sfumato.inference.markov.enumeration import enumerate_outputs
 from sfumato.parameters import CHOICE, POSITIVE, declare, parameter
-from sfumato.protocols import LossMeasure, Quantity, Reading
-from sfumato.quantities import RECONSTRUCTION
+from sfumato.protocols import Reading
 from sfumato.questions import Guess
-from sfumato_fano.bounds import success_limits
-from sfumato_fano.information import without_noise
-from sfumato_fano.whole_trace import WholeTrace, bayes_success
+from sfumato.values import FloatArray
+from sfumato_fano.best_guess import SuccessMeasure, best_success, whole_trace_success
+from sfumato_fano.fano import divergence_success, fano_success, log_choose
+from sfumato_fano.information import best_information, chain_entropy
+from sfumato_fano.matches import affordable_matches, match_sums
+from sfumato_fano.position_sets import consecutive_logs, position_sets
+from sfumato_fano.sightings import Sightings, sightings_of, tractable_sightings, without_noise
 
 FEW = 200_000
 """How many pairs of an output and a guess are listed, at most, to sharpen the bounds."""
@@ -23,9 +28,12 @@ GRID = 1e13
 """Enumerated bounds are rounded up by 2 to 3 parts in GRID: more than any success without mistakes,
 lest the loss fall where one is allowed."""
 
+ROUNDING = 1e-12
+"""Sums are raised by this share of themselves, well above the rounding of float64."""
+
 
 @declare
-class Reconstruction(OfPopulation, LossMeasure):
+class Reconstruction(SuccessMeasure):
     """The success of the best possible guess: max over guessers of Pr[d(X, X̂) ≤ mistakes].
 
     Without mistakes it is Σ_y max_x Pr[x, y], exactly. With s mistakes it is the smallest of
@@ -45,10 +53,10 @@ class Reconstruction(OfPopulation, LossMeasure):
 
     Assumptions: the adversary knows the chain and the channel; d counts differing positions.
     Guarantee: exact without mistakes and without noise, in polynomial time for sensors and for
-    suppression, as long as it takes at most 1e11 multiplications: T² n M² / 2 with n sensors a
-    step, and where n is more than half of M only T² n (M − n) M / 2, and as long as the success
-    is at least 2.2e-308, below which float64 has fewer digits. Otherwise an upper bound. Rounding
-    errs upwards: the exact value exceeds the true one by at most its `relative_error`.
+    suppression, as long as it takes at most 1e11 multiplications, T² n (M − n) M / 2 with n
+    sensors a step, and the success is at least 2.2e-308, below which float64 has fewer digits.
+    Otherwise an upper bound. Rounding errs upwards: the exact value exceeds the true one by at
+    most its `relative_error`.
     With ``method="enumeration"`` exact for any mistakes, by listing all outputs and searching all
     guesses, refused where there are too many. The bound by single matches may take 2e10
     multiplications where `budget` is less.
@@ -65,7 +73,6 @@ class Reconstruction(OfPopulation, LossMeasure):
     """
 
     name = "reconstruction"
-    reads = ((Markov, Guess, Emission),)
 
     method: str = parameter(
         CHOICE("bounds", "enumeration"), default="bounds", doc="bounds, or all outputs and guesses"
@@ -74,51 +81,108 @@ class Reconstruction(OfPopulation, LossMeasure):
         POSITIVE, default=2e8, doc="multiplications that the bounds by matches may take"
     )
 
-    @property
-    def quantity(self) -> Quantity:
-        """The reconstruction success."""
-        return RECONSTRUCTION
-
     def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
         """Return the Bayes-optimal success, or the smallest bound on it."""
         if self.method == "enumeration":
-            value = bayes_success(belief, channel, question.mistakes)
+            value = best_success(belief, channel, question.mistakes)
             return Reading(value=value, bound="exact", how="all outputs, all guesses")
         if question.mistakes == 0 and not isinstance(channel, NoisyVectors):
-            found = WholeTrace.of(belief, channel)
+            found = whole_trace_success(belief, channel)
             if found is not None:
-                return Reading(
-                    value=found.value,
-                    bound="exact" if found.is_exact else "upper",
-                    relative_error=found.relative_error if found.is_exact else 0.0,
-                    how="sum over all outputs",
-                )
-        bounds = {
-            **success_limits(belief, channel, question.mistakes, self.budget),
-            **_enumerated(belief, channel, question.mistakes),
-        }
+                return found
+        bounds = success_limits(belief, channel, question.mistakes, self.budget)
+        bounds |= _enumerated_limit(belief, without_noise(channel), question.mistakes)
         best = min(bounds, key=lambda name: bounds[name])
-        return Reading(
-            value=bounds[best],
-            bound="upper",
-            witness=bounds,
-            how=f"{best}, the smallest of {len(bounds)} bounds",
-        )
+        how = f"{best}, the smallest of {len(bounds)} bounds"
+        return Reading(value=bounds[best], bound="upper", witness=bounds, how=how)
 
 
-def _enumerated(belief: Markov, channel: Emission, mistakes: int) -> dict[str, float]:
+def success_limits(
+    belief: Markov, channel: Emission, mistakes: int, budget: float
+) -> dict[str, float]:
+    """Return bounds on max over guessers of Pr[d(X, X̂) ≤ mistakes], by name.
+
+    What holds without noise holds with it. Every choice of what to compute depends on the
+    budget and not on the mistakes, so that the smallest bound never falls as mistakes grow.
+    """
+    steps, matched = belief.steps, belief.steps - mistakes
+    if matched <= 0:
+        return {"every guess succeeds": 1.0}
+    quiet = without_noise(channel)
+    told = best_information(belief, channel).value
+    entropy, states = chain_entropy(belief), belief.state_count
+    bounds = {"Fano": fano_success(entropy, told, states, steps, mistakes)}
+    sums = _match_sums(belief, quiet, tractable_sightings(belief, quiet), budget)
+    for size in range(1, min(len(sums) - 1, matched) + 1):
+        bounds[f"{size} matches"] = min(float(sums[size]) / math.comb(matched, size), 1.0)
+    # Those who see nothing can guess the likeliest trace: if even that success makes the
+    # divergence bound larger than what is known, the bound itself is not worth its price.
+    least = float(consecutive_logs(belief)[-1])
+    if divergence_success(told, least) < min(bounds.values()):
+        bounds["divergence"] = divergence_success(told, _log_blind(belief, matched, budget))
+    if mistakes == 0 and (whole := whole_trace_success(belief, quiet)) is not None:
+        bounds["whole trace"] = whole.value
+    return bounds
+
+
+def _match_sums(
+    belief: Markov, channel: Emission, sightings: Sightings | None, budget: float
+) -> FloatArray:
+    """Return m_0, ..., m_k for every k within the budget; at least m_0. Rounding errs upwards.
+
+    Only positive numbers are added and multiplied, so the relative error of a sum is below
+    the number of its operations in a row, at most T (M + nodes), times 2^-52. Where there are no
+    sightings to follow but outputs can be listed, m_1 = Σ_y Pr[y] Σ_t max_x Pr[X_t = x | y].
+    """
+    if sightings is not None:
+        terms = belief.steps * (belief.state_count + len(sightings))
+        sums = match_sums(sightings, affordable_matches(sightings, budget))
+        return sums * (1.0 + ROUNDING + terms * 2.0**-52)
+    try:
+        outputs = enumerate_outputs(belief, channel)
+    except (OutsideHypotheses, Undecidable):
+        return np.ones(1)
+    single = 0.0
+    for part in outputs.parts():
+        best = outputs.marginals(part).max(axis=2).sum(axis=1)
+        single += float(outputs.probabilities[part] @ best)
+    return np.array([1.0, single]) * (1.0 + ROUNDING)
+
+
+def _log_blind(belief: Markov, matched: int, budget: float) -> float:
+    """Return the log of a bound on the success of those who see nothing.
+
+    Matching T − s positions means matching C(T − s, k) subsets of k, of which C(T, k) exist, none
+    with a probability above f(k).
+    """
+    steps = belief.steps
+    nothing = Symbols(belief.states, (0,), np.ones((steps, belief.state_count, 1)))
+    sums = _match_sums(belief, nothing, sightings_of(belief, nothing), budget)
+    logs = [
+        math.log(sums[size]) - log_choose(matched, size)
+        for size in range(1, min(len(sums) - 1, matched) + 1)
+    ]
+    if len(sums) <= steps:
+        largest = position_sets(belief, steps, budget).logs
+        logs += [
+            log_choose(steps, size) + float(largest[size]) - log_choose(matched, size)
+            for size in range(1, matched + 1)
+        ]
+    return min(logs)
+
+
+def _enumerated_limit(belief: Markov, channel: Emission, mistakes: int) -> dict[str, float]:
     """Return the best guess's success where that is as quick as the bounds, else nothing.
 
-    Noise is left out (data processing), and rounding is taken upwards. Whether to enumerate does
-    not depend on the mistakes, lest the answer fall where more of them are allowed; beginnings
-    of guesses never outnumber the pairs, so the search itself refuses nothing.
+    Rounding is taken upwards. Whether to enumerate does not depend on the mistakes, lest the
+    answer fall where more of them are allowed; beginnings of guesses never outnumber the pairs,
+    so the search itself refuses nothing.
     """
-    finite = without_noise(channel) if isinstance(channel, NoisyVectors) else channel
     try:
-        choices = sum(math.log(len(alphabet)) for alphabet in finite.outputs())
+        choices = sum(math.log(len(alphabet)) for alphabet in channel.outputs())
         if choices + belief.steps * math.log(belief.state_count) > math.log(FEW):
             return {}
-        found = bayes_success(belief, finite, mistakes, FEW)
+        found = best_success(belief, channel, mistakes, FEW)
     except (OutsideHypotheses, Undecidable):
         return {}
     return {"enumeration": min(1.0, math.ceil(found * GRID + 2.0) / GRID)}

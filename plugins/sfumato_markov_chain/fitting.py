@@ -1,8 +1,8 @@
-"""Transition matrices from observed traces, for one chain or for thousands of people."""
+"""Chains from observed traces: one for a person, or one for each of thousands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import attrs
@@ -10,40 +10,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.values import encoded
+from sfumato.values import FloatArray, checked_labels, encoded
 from sfumato_markov_chain.stationary import spectral_gap, stationary_law
 
 if TYPE_CHECKING:
     from sfumato_markov_chain.markov_chain import MarkovChain
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 SEVERAL = (list, tuple, np.ndarray)
 """What holds states and is none: labels are texts or whole numbers."""
 
 
-def smoothed(counts: FloatArray, smoothing: float) -> FloatArray:
-    """Return laws (n_ij + a) / (Σ_j n_ij + a M); a row that was never left is uniform.
+def lean(counts: FloatArray, habit: FloatArray, weight: float) -> FloatArray:
+    """Return (counts + weight · habit) / (total + weight) row by row; habit where all is zero."""
+    totals = counts.sum(axis=-1, keepdims=True) + weight
+    laws = np.broadcast_to(habit, counts.shape).copy()
+    np.divide(counts + weight * habit, totals, out=laws, where=totals > 0.0)
+    return np.asarray(laws / laws.sum(axis=-1, keepdims=True))
 
-    The second is also the limit of small smoothing, and no state is preferred where nothing is
-    known.
 
-    >>> smoothed(np.array([[3.0, 0.0], [0.0, 0.0]]), 1.0).tolist()
-    [[0.8, 0.2], [0.5, 0.5]]
+def smoothed_laws(counts: FloatArray, smoothing: float) -> FloatArray:
+    """Return laws (n_ij + a) / (Σ_j n_ij + a M); a row that was never left is uniform."""
+    size = counts.shape[-1]
+    return lean(counts, np.full(size, 1.0 / size), smoothing * size)
+
+
+def stepwise_laws(
+    days: Sequence[Sequence[Any]], states: Iterable[Hashable] | None, smoothing: float
+) -> tuple[FloatArray, FloatArray, tuple[Hashable, ...]]:
+    """Return an initial law, one transition matrix for each step, and the labels.
+
+    With N_t(i, j) the number of days that move from i to j at step t, and c the smoothing,
+
+        P_t(i, j) = (N_t(i, j) + c P(i, j)) / (N_t(i) + c),
+        P(i, j)   = (Σ_t N_t(i, j) + c/M) / (Σ_t N_t(i) + c):
+
+    a step that was seen seldom leans on how i moves at any time, and that on the uniform law.
+    Equally the initial law leans on how often each state occurs at all, and that on the uniform
+    law. So c is the number of days that the general habit counts for. c = 0 takes the bare
+    frequencies, and for a row that was never seen the general habit.
     """
-    weights = counts + smoothing
-    totals = weights.sum(axis=-1, keepdims=True)
-    uniform = np.full_like(weights, 1.0 / weights.shape[-1])
-    return np.asarray(np.divide(weights, totals, out=uniform, where=totals > 0.0))
+    lengths = sorted({len(day) for day in days})
+    if len(lengths) != 1 or lengths == [0]:
+        raise ParameterError(f"days must be lists of states of one length; got lengths {lengths}.")
+    known = states_of(days) if states is None else tuple(states)
+    labels = checked_labels(known, len(known), "states")
+    paths = np.array([encoded(labels, _plain(day), "states") for day in days])
+    size, last = len(labels), lengths[0] - 1
+    codes = (np.arange(last) * size + paths[:, :-1]) * size + paths[:, 1:]
+    moves = _count(codes, last * size**2).reshape(-1, size, size)
+    uniform = np.full(size, 1.0 / size)
+    ever = lean(_count(paths, size), uniform, smoothing)
+    habit = lean(moves.sum(axis=0), uniform, smoothing)
+    transitions = lean(moves, habit, smoothing) if last else np.eye(size)
+    return lean(_count(paths[:, 0], size), ever, smoothing), transitions, labels
+
+
+def _count(codes: IntArray, size: int) -> FloatArray:
+    return np.bincount(codes.ravel(), minlength=size).astype(np.float64)
 
 
 def states_of(traces: Iterable[Sequence[Any]]) -> tuple[Hashable, ...]:
-    """Return the different labels, in order where they have one.
-
-    >>> states_of([["work", "home"], ["home"]])
-    ('home', 'work')
-    """
+    """Return the different labels, in order where they have one."""
     found = {label for trace in traces for label in _plain(trace)}
     try:
         return tuple(sorted(found))
@@ -56,11 +85,7 @@ def _plain(trace: Sequence[Any]) -> list[Any]:
 
 
 def traces_of(person: Any) -> list[Any]:
-    """Return a person's traces: a list of lists, tuples or arrays is several.
-
-    >>> traces_of(["home", "work"]), traces_of([["home", "work"], ["home"]])
-    ([['home', 'work']], [['home', 'work'], ['home']])
-    """
+    """Return a person's traces: a list of lists, tuples or arrays is several."""
     checked_trace(person)
     if isinstance(person, np.ndarray):
         return [person] if person.ndim == 1 else list(person)
@@ -75,11 +100,7 @@ def traces_of(person: Any) -> list[Any]:
 
 
 def checked_trace(trace: Any) -> Any:
-    """Return a trace, or raise if it is a bare state or a text.
-
-    >>> checked_trace(["home", "work"])
-    ['home', 'work']
-    """
+    """Return a trace, or raise if it is a bare state or a text."""
     if isinstance(trace, (str, bytes)) or not hasattr(trace, "__len__"):
         raise ParameterError(
             f"sequences must be a list of traces, each a list of states; got {trace!r} for one."
@@ -98,29 +119,30 @@ class Moves:
     @classmethod
     def of(cls, groups: Sequence[Sequence[Sequence[Any]]], states: Iterable[Any] | None) -> Moves:
         """Collect the moves of each person's traces."""
-        traces = [trace for group in groups for trace in group]
-        if not traces or any(len(trace) == 0 for trace in traces):
+        traces = [_plain(trace) for group in groups for trace in group]
+        if not traces or not all(traces):
             raise ParameterError("sequences must hold at least one state each; got an empty one.")
-        if any(isinstance(x, SEVERAL) for trace in traces for x in _plain(trace)):
+        if any(isinstance(x, SEVERAL) for trace in traces for x in trace):
             raise ParameterError("traces must be lists of states; got one of lists.")
         known = states_of(traces) if states is None else tuple(states)
-        people = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        flat = encoded(known, (x for trace in traces for x in trace), "states")
         lengths = np.array([len(trace) for trace in traces])
-        flat = encoded(known, (x for trace in traces for x in _plain(trace)), "states")
-        who = np.repeat(people, lengths)
-        same_trace = np.ones(len(flat), dtype=bool)
-        same_trace[np.cumsum(lengths) - 1] = False  # the last state of a trace moves nowhere
-        here = np.flatnonzero(same_trace)
+        who = np.repeat(np.arange(len(groups)), [len(group) for group in groups]).repeat(lengths)
+        # The last state of a trace moves nowhere.
+        here = np.setdiff1d(np.arange(len(flat)), np.cumsum(lengths) - 1)
         return cls(np.column_stack([who[here], flat[here], flat[here + 1]]), len(groups), known)
+
+    def rows_of(self, begin: int, end: int) -> IntArray:
+        """Return the moves of the people begin, ..., end − 1."""
+        first, last = np.searchsorted(self.rows[:, 0], (begin, end))
+        return self.rows[first:last]
 
     def counts(self, begin: int, end: int) -> FloatArray:
         """Return how often each move was made by the people begin, ..., end − 1, (n, M, M)."""
-        first, last = np.searchsorted(self.rows[:, 0], (begin, end))
-        who, before, after = self.rows[first:last].T
+        who, before, after = self.rows_of(begin, end).T
         size = len(self.states)
-        flat = ((who - begin) * size + before) * size + after
-        counts = np.bincount(flat, minlength=(end - begin) * size**2)
-        return counts.reshape(-1, size, size).astype(np.float64)
+        codes = ((who - begin) * size + before) * size + after
+        return _count(codes, (end - begin) * size**2).reshape(-1, size, size)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -128,14 +150,13 @@ class FittedChains(Sequence["MarkovChain"]):
     """One fitted chain for each person; a chain is made when it is asked for.
 
     Only the observed moves are kept, so ten thousand people with a hundred places each take
-    megabytes, not gigabytes. `of_population` of a measure reads it.
+    megabytes, not gigabytes. `of_population` of a measure takes it as it is. `names` are the
+    people's own where they were given as a table, else their numbers.
 
     >>> import sfumato as sf
     >>> chains = sf.priors.markov_chain.fit_each([["a", "b", "a"], ["b", "b", "b"]], steps=2)
     >>> chains[0].transitions.round(3).tolist()
     [[0.333, 0.667], [0.667, 0.333]]
-
-    `names` are the people's own where they were given as a table, else their numbers.
     """
 
     moves: Moves
@@ -162,15 +183,8 @@ class FittedChains(Sequence["MarkovChain"]):
             raise IndexError(f"person must be below {len(self)}; got {person}.")
         place = person % len(self)
         transitions = self.transitions(place, place + 1)[0]
-        return self.make(
-            initial=self._initial(place, transitions),
-            transitions=transitions,
-            steps=self.steps,
-            states=self.moves.states,
-        )
-
-    def __iter__(self) -> Iterator[MarkovChain]:
-        return (self[person] for person in range(len(self)))
+        initial = self._initial(place, transitions)
+        return self.make(initial, transitions, self.steps, self.moves.states)
 
     def _initial(self, person: int, transitions: FloatArray) -> FloatArray:
         """Return the stationary law.
@@ -178,9 +192,8 @@ class FittedChains(Sequence["MarkovChain"]):
         States that a person never visited are alike: all rows lead to them with one probability,
         and all their rows are uniform. They are lumped into one state, and share its probability.
         """
-        first, last = np.searchsorted(self.moves.rows[:, 0], (person, person + 1))
         visited = np.zeros(len(transitions), dtype=bool)
-        visited[self.moves.rows[first:last, 1:]] = True
+        visited[self.moves.rows_of(person, person + 1)[:, 1:]] = True
         alike = np.count_nonzero(~visited)
         if alike < 2:
             return stationary_law(transitions)
@@ -188,32 +201,25 @@ class FittedChains(Sequence["MarkovChain"]):
         lumped = transitions[np.ix_(kept, kept)]
         lumped[:, -1] *= alike
         law = stationary_law(lumped)
-        initial = np.empty(len(transitions))
+        initial = np.full(len(transitions), law[-1] / alike)
         initial[visited] = law[:-1]
-        initial[~visited] = law[-1] / alike
         return initial
 
     def transitions(self, begin: int, end: int) -> FloatArray:
         """Return the matrices of the people begin, ..., end − 1, (n, M, M)."""
-        return smoothed(self.moves.counts(begin, end), self.smoothing)
+        return smoothed_laws(self.moves.counts(begin, end), self.smoothing)
 
     def key(self, person: int) -> Hashable:
         """Return what decides a person's chain: how often each move was made."""
-        first, last = np.searchsorted(self.moves.rows[:, 0], (person, person + 1))
-        return np.sort(self._codes(slice(int(first), int(last)))).tobytes()
-
-    def _codes(self, part: slice) -> IntArray:
-        rows = self.moves.rows[part]
-        return rows[:, 1] * len(self.moves.states) + rows[:, 2]
+        _, before, after = self.moves.rows_of(person, person + 1).T
+        return np.sort(before * len(self.moves.states) + after).tobytes()
 
     def some(self, chosen: Sequence[int]) -> FittedChains:
         """Return the chains of some of the people."""
-        ends = np.searchsorted(self.moves.rows[:, 0], np.asarray(chosen))
-        lasts = np.searchsorted(self.moves.rows[:, 0], np.asarray(chosen), side="right")
-        pieces = [self.moves.rows[a:b].copy() for a, b in zip(ends, lasts, strict=True)]
-        for number, piece in enumerate(pieces):
-            piece[:, 0] = number
-        rows = np.concatenate(pieces) if pieces else self.moves.rows[:0]
+        pieces = [self.moves.rows_of(person, person + 1) for person in chosen]
+        numbers = np.repeat(np.arange(len(pieces)), [len(piece) for piece in pieces])
+        rows = np.concatenate([self.moves.rows[:0], *pieces])
+        rows[:, 0] = numbers
         moves = attrs.evolve(self.moves, rows=rows, people=len(pieces))
         return attrs.evolve(self, moves=moves, names=tuple(self.names[k] for k in chosen))
 

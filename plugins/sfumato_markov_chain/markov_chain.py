@@ -23,8 +23,7 @@ from sfumato.parameters import (
     parameter,
 )
 from sfumato.protocols import Prior
-from sfumato_markov_chain.day_streams import inhomogeneous_chain
-from sfumato_markov_chain.fitting import FittedChains, Moves, checked_trace, smoothed, traces_of
+from sfumato_markov_chain import fitting
 from sfumato_markov_chain.stationary import spectral_gap, stationary_law
 
 MOST_SMOOTHING = 1e100
@@ -60,15 +59,14 @@ class MarkovChain(Prior):
 
     def check(self) -> None:
         """Require one matrix for a stationary start."""
+        needed = "a probability vector where transitions vary"
         if isinstance(self.initial, str) and self.transitions.ndim == 3:
-            raise self.reject(
-                "initial", "a probability vector where transitions vary", self.initial
-            )
+            raise self.reject("initial", needed, self.initial)
         try:
             self._initial_law()
         except OutsideHypotheses as error:
-            reason = f"a probability vector here ({error})"
-            raise self.reject("initial", reason, self.initial) from None
+            needed = f"a probability vector here ({error})"
+            raise self.reject("initial", needed, self.initial) from None
 
     def _initial_law(self) -> NDArray[np.float64]:
         if isinstance(self.initial, str):
@@ -105,8 +103,7 @@ class MarkovChain(Prior):
         >>> MarkovChain.simulated(states=3, tau=0.5, steps=2).transitions.round(3).tolist()
         [[0.563, 0.289, 0.148], [0.253, 0.493, 0.253], [0.148, 0.289, 0.563]]
         """
-        if isinstance(states, bool) or not isinstance(states, (int, np.integer)) or states < 1:
-            raise ParameterError(f"markov_chain.simulated must have states >= 1; got {states!r}.")
+        _require_whole("simulated must have states", states)
         if isinstance(tau, bool) or not isinstance(tau, numbers.Real) or not 0 < tau < math.inf:
             raise ParameterError(f"markov_chain.simulated must have tau > 0; got {tau!r}.")
         places = np.arange(states)
@@ -134,13 +131,11 @@ class MarkovChain(Prior):
         Parameters
         ----------
         sequences
-            Traces of labels.
+            Traces of labels; without homogeneity of one length, which is that of the chain.
         homogeneous
-            Whether one matrix rules every step; if not, traces must have one length, which is
-            that of the chain.
+            Whether one matrix rules every step.
         smoothing
-            Added to the count of every move; 0 for bare frequencies. Without homogeneity, how
-            many traces the moves of all steps count for.
+            The a above; 0 for bare frequencies.
         states
             All possible labels, also those never seen; those seen by default.
         steps
@@ -151,25 +146,26 @@ class MarkovChain(Prior):
         >>> chain = MarkovChain.fit([["home", "work", "home", "home"]], smoothing=0.5)
         >>> chain.states, chain.transitions.round(3).tolist()
         (('home', 'work'), [[0.5, 0.5], [0.75, 0.25]])
+        >>> days = [["bed", "bed", "out"], ["bed", "out", "out"]]
+        >>> MarkovChain.fit(days, homogeneous=False, smoothing=0.0).transitions[:, 0].tolist()
+        [[0.5, 0.5], [0.0, 1.0]]
         """
-        traces = [checked_trace(trace) for trace in _checked_list(sequences, "sequences")]
+        traces = [fitting.checked_trace(trace) for trace in _checked_list(sequences, "sequences")]
         smoothing = _checked_smoothing(smoothing)
-        _checked_steps(steps)
+        if steps is not None:
+            _require_whole("fit must have steps", steps)
         if not homogeneous:
-            found = inhomogeneous_chain(traces, states, smoothing)
+            initial, matrices, labels = fitting.stepwise_laws(traces, states, smoothing)
             if steps not in (None, len(traces[0])):
                 raise ParameterError(
                     f"markov_chain.fit must have steps={len(traces[0])}, as the traces have, where "
                     f"homogeneous is False; got {steps!r}."
                 )
-            return cls(found.initial, found.transitions, len(traces[0]), found.states)
-        moves = Moves.of([traces], states)
-        return cls(
-            initial="stationary",
-            transitions=smoothed(moves.counts(0, 1)[0], smoothing),
-            steps=max(len(trace) for trace in traces) if steps is None else steps,
-            states=moves.states,
-        )
+            return cls(initial, matrices, len(traces[0]), labels)
+        moves = fitting.Moves.of([traces], states)
+        transitions = fitting.smoothed_laws(moves.counts(0, 1)[0], smoothing)
+        length = max(len(trace) for trace in traces) if steps is None else steps
+        return cls("stationary", transitions, length, moves.states)
 
     @classmethod
     def fit_each(
@@ -179,23 +175,15 @@ class MarkovChain(Prior):
         smoothing: float = 1.0,
         states: Iterable[Any] | None = None,
         steps: int | None = None,
-    ) -> FittedChains:
+    ) -> fitting.FittedChains:
         """Fit one chain to each person's trace or traces, all over the same states.
 
         No move is counted from the end of one trace to the beginning of the next.
 
-        Parameters
-        ----------
-        people
-            For each person one trace of labels, or a list of traces; an (N, L) array will do. Or
-            a table {name: trace or traces}, whose order is kept and whose names the result has.
-        smoothing, states, steps
-            As for `fit`.
-
-        Returns
-        -------
-        FittedChains
-            A sequence of priors, each made when it is asked for.
+        For each person `people` has one trace of labels, or a list of traces; an (N, L) array will
+        do. Or it is a table {name: trace or traces}, whose order is kept and whose names the result
+        has. The rest is as for `fit`. The result is a sequence of priors, each made when it is
+        asked for.
 
         Examples
         --------
@@ -207,14 +195,14 @@ class MarkovChain(Prior):
         (('ann', 'bob'), [[0.333, 0.667], [0.25, 0.75]])
         """
         smoothing = _checked_smoothing(smoothing)
-        _checked_steps(steps)
+        if steps is not None:
+            _require_whole("fit must have steps", steps)
         listed = _checked_list(people, "people")
         table = listed if isinstance(listed, Mapping) else dict(enumerate(listed))
-        groups = [traces_of(person) for person in table.values()]
-        moves = Moves.of(groups, states)
-        longest = max(len(trace) for group in groups for trace in group)
-        length = longest if steps is None else steps
-        return FittedChains(moves, smoothing, length, cls, tuple(table))
+        groups = [fitting.traces_of(person) for person in table.values()]
+        moves = fitting.Moves.of(groups, states)
+        length = max(len(trace) for group in groups for trace in group) if steps is None else steps
+        return fitting.FittedChains(moves, smoothing, length, cls, tuple(table))
 
 
 def _checked_list(given: Any, name: str) -> Any:
@@ -235,8 +223,6 @@ def _checked_smoothing(smoothing: object) -> float:
     return float(smoothing)
 
 
-def _checked_steps(steps: object) -> None:
-    if steps is None:
-        return
-    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
-        raise ParameterError(f"markov_chain.fit must have steps >= 1; got {steps!r}.")
+def _require_whole(where: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ParameterError(f"markov_chain.{where} >= 1; got {value!r}.")

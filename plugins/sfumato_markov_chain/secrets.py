@@ -1,4 +1,4 @@
-"""Sensitive states of a context stream."""
+"""What state traces hide: sensitive contexts, and the whole trajectory."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import OutsideHypotheses, ParameterError
 from sfumato.values import FloatArray, checked_laws
@@ -18,15 +18,9 @@ def stationary_law(transitions: ArrayLike) -> FloatArray:
     States are eliminated one by one (Grassmann, Taksar and Heyman, 1985): the chain watched on
     the states that remain has P'_ij = P_ij + P_in P_nj / Σ_{k<n} P_nk. Nothing is subtracted, so
     every entry of π has a small *relative* error however badly conditioned I − P is.
-    States outside the one closed class get exactly zero.
+    States outside the one closed class get exactly zero; two such classes are refused, as π is
+    then not unique.
 
-    Raises
-    ------
-    OutsideHypotheses
-        If the chain has more than one closed class: then π is not unique.
-
-    Examples
-    --------
     >>> stationary_law([[0.9, 0.1], [0.3, 0.7]]).round(12).tolist()
     [0.75, 0.25]
     """
@@ -39,26 +33,25 @@ def stationary_law(transitions: ArrayLike) -> FloatArray:
     return law
 
 
-def _closed_class(P: FloatArray) -> list[int]:
+def _closed_class(P: FloatArray) -> NDArray[np.intp]:
     """Return the states of the only closed class, by the strongly connected components."""
     edges = P > 0.0
     if edges.all():
-        return list(range(len(P)))
+        return np.arange(len(P))
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    graph = csr_array(edges.astype(np.float64))
-    count, component = connected_components(graph, connection="strong")
+    count, component = connected_components(csr_array(edges * 1.0), connection="strong")
     rows, columns = np.nonzero(edges)
     left = component[rows][component[rows] != component[columns]]
-    closed = sorted(set(range(count)) - set(left.tolist()))
+    closed = np.setdiff1d(np.arange(count), left)
     if len(closed) > 1:
-        examples = [int(np.flatnonzero(component == label)[0]) for label in closed[:2]]
+        one, other = (int(np.flatnonzero(component == label)[0]) for label in closed[:2])
         raise OutsideHypotheses(
-            f"the stationary law is not unique: states {examples[0]} and {examples[1]} lie in "
+            f"the stationary law is not unique: states {one} and {other} lie in "
             "classes that are never left; give the initial law instead."
         )
-    return [int(state) for state in np.flatnonzero(component == closed[0])]
+    return np.flatnonzero(component == closed[0])
 
 
 def _irreducible_law(P: FloatArray) -> FloatArray:
@@ -86,11 +79,6 @@ def spectral_gap(transitions: ArrayLike) -> FloatArray:
 
     Someone who moves fast has a large gap, someone who stays a small one; a chain that can be
     split, or that is periodic, has gap 0.
-
-    Examples
-    --------
-    >>> spectral_gap([[0.9, 0.1], [0.1, 0.9]]).round(12).tolist()
-    0.2
     """
     matrices = checked_laws(transitions, "transitions")
     if matrices.ndim < 2 or matrices.shape[-1] != matrices.shape[-2]:

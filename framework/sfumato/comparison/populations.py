@@ -25,22 +25,10 @@ if TYPE_CHECKING:
 class PopulationLosses:
     """One loss for each person, in the order in which they were given.
 
-    Parameters
-    ----------
-    values
-        The losses, (N,).
-    bounds, intervals, hows
-        The direction of each, the interval of an estimate (else None) and how it was found, as a
-        `Loss` has them.
-    names
-        The people's names, where they came with any, else their numbers.
-    quantity
-        What they are losses of.
-    solved
-        How many different people there were; equal ones are solved once.
+    `values`, `bounds`, `intervals` (of estimates, else None) and `hows` are as a `Loss` has them;
+    `names` are the people's, where they came with any, else their numbers; `solved` says how many
+    different people there were, as equal ones are solved once.
 
-    Examples
-    --------
     >>> import sfumato as sf
     >>> people = sf.priors.markov_chain.fit_each({"ann": [0, 1, 0], "bob": [1, 1, 1]})
     >>> found = sf.measures.differential_privacy().of_population(
@@ -161,9 +149,7 @@ def _check_people(people: Any) -> None:
         raise ParameterError(f"people must be a list of priors; got {people!r}.")
     if not len(people):
         raise ParameterError("people must hold at least one prior; got none.")
-    if hasattr(people, "some"):
-        return
-    for number, person in enumerate(people):
+    for number, person in enumerate(() if hasattr(people, "some") else people):
         if not isinstance(person, PriorClass):
             raise ParameterError(
                 f"people must be a list of priors; got {person!r} for person {number}."
@@ -179,13 +165,8 @@ def _different(people: Sequence[Prior]) -> tuple[list[int], list[int]]:
     """Return who comes first of each kind, and the kind of every person."""
     key = getattr(people, "key", people.__getitem__)
     kinds: dict[Hashable, int] = {}
-    first: list[int] = []
-    number = []
-    for person in range(len(people)):
-        number.append(kinds.setdefault(key(person), len(kinds)))
-        if number[-1] == len(first):
-            first.append(person)
-    return first, number
+    number = [kinds.setdefault(key(person), len(kinds)) for person in range(len(people))]
+    return np.unique(number, return_index=True)[1].tolist(), number
 
 
 def _portable(people: Sequence[Prior], chosen: list[int]) -> Any:

@@ -122,7 +122,7 @@ def test_one_matrix_for_each_step():
 
 
 def test_split_and_periodic_chains_have_no_spectral_gap():
-    from sfumato_markov_chain.markov_chain import spectral_gap
+    from sfumato_markov_chain.stationary import spectral_gap
 
     stack = np.array([np.eye(2), [[0, 1], [1, 0]], [[0.5, 0.5], [0.5, 0.5]]])
     np.testing.assert_allclose(spectral_gap(stack), [0.0, 0.0, 1.0], atol=1e-12)

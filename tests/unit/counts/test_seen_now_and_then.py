@@ -10,9 +10,10 @@ import pytest
 import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression, Symbols
-from sfumato_fano.information import enumerated_information
+from sfumato_fano.best_guess import sighted_log_success
+from sfumato_fano.information import listed_information, sighted_information
 from sfumato_fano.matches import affordable_matches, match_sums
-from sfumato_fano.sightings import sighted_information, sighted_log_success, sightings_of
+from sfumato_fano.sightings import sightings_of
 
 
 def random_belief(rng, states, steps):
@@ -68,7 +69,7 @@ def test_information_success_and_matches(seed, kind):
         for path, p in weights.items()
     )
     assert sighted_information(sightings).value == pytest.approx(information, rel=1e-9, abs=1e-12)
-    assert enumerated_information(belief, channel).value == pytest.approx(information, abs=1e-12)
+    assert listed_information(belief, channel).value == pytest.approx(information, abs=1e-12)
     whole = sum(max(weights.values()) for weights in table.values())
     assert math.exp(sighted_log_success(sightings)) == pytest.approx(whole, rel=1e-12)
     assert affordable_matches(sightings, 1e9) == steps
@@ -242,9 +243,9 @@ def test_many_sightings_are_told_exactly_and_single_matches_still_count():
 
 def test_what_takes_too_long_is_bounded_and_says_so(monkeypatch):
     """A limit of nothing stands for a scenario that is too large."""
-    from sfumato_fano import information
+    from sfumato_fano import sightings
 
-    monkeypatch.setattr(information, "MOST_OPERATIONS", 0.0)
+    monkeypatch.setattr(sightings, "MOST_OPERATIONS", 0.0)
     chain = sf.priors.markov_chain.simulated(states=8, tau=0.3, steps=30)
     secret = sf.secrets.trajectory(mistakes=0)
     release = sf.mechanisms.sensor_counts("drawn").protect(chain, secret)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato_fano.attack_success import binomial_interval
+from sfumato_fano.attacks import binomial_interval
 
 
 def at_least(successes, trials, chance):

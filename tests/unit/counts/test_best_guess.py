@@ -8,10 +8,11 @@ import pytest
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression, Symbols
-from sfumato.errors import OutsideHypotheses, ParameterError
+from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.enumeration import enumerate_outputs
-from sfumato_fano.whole_trace import bayes_success
-from sfumato_markov_chain.markov_chain import stationary_law
+from sfumato.questions import Guess
+from sfumato_fano.best_guess import best_success
+from sfumato_markov_chain.stationary import stationary_law
 
 
 def random_laws(rng, *shape):
@@ -51,7 +52,7 @@ def test_all_guesses_on_all_outputs(seed):
         channel = Suppression(states, table, after)
     for mistakes in range(steps + 1):
         expected = by_brute_force(belief, channel, mistakes)
-        assert bayes_success(belief, channel, mistakes) == pytest.approx(expected, rel=1e-12)
+        assert best_success(belief, channel, mistakes) == pytest.approx(expected, rel=1e-12)
 
 
 def sensor_scenario(count, steps=10, tau=0.1):
@@ -73,7 +74,7 @@ def sensor_scenario(count, steps=10, tau=0.1):
 )
 def test_reference_values_of_sensor_counts(count, success, matches):
     belief, channel = sensor_scenario(count)
-    assert bayes_success(belief, channel, 0) == pytest.approx(success, rel=5e-5)
+    assert best_success(belief, channel, 0) == pytest.approx(success, rel=5e-5)
     outputs = enumerate_outputs(belief, channel)
     expected = outputs.probabilities @ outputs.marginals().max(axis=2).sum(axis=1)
     assert expected == pytest.approx(matches, abs=5e-7)
@@ -86,19 +87,17 @@ def test_independent_positions_have_a_poisson_binomial_law():
     blind = Symbols((0, 1), ("nothing",), np.ones((6, 2, 1)))
     for mistakes in range(7):
         expected = sum(math.comb(6, k) * 0.25**k * 0.75 ** (6 - k) for k in range(mistakes + 1))
-        assert bayes_success(belief, blind, mistakes) == pytest.approx(expected, rel=1e-12)
+        assert best_success(belief, blind, mistakes) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_limit_on_beginnings_is_refused():
     belief = Markov(np.full(8, 1 / 8), np.full((8, 8), 1 / 8), steps=8)
     blind = Symbols(range(8), ("nothing",), np.ones((8, 8, 1)))
     with pytest.raises(OutsideHypotheses, match="at most limit = 1000 beginnings"):
-        bayes_success(belief, blind, 6, limit=1000)
+        best_success(belief, blind, 6, limit=1000)
 
 
 @pytest.mark.parametrize("mistakes", [-1, 1.0, None, True, "1", float("nan")])
 def test_bad_mistakes(mistakes):
-    belief = Markov([0.5, 0.5], np.eye(2), steps=2)
-    blind = Symbols((0, 1), ("nothing",), np.ones((2, 2, 1)))
-    with pytest.raises(ParameterError, match="mistakes"):
-        bayes_success(belief, blind, mistakes)
+    with pytest.raises(ValueError, match="mistakes"):
+        Guess(mistakes)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import OutsideHypotheses, ParameterError
-from sfumato_markov_chain.markov_chain import stationary_law
+from sfumato_markov_chain.stationary import stationary_law
 
 
 def exact_law(matrix):

@@ -1,0 +1,300 @@
+"""Attacks on a whole trajectory: those who attempt them, and how often they succeed."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission, NoisyVectors
+from sfumato.errors import Incompatible, ParameterError
+from sfumato.inference.markov.smoothing import forward_backward, viterbi
+from sfumato.parameters import OPTIONAL, PLUGIN, POSITIVE_WHOLE, SEED, Label, declare, parameter
+from sfumato.protocols import Adversary, Reading
+from sfumato.questions import Guess
+from sfumato.values import FloatArray
+from sfumato_fano.best_guess import SuccessMeasure, count_mistakes
+from sfumato_fano.marked_paths import MarkedPaths
+from sfumato_fano.sightings import IntArray
+
+Outputs = Sequence[Any]
+
+RISK = 1e-6
+"""How likely the interval misses the attacker's success: few enough for many comparisons."""
+
+_BATCH = 4_000_000
+"""How many log-likelihoods are held at once."""
+
+
+class Guesser(Adversary):
+    """An adversary whose answer is a trajectory; it works on many outputs at once.
+
+    The author writes `guesses`, for a batch of outputs that are all different.
+    """
+
+    reads = ((Markov, Emission),)
+
+    @abstractmethod
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+    ) -> IntArray:
+        """Return guesses as positions, (B, T); `mistakes` is how many are allowed, if known."""
+
+    def infer(self, belief: Markov, channel: Emission, observed: Any) -> tuple[Hashable, ...]:
+        """Return the guessed labels."""
+        guess = self.infer_many(belief, channel, [observed])[0]
+        channel.evidence(observed)  # even those who do not look refuse what is never released
+        return belief.decode(guess)
+
+    def infer_many(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None = None
+    ) -> IntArray:
+        """Return guesses as positions, (B, T); equal outputs are solved once."""
+        self.require(belief, channel)
+        for output in observed:
+            length = len(output) if isinstance(output, (Sequence, np.ndarray)) else None
+            if length != channel.steps:
+                got = repr(output) if length is None else length
+                raise ParameterError(f"observed must have {channel.steps} symbols; got {got}.")
+        first, number = _distinct(observed)
+        return self.guesses(belief, channel, [observed[place] for place in first], mistakes)[number]
+
+
+def _distinct(observed: Outputs) -> tuple[IntArray, IntArray]:
+    """Return where each different output occurs first, and the number of every output."""
+    numbers: dict[Hashable, int] = {}
+    number = np.empty(len(observed), dtype=np.intp)
+    for place, output in enumerate(observed):
+        plain = isinstance(output, np.ndarray) and output.dtype != object
+        key = output.tobytes() if plain else tuple(output)
+        number[place] = numbers.setdefault(key, len(numbers))
+    return np.unique(number, return_index=True)[1], number
+
+
+@declare
+class MaximumPosterior(Guesser):
+    """The trajectory of largest posterior probability, by the Viterbi recursion.
+
+    For noisy counts the ways between sensors are found once for all outputs. Optimal for guesses
+    without mistakes; with mistakes allowed others can do better.
+
+    Reference: Koga, Meehan and Chaudhuri (2024), section 3.2.2, the MAP estimator.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain([0.6, 0.4], [[0.5, 0.5], [0.5, 0.5]], steps=1)
+    >>> release = sf.mechanisms.sensor_counts(1).protect(chain, sf.secrets.trajectory())
+    >>> sf.adversaries.map().infer(chain.belief(), release.channel, [1])
+    (1,)
+    """
+
+    name = "map"
+    promises = ("most probable trace",)
+
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+    ) -> IntArray:
+        """Return the likeliest trajectory for each output."""
+        del mistakes
+        if isinstance(channel, NoisyVectors):
+            marked = MarkedPaths.of(belief, channel)
+            if marked.is_quick:
+                return marked.best(observed)
+        return viterbi(belief, channel.evidence_batch(observed))[0]
+
+
+@declare
+class MarginalMode(Guesser):
+    """At each step the state of largest posterior probability, by smoothing.
+
+    No guess has a larger expected number of matches, so it beats `map` when many mistakes are
+    allowed; the guessed trajectory itself may be impossible.
+
+    >>> import sfumato as sf
+    >>> from sfumato.channels import Symbols
+    >>> belief = Markov([0.4, 0.6], [[0.5, 0.5], [1.0, 0.0]], steps=2)
+    >>> blind = Symbols((0, 1), ("nothing",), [[[1.0], [1.0]]] * 2)
+    >>> sf.adversaries.marginal_mode().infer(belief, blind, ["nothing"] * 2)
+    (1, 0)
+    """
+
+    name = "marginal_mode"
+
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+    ) -> IntArray:
+        """Return the likeliest state of every step, for each output."""
+        del mistakes
+        smoothed = forward_backward(belief, channel.evidence_batch(observed))
+        return np.asarray(smoothed.marginals.argmax(axis=-1), dtype=np.intp)
+
+
+@declare
+class PriorMode(Guesser):
+    """The trajectory of largest prior probability, whatever was released.
+
+    Its success is what the prior alone gives away.
+
+    Reference: Koga, Meehan and Chaudhuri (2024), section 3.2.2, the maximum a priori estimator.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain([0.6, 0.4], [[0.5, 0.5], [0.5, 0.5]], steps=1)
+    >>> release = sf.mechanisms.sensor_counts(1).protect(chain, sf.secrets.trajectory())
+    >>> sf.adversaries.prior_mode().infer(chain.belief(), release.channel, [1])
+    (0,)
+    """
+
+    name = "prior_mode"
+
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+    ) -> IntArray:
+        """Return the same trajectory for each output."""
+        del channel, mistakes
+        path, _ = viterbi(belief, np.zeros((belief.steps, belief.state_count)))
+        return np.tile(path, (len(observed), 1))
+
+
+@declare
+class Constant(Guesser):
+    """One and the same place at every step: a given one, or the best of all M.
+
+    The best place has the largest chance to be right up to the allowed mistakes, computed from
+    the prior. Where the mistakes are not known (in `infer`), it is the place with the largest
+    expected number of matches.
+
+    Reference: Koga, Meehan and Chaudhuri (2024), section 3.2.2, the lucky constant estimator.
+
+    >>> import sfumato as sf
+    >>> from sfumato.channels import Symbols
+    >>> belief = Markov([0.4, 0.6], [[0.5, 0.5], [1.0, 0.0]], steps=2)
+    >>> blind = Symbols((0, 1), ("nothing",), [[[1.0], [1.0]]] * 2)
+    >>> sf.adversaries.constant().infer(belief, blind, ["nothing"] * 2)
+    (0, 0)
+    """
+
+    name = "constant"
+
+    place: Hashable = parameter(
+        OPTIONAL(Label("M")), default=None, doc="the place; the best one by default"
+    )
+
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+    ) -> IntArray:
+        """Return the same place everywhere."""
+        del channel
+        if self.place is not None:
+            if self.place not in belief.states:
+                raise self.reject("place", f"among {list(belief.states)}", self.place)
+            best = belief.index(self.place)
+        elif mistakes is None:
+            best = int(belief.marginals().sum(axis=0).argmax())
+        else:
+            best = int(staying_successes(belief, mistakes).argmax())
+        return np.full((len(observed), belief.steps), best, dtype=np.intp)
+
+
+def staying_successes(belief: Markov, mistakes: int) -> FloatArray:
+    """Return Pr[X_t = l for all but at most `mistakes` times t], for every state l, (M,)."""
+    places = np.arange(belief.state_count)
+    law = np.zeros((len(places), mistakes + 1, len(places)))  # (guess, mistakes so far, state)
+    law[:, 0] = belief.initial
+    law = count_mistakes(law, places)
+    for matrix in belief.transitions:
+        law = count_mistakes(law @ matrix, places)
+    return np.asarray(np.minimum(law.sum(axis=(1, 2)), 1.0))
+
+
+@declare
+class AttackSuccess(SuccessMeasure):
+    """The share of trials in which an attacker's guess is right up to the allowed mistakes.
+
+    Traces are drawn from the prior and released through the channel; the attacker guesses.
+    An attacker who answers with a posterior of every state, (T, M), is taken to guess its mode.
+
+    Assumptions: the attacker knows the chain and the channel.
+    Guarantee: an estimate of this attacker's success, and so of a lower bound on the best
+    attacker's. The interval is that of Clopper and Pearson; it misses with probability at most
+    1e-6.
+    Reference: Koga, Meehan and Chaudhuri (2024), section 3.2.1.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain.simulated(states=10, tau=0.1, steps=5)
+    >>> secret = sf.secrets.trajectory(mistakes=2)
+    >>> release = sf.mechanisms.sensor_counts([0, 7, 4, 1, 8]).protect(chain, secret)
+    >>> attack = sf.measures.attack_success(adversary=sf.adversaries.map(), trials=1000, seed=0)
+    >>> loss = attack.loss(chain, secret, release)
+    >>> loss.bound, loss.interval[0] < loss.value < loss.interval[1], loss.ceiling
+    ('estimate', True, inf)
+    """
+
+    name = "attack_success"
+
+    adversary: Adversary = parameter(PLUGIN("adversary"), doc="the attacker")
+    trials: int = parameter(POSITIVE_WHOLE, default=1000, doc="how many traces are drawn")
+    seed: int | None = parameter(
+        SEED, default=None, doc="of traces and channel; if left out 0, or what a study draws"
+    )
+
+    def for_person(self, number: int) -> AttackSuccess:
+        """Return the same attack with that person's own seed, so that errors are independent."""
+        own = np.random.SeedSequence((self.seed or 0, number)).generate_state(1, np.uint64)
+        return AttackSuccess(adversary=self.adversary, trials=self.trials, seed=int(own[0]))
+
+    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
+        """Attack, count, and estimate."""
+        self.adversary.require(belief, channel)
+        rng = np.random.default_rng(self.seed or 0)
+        stride = max(1, _BATCH // (belief.steps * belief.state_count))
+        successes = 0
+        for begin in range(0, self.trials, stride):
+            traces = belief.sample_encoded(rng, min(stride, self.trials - begin))
+            outputs = channel.sample_many(traces, rng)
+            guesses = self._guesses(belief, channel, outputs, question.mistakes)
+            wrong = (guesses != traces).sum(axis=1)
+            successes += int((wrong <= question.mistakes).sum())
+        return Reading(
+            value=successes / self.trials,
+            bound="estimate",
+            interval=binomial_interval(successes, self.trials, RISK),
+            estimate_of="lower",
+            how=f"{successes} of {self.trials} attacks by {self.adversary.name}",
+        )
+
+    def _guesses(
+        self, belief: Markov, channel: Emission, outputs: Outputs, mistakes: int
+    ) -> IntArray:
+        """Return one guess for each output, as positions, (B, T)."""
+        if isinstance(self.adversary, Guesser):
+            return self.adversary.infer_many(belief, channel, outputs, mistakes)
+        first, number = _distinct(outputs)
+        answers = [self.adversary.infer(belief, channel, outputs[place]) for place in first]
+        return np.stack([self._positions(belief, answer) for answer in answers])[number]
+
+    def _positions(self, belief: Markov, answer: Any) -> IntArray:
+        """Return a guess as positions, or the mode of a posterior."""
+        if isinstance(answer, np.ndarray) and answer.shape == (belief.steps, belief.state_count):
+            return np.asarray(answer.argmax(axis=1), dtype=np.intp)
+        path = belief.encode(answer)
+        if len(path) != belief.steps:
+            raise Incompatible(
+                f"attack_success needs guesses of {belief.steps} states; "
+                f"{self.adversary.name} answers with {len(path)}."
+            )
+        return path
+
+
+def binomial_interval(successes: int, trials: int, risk: float) -> tuple[float, float]:
+    """Return the interval of Clopper and Pearson (1934), which misses with probability ≤ `risk`.
+
+    The ends are the probabilities at which so many (so few) successes have chance risk / 2.
+    """
+    from scipy.special import betaincinv
+
+    failures = trials - successes
+    low = 0.0 if successes == 0 else float(betaincinv(successes, failures + 1, risk / 2.0))
+    high = 1.0 if failures == 0 else float(betaincinv(successes + 1, failures, 1.0 - risk / 2.0))
+    return low, high
