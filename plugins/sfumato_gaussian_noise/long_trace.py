@@ -11,9 +11,7 @@ from sfumato.beliefs import Gaussian
 from sfumato.errors import SolverFailed
 from sfumato.matrices import Kronecker, Matrix, Toeplitz
 from sfumato.matrices.matrix import ROUNDOFF, Array
-from sfumato.questions import Displacements
-from sfumato_gaussian_noise.blocks import ClassLosses
-from sfumato_gaussian_noise.design_task import Certified, DualBound, Solution, Task, sampled_noise
+from sfumato_gaussian_noise.design import Certified, ClassLosses, DualBound, Solution, Task
 
 ITERATIONS = 5_000
 
@@ -49,10 +47,9 @@ class _GridBlock:
         """Return the block of the times start, ..., start + width − 1 alone."""
         covariance = self.belief.covariance
         dimensions = self.belief.dimensions
+        part: Matrix = Toeplitz(_over_time(covariance).block(np.arange(width), [0])[:, 0])
         if isinstance(covariance, Kronecker):
-            part: Matrix = Kronecker(_beginning(covariance.time, width), covariance.across)
-        else:
-            part = _beginning(covariance, width)
+            part = Kronecker(part, covariance.across)
         inside = slice(start * dimensions, (start + width) * dimensions)
         belief = Gaussian(part, dimensions=dimensions, rounding=self.belief.rounding)
         return attrs.evolve(self, belief=belief, cross=self.cross[inside])
@@ -92,7 +89,7 @@ def long_trace(task: Task) -> Certified | None:
     block = _grid_block(task)
     if block is None:
         return None
-    secret = task.secret.question(task.belief).entries[0] // task.belief.dimensions
+    secret = task.question.entries[0] // task.belief.dimensions
     narrow = attrs.evolve(task, tolerance=CLOSE * task.tolerance)
     width, times = WINDOW, task.belief.times
     while width < times:
@@ -120,61 +117,52 @@ def _designed(task: Task, block: _GridBlock, start: int, width: int) -> Certifie
         readings[inside, i] = _solved(part, ridge, column)
     lengths = np.linalg.norm(readings, axis=0)
     factor = math.sqrt(task.budget / count) * readings / lengths
-    noise = sampled_noise(Solution(factor, ()), task.budget, task.floor)
+    noise = task.sampled_noise(Solution(factor))
     fluctuating = block.spread(readings) / ridge
     bound = _lower(block, readings, fluctuating, ridge)
     floor = task.floor * task.budget / size
     worst = _upper(block, readings, fluctuating, noise, ridge=ridge, floor=floor)
-    losses = ClassLosses(worst, "single", ())
-    return Certified(noise, losses, bound, "closed form, conjugate gradients on the grid")
+    return Certified(
+        noise, ClassLosses(worst, "single"), bound, "closed form, conjugate gradients on the grid"
+    )
 
 
 def _grid_block(task: Task) -> _GridBlock | None:
-    members = list(task.prior.members())
-    belief, question = task.belief, task.secret.question(task.belief)
-    one = task.prior.finite and len(members) == 1 and task.independent is None
-    if not one or not _on_a_grid(belief.covariance) or not _one_ball(question):
+    """Return the block of one prior on a regular grid and one secret time; else None."""
+    covariance, groups = task.belief.covariance, task.question.groups
+    if task.independent is not None or not task.members.is_single:
         return None
-    chosen = question.groups[0][0]
-    inner = belief.covariance.block(chosen, chosen)
+    if len(groups) > 1 or len(groups[0]) > 1 or not isinstance(_over_time(covariance), Toeplitz):
+        return None
+    ((chosen,),) = groups
+    inner = covariance.block(chosen, chosen)
     if not (inner[0, 0] > 0 and np.array_equal(inner, inner[0, 0] * np.eye(len(chosen)))):
         return None
-    cross = belief.covariance.columns(chosen)
-    return _GridBlock(belief, cross, float(inner[0, 0]), question.radii[0])
+    cross = covariance.columns(chosen)
+    return _GridBlock(task.belief, cross, float(inner[0, 0]), task.question.radii[0])
 
 
-def _beginning(over_time: Matrix, width: int) -> Matrix:
-    """Return the covariance of any `width` consecutive times of a grid."""
-    return Toeplitz(over_time.block(np.arange(width), [0])[:, 0])
-
-
-def _on_a_grid(covariance: Matrix) -> bool:
-    over_time = covariance.time if isinstance(covariance, Kronecker) else covariance
-    return isinstance(over_time, Toeplitz)
-
-
-def _one_ball(question: Displacements) -> bool:
-    return len(question.groups) == 1 and len(question.groups[0]) == 1
+def _over_time(covariance: Matrix) -> Matrix:
+    return covariance.time if isinstance(covariance, Kronecker) else covariance
 
 
 def _solved(block: _GridBlock, ridge: float, shift: Array) -> Array:
     """Return (C/ridge + I)⁻¹a by conjugate gradients."""
-    solution, residual = np.zeros_like(shift), np.array(shift)
-    direction, square = np.array(shift), float(shift @ shift)
-    goal = RESIDUAL**2 * square
-    for _ in range(ITERATIONS):
-        product = block.spread(direction) / ridge + direction
-        step = square / float(direction @ product)
-        solution += step * direction
-        residual -= step * product
-        before, square = square, float(residual @ residual)
-        if square <= goal:
-            return solution
-        direction = residual + square / before * direction
-    raise SolverFailed(
-        f"conjugate gradients must converge within {ITERATIONS} steps; their relative residual is "
-        f"{math.sqrt(square / goal) * RESIDUAL:.2g}: allow a larger budget."
-    )
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    def product(column: Array) -> Array:
+        return np.asarray(block.spread(column) / ridge + column)
+
+    size = shift.size
+    operator = LinearOperator((size, size), matvec=product, dtype=np.float64)
+    solution, unsettled = cg(operator, shift, rtol=RESIDUAL, atol=0.0, maxiter=ITERATIONS)
+    if unsettled:
+        left = np.linalg.norm(shift - product(solution)) / np.linalg.norm(shift)
+        raise SolverFailed(
+            f"conjugate gradients must converge within {ITERATIONS} steps; their relative residual "
+            f"is {left:.2g}: allow a larger budget."
+        )
+    return np.asarray(solution)
 
 
 def _lower(block: _GridBlock, readings: Array, fluctuating: Array, ridge: float) -> DualBound:

@@ -7,22 +7,18 @@ from collections.abc import Sequence
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.matrices.matrix import Array
-from sfumato_gaussian_noise.blocks import Block
+from sfumato_gaussian_noise.design import Block, Indices
 
 STEP = 10.0
 """Ratio of one shift to the next."""
 
-
 STEPS = 60
 """Products with C by which the Krylov spaces grow, in which the shifted systems are solved."""
 
-
 ALIKE = 1e-7
 """A direction that adds less than this share to the space is left out."""
-
 
 FAINT = 1e-3
 """Directions of the noise with a smaller share of its deviation are the solver's slack."""
@@ -53,19 +49,21 @@ class ReadingSpace:
 
     budget: float
     floor: float
-    independent: NDArray[np.intp] | None = None
+    independent: Indices | None = None
     noise: Array | None = None
 
     def basis(self, blocks: Sequence[Block]) -> Array:
         """Return an orthonormal basis."""
-        size = blocks[0].shifts.shape[0]
+        size = len(blocks[0].spread)
         shared = [] if self.noise is None else [self.noise]
         if self.independent is not None:
             shared.append(np.eye(size)[:, self.independent])
         by_spread: dict[int, tuple[Array, list[Array]]] = {}
         for block in blocks:
             by_spread.setdefault(id(block.spread), (block.spread, []))[1].append(block.shifts)
-        shifts = _shifts(self.budget, self.floor * self.budget / size)
+        least = self.floor * self.budget / size
+        count = math.ceil(math.log(self.budget / least) / math.log(STEP)) + 1
+        shifts = np.geomspace(self.budget, least, count)
         columns = np.hstack(
             [
                 _shifted_solutions(spread, _range([*starts, *shared], 1e-12), shifts)
@@ -80,11 +78,6 @@ class ReadingSpace:
         """Take over the directions of a design's noise L Lᵀ."""
         left, values, _ = np.linalg.svd(factor, full_matrices=False)
         self.noise = np.asarray(left[:, values > FAINT * values.max(initial=0.0)])
-
-
-def _shifts(high: float, low: float) -> Array:
-    count = math.ceil(math.log(high / low) / math.log(STEP)) + 1
-    return np.geomspace(high, low, count)
 
 
 def _range(parts: Sequence[Array], negligible: float) -> Array:
@@ -112,18 +105,15 @@ def _krylov(matrix: Array, start: Array) -> Array:
     (3, 2)
     """
     size = matrix.shape[0]
-    space = np.zeros((size, min(size, (STEPS + 1) * start.shape[1])))
-    space[:, : start.shape[1]] = start
-    first, end = 0, start.shape[1]
+    space = newest = start
     for _ in range(STEPS):
-        moved = matrix @ space[:, first:end]
+        moved = matrix @ newest
         scale = float(np.linalg.norm(moved))
         for _ in range(2):  # once is not enough in float64
-            moved -= space[:, :end] @ (space[:, :end].T @ moved)
+            moved = moved - space @ (space.T @ moved)
         left, values, _ = np.linalg.svd(moved, full_matrices=False)
-        newest = left[:, values > 1e-12 * scale][:, : size - end]
+        newest = left[:, values > 1e-12 * scale][:, : size - space.shape[1]]
         if newest.shape[1] == 0:
             break
-        first, end = end, end + newest.shape[1]
-        space[:, first:end] = newest
-    return space[:, :end]
+        space = np.hstack([space, newest])
+    return space
