@@ -30,8 +30,8 @@ from sfumato.quantities import MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements
 from sfumato_gaussian_noise.design import Members
 
+# Budgets in units of the prior's variance, and in the trace's own, that float64 computes with.
 SMALLEST, LARGEST = 1e-304, 1e304
-"""Budgets in units of the prior's variance, and in the trace's own, that float64 computes with."""
 
 
 @attrs.frozen(eq=False)
@@ -212,17 +212,10 @@ class Given(AdditiveMechanism):
 
 T = TypeVar("T")
 
-SLACK = 1e-7
-"""Relative amount by which the loss may stay below its target."""
-
-STEPS = 20
-"""False position needs fewer where the loss is continuous in the budget."""
-
-JUMP = 1e-6
-"""Where the loss jumps, a budget is settled to this relative width."""
-
-REACH = 1e15
-"""Largest factor between the first budget tried and the last."""
+SLACK = 1e-7  # relative amount by which the loss may stay below its target
+STEPS = 20  # false position needs fewer where the loss is continuous in the budget
+JUMP = 1e-6  # where the loss jumps, a budget is settled to this relative width
+REACH = 1e15  # largest factor between the first budget tried and the last
 
 
 @attrs.frozen

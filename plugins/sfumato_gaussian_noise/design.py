@@ -31,14 +31,11 @@ from sfumato.questions.displacements import Group
 Balls = tuple[tuple[int, ...], ...]
 Indices = NDArray[np.intp]
 
+# Entries of a trace up to which a few hundred dense covariances are looked at together.
 LARGEST_GLANCE = 128
-"""Entries of a trace up to which a few hundred dense covariances are looked at together."""
-
-SMALLEST = float(np.finfo(np.float64).tiny)
-"""Below it float64 rounds without a relative bound."""
-
+SMALLEST = float(np.finfo(np.float64).tiny)  # below it float64 rounds without a relative bound
+# A loss below its own lower bound by more than this share is no rounding of the loss.
 CONTRADICTION = 1e-9
-"""A loss below its own lower bound by more than this share is no rounding of the loss."""
 
 
 # What one belief lets an adversary learn about one group ------------------------------------------

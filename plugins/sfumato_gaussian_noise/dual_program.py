@@ -25,17 +25,13 @@ ATTEMPTS = (("CLARABEL", 1e-14), ("CLARABEL", 1e-12), ("SCS", 1e-12))
 """Solvers in turn, and the share of the largest eigenvalue of the priors below which a direction is
 left out: rounding hides it. What leaving it out costs shows in the measured loss."""
 
+# Settings under which a solver is accurate enough and ends, where they are not its own.
 ACCURATE = {"SCS": {"eps": 1e-8, "max_iters": 10_000}}
-"""Settings under which a solver is accurate enough and ends, where they are not its own."""
-
-FEW = 11
-"""Up to this many signs all sign vectors are listed."""
-
+FEW = 11  # up to this many signs all sign vectors are listed
+# Weights below this share of the total belong to displacements that are not among the worst.
 LIGHT = 1e-9
-"""Weights below this share of the total belong to displacements that are not among the worst."""
-
+# Largest difference, in units of the largest entry, between a block and its mirror image.
 ALIKE = 1e-9
-"""Largest difference, in units of the largest entry, between a block and its mirror image."""
 
 
 def solve(problem: Any, solver: str, name: str, *, verified: bool = False, **options: Any) -> None:

@@ -15,14 +15,11 @@ from sfumato_gaussian_noise.design import Certified, ClassLosses, DualBound, Sol
 
 ITERATIONS = 5_000
 
-RESIDUAL = 1e-11
-"""Relative residual at which the conjugate gradients stop."""
-
+RESIDUAL = 1e-11  # relative residual at which the conjugate gradients stop
+# Times round the secret to which the first attempt confines the noise; then eightfold.
 WINDOW = 4_096
-"""Times round the secret to which the first attempt confines the noise; then eightfold."""
-
+# Share of the tolerance at which a window is wide enough: a wider one could gain no more.
 CLOSE = 0.01
-"""Share of the tolerance at which a window is wide enough: a wider one could gain no more."""
 
 
 @attrs.frozen(eq=False)

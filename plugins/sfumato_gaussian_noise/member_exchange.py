@@ -18,37 +18,24 @@ from sfumato_gaussian_noise.dual_program import (
 )
 from sfumato_gaussian_noise.reading_space import ReadingSpace
 
-ROUNDS = 60
-"""Largest number of programs solved for one design."""
-
+ROUNDS = 60  # largest number of programs solved for one design
+# Up to this many pairs of a member and a group all enter at once; of more, the worst ones do.
 MANY = 8
-"""Up to this many pairs of a member and a group all enter at once; of more, the worst ones do."""
-
+# The same where most entries are secret, so that most pairs matter, and time may be reversed.
 CROWDED = 100
-"""The same where most entries are secret, so that most pairs matter, and time may be reversed."""
-
-SIGNS = 5
-"""Up to this many signs of a group enter one by one; more enter as one matrix."""
-
+SIGNS = 5  # up to this many signs of a group enter one by one; more enter as one matrix
 WHOLE = b"whole"
 
-HIDDEN = 1e-12
-"""Smallest total variance, in units of the prior's, that a program is solved for."""
-
+HIDDEN = 1e-12  # smallest total variance, in units of the prior's, that a program is solved for
+# Below this total variance, in the same units, the rounding of a smooth prior may be too much.
 ROUGH = 1e-6
-"""Below this total variance, in the same units, the rounding of a smooth prior may be too much."""
-
+# Longer traces are designed in a small space of directions, which follows the design.
 WHOLE_SPACE = 256
-"""Longer traces are designed in a small space of directions, which follows the design."""
-
+# Designs in a small space that are not looked at: what tells the secret is not yet in it.
 UNLEARNT = 2
-"""Designs in a small space that are not looked at: what tells the secret is not yet in it."""
-
+# Entries up to which a program in all directions is tried where the small space fails.
 LARGEST_PROGRAM = 400
-"""Entries up to which a program in all directions is tried where the small space fails."""
-
-STEP = 4
-"""Pairs that enter in one later round."""
+STEP = 4  # pairs that enter in one later round
 
 
 def member_exchange(task: Task) -> Certified:

@@ -28,11 +28,9 @@ from sfumato_gaussian_noise.design import (
 from sfumato_gaussian_noise.long_trace import long_trace
 from sfumato_gaussian_noise.member_exchange import member_exchange
 
-LONG = 4_000
-"""Traces with more entries are never given a dense matrix."""
-
+LONG = 4_000  # traces with more entries are never given a dense matrix
+# Radii beyond it, or below its inverse, have no squares that float64 could compare.
 LARGEST_RADIUS = 1e140
-"""Radii beyond it, or below its inverse, have no squares that float64 could compare."""
 
 
 @declare

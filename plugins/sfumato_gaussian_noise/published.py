@@ -13,8 +13,7 @@ from sfumato_gaussian_noise.baselines import Calibrated, Design
 from sfumato_gaussian_noise.design import Block, Indices, Members, block_of
 from sfumato_gaussian_noise.dual_program import solve, symmetric
 
-FAR = 1e8
-"""Spread, in units of what noise adds, beyond which noise makes no difference in float64."""
+FAR = 1e8  # spread, in units of what noise adds, beyond which noise makes no difference in float64
 
 
 @declare
@@ -196,13 +195,10 @@ def _two_blocks(noise: Array, secret: Indices, budget: float) -> Matrix:
 
 # SDP_B --------------------------------------------------------------------------------------------
 
-TOLERANCE = 1e-9
-"""How far, relatively, the trace may be above the smallest one."""
-
+TOLERANCE = 1e-9  # how far, relatively, the trace may be above the smallest one
 MOST_ROUNDS = 500
 
-NEGLIGIBLE = 1e-14
-"""Eigenvalues below this share of the largest are rounding."""
+NEGLIGIBLE = 1e-14  # eigenvalues below this share of the largest are rounding
 
 
 def smallest_above(covariances: Array) -> Array:

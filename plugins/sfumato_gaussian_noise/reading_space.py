@@ -11,17 +11,11 @@ import numpy as np
 from sfumato.matrices.matrix import Array
 from sfumato_gaussian_noise.design import Block, Indices
 
-STEP = 10.0
-"""Ratio of one shift to the next."""
-
+STEP = 10.0  # ratio of one shift to the next
+# Products with C by which the Krylov spaces grow, in which the shifted systems are solved.
 STEPS = 60
-"""Products with C by which the Krylov spaces grow, in which the shifted systems are solved."""
-
-ALIKE = 1e-7
-"""A direction that adds less than this share to the space is left out."""
-
-FAINT = 1e-3
-"""Directions of the noise with a smaller share of its deviation are the solver's slack."""
+ALIKE = 1e-7  # A direction that adds less than this share to the space is left out
+FAINT = 1e-3  # directions of the noise with a smaller share of its deviation are the solver's slack
 
 
 @attrs.define(eq=False)

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from sfumato.comparison.executors import watched
 from sfumato.errors import ParameterError
-from sfumato_gaussian_process.fitting import FittedPriors, Series, check_noise, read_series
+from sfumato_gaussian_process.fitting import (
+    FittedPriors,
+    Series,
+    check_noise,
+    places_of,
+    read_series,
+)
 
 if TYPE_CHECKING:
     from sfumato_gaussian_process.stationary import StationaryPrior
@@ -22,8 +28,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-FARTHEST = 8.0
-"""Longest step along any axis, in units of the stencil."""
+FARTHEST = 8.0  # longest step along any axis, in units of the stencil
 
 
 def quadratic_step(offsets: Array, gains: Array) -> Array:
@@ -120,17 +125,12 @@ def _forward_substituted(factors: Array, values: Array) -> Array:
     return solved
 
 
+# Points of the first grid along a parameter; likelihoods have narrow peaks in periods.
 GRID = {"length_scale": 25, "period": 97}
-"""Points of the first grid along a parameter; likelihoods have narrow peaks in periods."""
-
-STEP = 1e-5
-"""Relative change of a parameter at which the search stops."""
-
+STEP = 1e-5  # relative change of a parameter at which the search stops
+# Smallest gain of log likelihood, for each point of a trace, that the search takes a step for.
 GAIN = 1e-9
-"""Smallest gain of log likelihood, for each point of a trace, that the search takes a step for."""
-
-CHUNK = 500_000
-"""Largest number of matrix entries handled at once."""
+CHUNK = 500_000  # largest number of matrix entries handled at once
 
 
 def fit_traces(
@@ -167,7 +167,7 @@ def fit_traces(
         if not settled:
             variances[group] = _at(model.variances, chosen, best[group])
     near = 2 * STEP
-    lengths = np.array([one.values.size for one in series])
+    places = places_of(series)
     effective = {name: np.exp(best[:, k]) for k, name in enumerate(model.free)}
     return FittedPriors(
         prior=cls,
@@ -175,11 +175,9 @@ def fit_traces(
         noise=model.noise,
         effective=effective if settled else {**effective, "variance": variances},
         sampling_periods=np.array([one.period for one in series]),
-        log_likelihoods=values - lengths * math.log(variance) / 2,
+        log_likelihoods=values - places["lengths"] * math.log(variance) / 2,
         at_bound=np.any((best <= low + near) | (best >= high - near), axis=1),
-        trace=np.array([one.trace for one in series]),
-        coordinate=np.array([one.coordinate for one in series]),
-        lengths=lengths,
+        **places,
     )
 
 

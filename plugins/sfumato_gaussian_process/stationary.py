@@ -1,11 +1,11 @@
-"""Traces of several coordinates per time: the same dependence over time in each."""
+"""Gaussian processes: the covariance of a trace over time, alike in each of its coordinates."""
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
-from sfumato.errors import Undecidable
-from sfumato.inference.exact import MOST_RATIONAL_ENTRIES, is_singular
-from sfumato.matrices import Dense, Kronecker, Matrix, Toeplitz
-from sfumato.matrices.matrix import ROUNDOFF, in_fractions
+from sfumato.inference.exact import precision
+from sfumato.matrices import Dense, Kronecker, Toeplitz
+from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.parameters import (
     CHOICE,
     COUNT,
@@ -33,93 +32,111 @@ from sfumato.protocols import Prior
 if TYPE_CHECKING:
     from sfumato_gaussian_process.fitting import FittedPriors
 
-
-def dimensions_parameter() -> Any:
-    """Declare the number d of coordinates per time."""
-    doc = "coordinates per time; 1 unless `across` says otherwise"
-    return parameter(OPTIONAL(COUNT("d")), default=None, doc=doc)
+# Largest length scale, in units of the trace: beyond it the trace is a constant in float64.
+LONGEST = 1e12
 
 
-def across_parameter() -> Any:
-    """Declare the covariance across the coordinates."""
-    doc = "covariance of the coordinates at one time, in units of the variance; None: independent"
-    return parameter(OPTIONAL(COVARIANCE("d")), default=None, doc=doc)
+times_parameter = functools.partial(
+    parameter, TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
+)
+variance_parameter = functools.partial(
+    parameter, POSITIVE, default=1.0, doc="prior variance of each entry"
+)
+dimensions_parameter = functools.partial(
+    parameter,
+    OPTIONAL(COUNT("d")),
+    default=None,
+    doc="coordinates per time; 1 unless `across` says otherwise",
+)
+across_parameter = functools.partial(
+    parameter,
+    OPTIONAL(COVARIANCE("d")),
+    default=None,
+    doc="covariance of the coordinates at one time, in units of the variance; None: independent",
+)
 
 
-def coordinates_of(dimensions: int | None, across: NDArray[np.float64] | None) -> int:
-    """Return d.
+class GaussianProcess(Prior):
+    """A prior over times, with covariance (over time) ⊗ across for d coordinates per time.
 
-    >>> coordinates_of(None, None), coordinates_of(None, np.eye(3))
-    (1, 3)
+    The author declares `times`, `dimensions` and `across`, and writes `over_time` and
+    `smoothest`. Entries of the trace are time · d + coordinate.
     """
-    if across is not None:
-        return len(across)
-    return 1 if dimensions is None else dimensions
+
+    yields = Gaussian
+    smoothed_by: ClassVar[str] = "length_scale"
+
+    times: int | Array
+    dimensions: int | None
+    across: Array | None
+
+    @abstractmethod
+    def over_time(self) -> Gaussian:
+        """Return the belief about one coordinate."""
+
+    @abstractmethod
+    def smoothest(self, span: float) -> float:
+        """Return the largest length scale, in units of a trace of length `span`."""
+
+    def check(self) -> None:
+        """Refuse a trace that is all but constant, and coordinates that others all but determine.
+
+        What float64 takes for singular although it is not would hide the worst displacement.
+        """
+        regular = isinstance(self.times, int)
+        span = float(self.times - 1 if regular else self.times[-1] - self.times[0])
+        if span > 0 and self.smoothest(span) > LONGEST:
+            reason = f"such that length scales are at most {LONGEST:.0e} times the trace"
+            raise self.reject(self.smoothed_by, reason, getattr(self, self.smoothed_by))
+        if self.across is not None and not _is_sound(self.across):
+            raise self.reject("across", "diagonal, or positive definite", self.across)
+
+    def belief(self) -> Gaussian:
+        """Return the belief; it is definite if and only if both factors are."""
+        over_time = self.over_time()
+        if self.across is None and self.dimensions in (None, 1):
+            return over_time
+        across = np.eye(self.dimensions or 1) if self.across is None else self.across
+        return attrs.evolve(
+            over_time,
+            covariance=Kronecker(over_time.covariance, Dense(across)),
+            dimensions=len(across),
+            definite=over_time.definite and bool(np.all(np.diagonal(across) > 0)),
+            rounding=over_time.rounding + 2 * ROUNDOFF,
+            exact=_product(over_time.exact, across),
+        )
+
+    def trace_signature(self) -> Hashable:
+        """Return the numbers of times and of coordinates, and stamps other than 0, 1, …."""
+        width = (self.dimensions or 1) if self.across is None else len(self.across)
+        if isinstance(self.times, int):
+            return self.times, width
+        if np.array_equal(self.times, np.arange(len(self.times))):
+            return len(self.times), width
+        return len(self.times), width, tuple(self.times.tolist())
 
 
-def trace_of(
-    times: int | NDArray[np.float64], dimensions: int | None, across: NDArray[np.float64] | None
-) -> Hashable:
-    """Return what two priors about one kind of trace agree in: times and coordinates.
-
-    >>> trace_of(2, None, None) == trace_of(np.array([0.0, 1.0]), 1, None)
-    True
-    >>> trace_of(np.array([0.0, 2.0]), None, None)
-    (2, 1, (0.0, 2.0))
-    """
-    width = coordinates_of(dimensions, across)
-    if isinstance(times, int):
-        return times, width
-    if np.array_equal(times, np.arange(len(times))):
-        return len(times), width
-    return len(times), width, tuple(times.tolist())
+def _is_sound(across: Array) -> bool:
+    """Whether a covariance is diagonal, or definite beyond all rounding."""
+    variances = np.diagonal(across)
+    if not np.any(across - np.diag(variances)):
+        return True
+    if not np.all(variances > 0):
+        return False
+    correlation = across / np.sqrt(variances) / np.sqrt(variances)[:, None]
+    return bool(np.linalg.eigvalsh(correlation)[0] > 16 * len(across) ** 2 * ROUNDOFF)
 
 
-def across_coordinates(
-    over_time: Gaussian, dimensions: int | None, across: NDArray[np.float64] | None
-) -> Gaussian:
-    """Return the belief Σ_time ⊗ across, whose entries are time · d + coordinate.
-
-    It is definite if and only if both factors are, which rational numbers decide for `across`.
-
-    >>> across_coordinates(Gaussian(Dense(np.eye(2))), 3, None).shape
-    (2, 3)
-    """
-    if across is None and dimensions in (None, 1):
-        return over_time
-    matrix = np.eye(coordinates_of(dimensions, across)) if across is None else across
-    definite, known = _definite(matrix)
-    return attrs.evolve(
-        over_time,
-        covariance=Kronecker(over_time.covariance, Dense(matrix)),
-        dimensions=len(matrix),
-        definite=over_time.definite and definite,
-        rounding=over_time.rounding + 2 * ROUNDOFF,
-        exact=_product(over_time.exact, matrix) if known else None,
-    )
-
-
-def _definite(matrix: NDArray[np.float64]) -> tuple[bool, bool]:
-    """Return whether the stored matrix is definite, and whether it is semidefinite as stored."""
-    if len(matrix) > MOST_RATIONAL_ENTRIES:
-        return False, False
-    try:
-        return not is_singular(in_fractions(matrix)), True
-    except Undecidable:  # semidefinite up to rounding only: then the stored numbers are not the law
-        return False, False
-
-
-def _product(exact: Any, matrix: NDArray[np.float64]) -> Any:
+def _product(exact: Any, across: Array) -> Any:
+    """Return the Kronecker product with a matrix of stored numbers, in balls."""
     if exact is None:
         return None
 
     def balls(bits: int) -> Any:
         from flint import arb, arb_mat
 
-        from sfumato.inference.exact import precision
-
-        time, d = exact(bits), len(matrix)
-        mixed = [[arb(float(value)) for value in row] for row in matrix]
+        time, d = exact(bits), len(across)
+        mixed = [[arb(float(value)) for value in row] for row in across]
         size = range(time.nrows() * d)
         with precision(bits):
             rows = [[time[i // d, j // d] * mixed[i % d][j % d] for j in size] for i in size]
@@ -128,55 +145,35 @@ def _product(exact: Any, matrix: NDArray[np.float64]) -> Any:
     return balls
 
 
-class StationaryPrior(Prior):
+class StationaryPrior(GaussianProcess):
     """A prior whose covariance is a function k of the lag: what a kernel's author subclasses.
 
     The author declares parameters, among them `variance`, `times`, `dimensions` and `across`,
-    and writes `correlation` and `ball_at`.
-    With d coordinates per time the covariance is k ⊗ across.
+    and writes `correlation` and `ball_correlation`.
 
-    Attributes
-    ----------
-    shape_parameters
-        The parameters that `correlation` takes.
-    in_time_units
-        Those of them that are durations: divided by the sampling period they count samples.
-    fit_ranges
-        Where `fit` looks for a parameter: as multiples of the sampling period for a duration.
+    Class attributes say whether the covariance at distinct times is strictly `definite`, which
+    `shape_parameters` `correlation` takes, which of them are `in_time_units`, so that divided by
+    the sampling period they count samples, and the `fit_ranges` in which `fit` looks for them.
     """
 
-    yields = Gaussian
     scale_parameter = "variance"
+    definite: ClassVar[bool]
     shape_parameters: ClassVar[tuple[str, ...]] = ("length_scale",)
     in_time_units: ClassVar[tuple[str, ...]] = ("length_scale",)
-    fit_ranges: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType(
-        {"length_scale": (0.1, 200.0)}
-    )
+    fit_ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"length_scale": (0.1, 200.0)}
 
+    length_scale: float
     variance: float
-    times: int | NDArray[np.float64]
-    dimensions: int | None
-    across: NDArray[np.float64] | None
 
     @staticmethod
     @abstractmethod
-    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+    def correlation(lag: Array, *shape: Any) -> Array:
         """Return the correlation at each lag, for shape parameters that may be arrays."""
 
+    @staticmethod
     @abstractmethod
-    def ball_at(self, lag: Any) -> Any:
-        """Return a ball that holds the covariance at a lag that is itself a ball."""
-
-    @property
-    @abstractmethod
-    def definite(self) -> bool:
-        """Whether the covariance at distinct times is strictly positive definite."""
-
-    def covariance_at(self, lag: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the covariance at each lag."""
-        shape = [getattr(self, name) for name in self.shape_parameters]
-        with np.errstate(over="ignore"):  # a lag of infinitely many length scales is an answer
-            return self.variance * self.correlation(lag, *shape)
+    def ball_correlation(lag: Any, *shape: float) -> Any:
+        """Return a ball that holds the correlation at a lag that is itself a ball."""
 
     @classmethod
     def fit(
@@ -219,19 +216,41 @@ class StationaryPrior(Prior):
             cls, traces, times, noise=noise, normalise=normalise, bounds=bounds or {}, fixed=fixed
         )
 
+    def smoothest(self, span: float) -> float:
+        """Return the length scale in units of the trace."""
+        return self.length_scale / span
+
     def rounding(self) -> float:
-        """Bound the rounding of `covariance_at`, in units of the variance."""
+        """Bound the rounding of the stored covariance, in units of the variance."""
         return 16 * ROUNDOFF
 
-    def belief(self) -> Gaussian:
+    def over_time(self) -> Gaussian:
         """Return the belief: Toeplitz over time on a regular grid, dense otherwise."""
-        over_time = Gaussian(
-            self._over_time(),
+        regular = isinstance(self.times, int)
+        points = stamps(self.times)
+        lags = points if regular else points[:, None] - points
+        with np.errstate(over="ignore"):  # a lag of infinitely many length scales is an answer
+            entries = self.variance * self.correlation(lags, *self._shape())
+        return Gaussian(
+            Toeplitz(entries) if regular else Dense(entries),
             definite=self.definite,
             rounding=self.rounding(),
             exact=self._balls,
         )
-        return across_coordinates(over_time, self.dimensions, self.across)
+
+    def _shape(self) -> list[float]:
+        return [getattr(self, name) for name in self.shape_parameters]
+
+    def _balls(self, bits: int) -> Any:
+        """Return the covariance over time in ball arithmetic, from the kernel's parameters."""
+        from flint import arb
+
+        shape = self._shape()
+
+        def covariance(s: Any, t: Any) -> Any:
+            return arb(self.variance) * self.ball_correlation(abs(s - t), *shape)
+
+        return ball_matrix(covariance, self.times, bits, stationary=True)
 
     @classmethod
     def glance(cls, members: Sequence[Self]) -> NDArray[np.float64] | None:
@@ -241,40 +260,31 @@ class StationaryPrior(Prior):
             return None
         lags = np.arange(times, dtype=np.float64)
         shape = [_common([getattr(m, name) for m in members]) for name in cls.shape_parameters]
-        with np.errstate(over="ignore"):  # as in `covariance_at`
+        with np.errstate(over="ignore"):  # as in `over_time`
             columns = cls.correlation(lags[None, :], *shape)
         columns = np.array([[member.variance] for member in members]) * columns
         ring = np.concatenate([columns[:, :0:-1], columns], axis=1)
         windows = np.lib.stride_tricks.sliding_window_view(ring, times, axis=1)
         return np.ascontiguousarray(windows[:, ::-1])
 
-    def trace_signature(self) -> Hashable:
-        """Return the numbers of times and of coordinates, and stamps other than 0, 1, …."""
-        return trace_of(self.times, self.dimensions, self.across)
 
-    def _over_time(self) -> Matrix:
-        if isinstance(self.times, int):
-            return Toeplitz(self.covariance_at(np.arange(self.times, dtype=np.float64)))
-        return Dense(self.covariance_at(self.times[:, None] - self.times[None, :]))
-
-    def _balls(self, bits: int) -> Any:
-        """Return the covariance over time in ball arithmetic, from the kernel's parameters."""
-        from flint import arb, arb_mat
-
-        from sfumato.inference.exact import precision
-
-        with precision(bits):
-            if isinstance(self.times, int):
-                column = [self.ball_at(arb(lag)) for lag in range(self.times)]
-                every = range(self.times)
-                return arb_mat([[column[abs(i - j)] for j in every] for i in every])
-            t = [arb(float(stamp)) for stamp in stamps(self.times)]
-            return arb_mat([[self.ball_at(abs(a - b)) for b in t] for a in t])
-
-
-def _common(values: list[float]) -> float | NDArray[np.float64]:
+def _common(values: list[float]) -> float | Array:
     """Return the value that all share, else a column of them: a smoothness takes no array."""
     return values[0] if len(set(values)) == 1 else np.array(values)[:, None]
+
+
+def ball_matrix(
+    covariance: Callable[[Any, Any], Any], times: int | Array, bits: int, *, stationary: bool
+) -> Any:
+    """Return a covariance over time in balls, from the formula for two times."""
+    from flint import arb, arb_mat
+
+    with precision(bits):
+        t = [arb(stamp) for stamp in stamps(times).tolist()]
+        if not (stationary and isinstance(times, int)):
+            return arb_mat([[covariance(one, other) for other in t] for one in t])
+        column, every = [covariance(one, t[0]) for one in t], range(times)
+        return arb_mat([[column[abs(i - j)] for j in every] for i in every])
 
 
 @declare
@@ -294,28 +304,26 @@ class RBF(StationaryPrior):
     definite = True  # its spectral density is positive everywhere
 
     length_scale: float = parameter(POSITIVE, doc="distance in time over which entries look alike")
-    times: int | NDArray[np.float64] = parameter(
-        TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
-    )
-    variance: float = parameter(POSITIVE, default=1.0, doc="prior variance of each entry")
+    times: int | Array = times_parameter()
+    variance: float = variance_parameter()
     dimensions: int | None = dimensions_parameter()
-    across: NDArray[np.float64] | None = across_parameter()
+    across: Array | None = across_parameter()
 
     @staticmethod
-    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+    def correlation(lag: Array, *shape: Any) -> Array:
         """Return exp(−lag² / (2 l²))."""
         (length_scale,) = shape
         # Beyond 100 length scales the exponential underflows anyway; the square must not overflow.
         scaled = np.minimum(np.abs(lag) / length_scale, 100.0)
-        correlation: NDArray[np.float64] = np.exp(-0.5 * np.square(scaled))
-        return correlation
+        return np.asarray(np.exp(-0.5 * np.square(scaled)))
 
-    def ball_at(self, lag: Any) -> Any:
-        """Return the same for a ball."""
+    @staticmethod
+    def ball_correlation(lag: Any, *shape: float) -> Any:
+        """Return exp(−lag² / (2 l²))."""
         from flint import arb
 
-        scaled = lag / arb(self.length_scale)
-        return arb(self.variance) * (-(scaled * scaled) / 2).exp()
+        scaled = lag / arb(shape[0])
+        return (-(scaled * scaled) / 2).exp()
 
 
 @declare
@@ -335,19 +343,17 @@ class Periodic(StationaryPrior):
     definite = False
     shape_parameters = ("length_scale", "period")
     in_time_units = ("period",)
-    fit_ranges = MappingProxyType({"length_scale": (0.05, 50.0), "period": (4.0, 100.0)})
+    fit_ranges: ClassVar = {"length_scale": (0.05, 50.0), "period": (4.0, 100.0)}
 
     length_scale: float = parameter(POSITIVE, doc="smoothness within one period")
     period: float = parameter(POSITIVE, doc="time after which the trace repeats")
-    times: int | NDArray[np.float64] = parameter(
-        TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
-    )
-    variance: float = parameter(POSITIVE, default=1.0, doc="prior variance of each entry")
+    times: int | Array = times_parameter()
+    variance: float = variance_parameter()
     dimensions: int | None = dimensions_parameter()
-    across: NDArray[np.float64] | None = across_parameter()
+    across: Array | None = across_parameter()
 
     @staticmethod
-    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+    def correlation(lag: Array, *shape: Any) -> Array:
         """Return exp(−2 sin²(π lag / p) / l²).
 
         The lag is folded into half a period first, exactly: points a whole number of periods
@@ -358,8 +364,19 @@ class Periodic(StationaryPrior):
         folded = np.minimum(folded, period - folded)
         # Beyond 50 the exponential underflows anyway; the square must not overflow.
         sine = np.minimum(np.sin(np.pi * (folded / period)) / length_scale, 50.0)
-        correlation: NDArray[np.float64] = np.exp(-2.0 * np.square(sine))
-        return correlation
+        return np.asarray(np.exp(-2.0 * np.square(sine)))
+
+    @staticmethod
+    def ball_correlation(lag: Any, *shape: float) -> Any:
+        """Return exp(−2 sin²(π lag / p) / l²)."""
+        from flint import arb
+
+        sine = (lag / arb(shape[1])).sin_pi() / arb(shape[0])
+        return (-2 * sine * sine).exp()
+
+    def smoothest(self, span: float) -> float:
+        """Return l, or the length scale p l of a period longer than the trace, in its units."""
+        return self.length_scale * max(1.0, self.period / span)
 
     def rounding(self) -> float:
         """Bound the rounding: a lag of irregular stamps is rounded before it is folded.
@@ -370,13 +387,6 @@ class Periodic(StationaryPrior):
             return super().rounding()
         span = float(self.times[-1] - self.times[0])
         return super().rounding() + 4 * ROUNDOFF * span / (self.period * self.length_scale)
-
-    def ball_at(self, lag: Any) -> Any:
-        """Return the same for a ball."""
-        from flint import arb
-
-        sine = (lag / arb(self.period)).sin_pi() / arb(self.length_scale)
-        return arb(self.variance) * (-2 * sine * sine).exp()
 
 
 @declare
@@ -397,29 +407,28 @@ class Matern(StationaryPrior):
     definite = True  # its spectral density is positive everywhere
 
     length_scale: float = parameter(POSITIVE, doc="distance in time over which entries look alike")
-    times: int | NDArray[np.float64] = parameter(
-        TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
-    )
+    times: int | Array = times_parameter()
     nu: float = parameter(CHOICE(0.5, 1.5, 2.5), default=1.5, doc="smoothness ν")
-    variance: float = parameter(POSITIVE, default=1.0, doc="prior variance of each entry")
+    variance: float = variance_parameter()
     dimensions: int | None = dimensions_parameter()
-    across: NDArray[np.float64] | None = across_parameter()
+    across: Array | None = across_parameter()
 
     @staticmethod
-    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+    def correlation(lag: Array, *shape: Any) -> Array:
         """Return the correlation at each lag."""
         length_scale, nu = shape
         # Beyond u = 800 the exponential underflows anyway; the square must not overflow.
         u = np.minimum(math.sqrt(2 * nu) * (np.abs(lag) / length_scale), 800.0)
-        correlation: NDArray[np.float64] = _polynomial(nu, u) * np.exp(-u)
-        return correlation
+        return np.asarray(_polynomial(nu, u) * np.exp(-u))
 
-    def ball_at(self, lag: Any) -> Any:
-        """Return the same for a ball."""
+    @staticmethod
+    def ball_correlation(lag: Any, *shape: float) -> Any:
+        """Return the correlation at a lag."""
         from flint import arb
 
-        u = arb(2 * self.nu).sqrt() * lag / arb(self.length_scale)
-        return arb(self.variance) * _polynomial(self.nu, u) * (-u).exp()
+        length_scale, nu = shape
+        u = arb(2 * nu).sqrt() * lag / arb(length_scale)
+        return _polynomial(nu, u) * (-u).exp()
 
 
 def _polynomial(nu: float, u: Any) -> Any:
