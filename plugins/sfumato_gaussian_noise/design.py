@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import attrs
 import numpy as np
@@ -45,27 +46,16 @@ CONTRADICTION = 1e-9
 class Block:
     """Z given the secret is N(A δ, C + Γ): the loss is sup δᵀAᵀ(C + Γ)⁻¹A δ over unit balls.
 
-    Attributes
-    ----------
-    shifts : array (n, k)
-        A, the shift of the release's mean by each of the k free secret values, in units of the
-        radius.
-    spread : array (n, n)
-        C, the covariance of the trace once the secret is known.
-    balls : tuple of tuples of positions
-        Which of the k values share a ball.
-    shift_error, spread_error : array (n, k), array (n,)
-        Bounds of the rounding: E of A, entry by entry, and e of C, |yᵀ(C_true − C)y| ≤ (eᵀ|y|)².
-    values : array (k, m), optional
-        The free values δ = W Δ of a displacement Δ of the m secret entries, in units of the radius.
+    δ = W Δ are the k free values of a displacement Δ of the m secret entries, in units of the
+    radius.
     """
 
-    shifts: Array
-    spread: Array
-    balls: Balls
-    shift_error: Array
-    spread_error: Array
-    values: Array = attrs.field(factory=lambda: np.zeros((0, 0)))
+    shifts: Array  # A, (n, k): the shift of the release's mean by each free value
+    spread: Array  # C, (n, n): the covariance of the trace once the secret is known
+    balls: Balls  # which of the k values share a ball
+    shift_error: Array  # (n, k): bounds the rounding of A, entry by entry
+    spread_error: Array  # e, (n,): |yᵀ(C_true − C)y| ≤ (eᵀ|y|)²
+    values: Array = attrs.field(factory=lambda: np.zeros((0, 0)))  # W, (k, m)
 
     @property
     def is_box(self) -> bool:
@@ -83,13 +73,7 @@ class Block:
 
 
 def block_of(belief: Gaussian, group: Group, radius: float) -> Block | None:
-    """Return the block of a group; None where the belief leaves nothing to learn about it.
-
-    >>> from sfumato.matrices import Diagonal
-    >>> block_of(Gaussian(Diagonal([1.0, 4.0])), ((0,),), 2.0).shifts
-    array([[2.],
-           [0.]])
-    """
+    """Return the block of a group; None where the belief leaves nothing to learn about it."""
     entries = tuple(entry for ball in group for entry in ball)
     secret = secret_entries(belief, entries)
     if secret.representatives.size == 0:
@@ -149,15 +133,9 @@ def _free_values(copies: Array, group: Group) -> tuple[Array, Array, Balls]:
 
 
 def entries_of_single_groups(question: Displacements) -> Indices | None:
-    """Return the one entry of every group; None where a group has more.
-
-    >>> entries_of_single_groups(Displacements((((3,),), ((5,),)), 1.0))
-    array([3, 5])
-    """
+    """Return the one entry of every group; None where a group has more."""
     entries = [[entry for ball in group for entry in ball] for group in question.groups]
-    if any(len(own) > 1 for own in entries):
-        return None
-    return np.array([own[0] for own in entries])
+    return None if any(len(own) > 1 for own in entries) else np.array(entries)[:, 0]
 
 
 # The prior class and the secret -------------------------------------------------------------------
@@ -174,14 +152,12 @@ class Member:
     @functools.cached_property
     def belief(self) -> Gaussian:
         """What the member believes of the trace."""
-        belief: Gaussian = self.prior.belief()
-        return belief
+        return cast("Gaussian", self.prior.belief())
 
     @functools.cached_property
     def question(self) -> Displacements:
         """What the secret becomes for that belief."""
-        question: Displacements = self.secret.question(self.belief)
-        return question
+        return cast("Displacements", self.secret.question(self.belief))
 
     def block(self, group: int) -> Block | None:
         """Return what the belief lets learn about one group of the question."""
@@ -203,13 +179,10 @@ class Violation:
 
 @attrs.frozen(eq=False)
 class ClassLosses:
-    """The worst loss over the class in units of half the Rényi order, never too small.
-
-    `how` says whether the class was looked at whole ("single", "finite", "proved") or "searched".
-    """
+    """The worst loss over the class in units of half the Rényi order, never too small."""
 
     worst: float
-    how: str
+    how: str  # whether the class was seen whole ("single", "finite", "proved") or "searched"
     readings: tuple[tuple[Member, GroupLosses], ...] = ()
 
     def above(self, threshold: float) -> list[Violation]:
@@ -288,10 +261,6 @@ def rough_losses(priors: Array, noise: Array, entries: Indices, radii: Array) ->
     """Return about the worst r²(1/V_ss − 1/Σ_ss) under each of k priors (k, n, n), uncertified.
 
     V_ss = yᵀΣ y + wᵀΓ w for w = (Σ + Γ)⁻¹Σ_s and y = e_s − w, where an error of w counts squared.
-
-    >>> found = rough_losses(np.ones((1, 1, 1)), np.array([[0.5]]), np.array([0]), np.ones(1))
-    >>> [round(loss, 9) for loss in found]
-    [2.0]
     """
     columns = priors[:, :, entries]
     try:
@@ -316,16 +285,12 @@ def _never_nan(value: float) -> float:
 
 @attrs.frozen(eq=False)
 class Witness:
-    """A displacement (a block of one shift a), its weight w, and a way y of reading the release.
-
-    `reading` is B y for the budget B of the design: y itself, about a/B, has squares that vanish.
-    `source` is the position, in the program that found the witness, of the block it comes from.
-    """
+    """A displacement (a block of one shift a), its weight w, and a way y of reading the release."""
 
     weight: float
     block: Block
-    reading: Array
-    source: int = 0
+    reading: Array  # B y for the budget B: y itself, about a/B, has squares that vanish
+    source: int = 0  # the position, in the program that found it, of the block it comes from
 
 
 @attrs.frozen
@@ -336,9 +301,6 @@ class DualBound:
     weights w of total at most 1 the worst loss is at least Σ w (2 yᵀa − yᵀC y) − ⟨Γ, P⟩ with
     P = Σ w y yᵀ, and ⟨Γ, P⟩ ≤ tr Γ · λ_max(P). The gain is B times the first sum, the
     price B² λ_max(P): neither vanishes for a huge budget.
-
-    >>> round(DualBound(gain=4.0, price=1.0, unit=2.0).loss(budget=2.0), 9)
-    1.5
     """
 
     gain: float
@@ -372,11 +334,6 @@ def dual_bound(
 
     With `independent`, the bound is for noise of equal variances on those entries S, independent
     of each other and of the rest U: ⟨Γ, P⟩ ≤ tr Γ · max(λ_max(P_UU), tr P_SS / |S|).
-
-    >>> block = Block(np.ones((1, 1)), np.zeros((1, 1)), ((0,),), np.zeros((1, 1)), np.zeros(1))
-    >>> bound = dual_bound([Witness(1.0, block, np.array([1.0]))], budget=1.0)
-    >>> round(bound.loss(budget=1.0), 9)
-    1.0
     """
     gains = [witness.weight * _gain(witness, budget) for witness in witnesses]
     # The weights, too, were rounded when they were scaled to a total of 1.
@@ -436,23 +393,13 @@ class Certified:
 
 @attrs.frozen(eq=False)
 class Task:
-    """Noise of total variance `budget` for a prior class and a secret.
-
-    Attributes
-    ----------
-    floor : float
-        Share κ of the budget that is spent on independent noise on every entry.
-    tolerance : float
-        Largest relative gap between the loss and the lower bound, the floor's price apart.
-    independent : array, optional
-        Entries whose noise must be independent, of equal variance, and apart from the rest.
-    """
+    """Noise of total variance `budget` for a prior class and a secret."""
 
     members: Members
     budget: float
-    floor: float
-    tolerance: float
-    independent: Indices | None = None
+    floor: float  # share κ of the budget that is spent on independent noise on every entry
+    tolerance: float  # largest relative gap between loss and lower bound, the floor's price apart
+    independent: Indices | None = None  # their noise is independent, of one variance, and apart
 
     @property
     def belief(self) -> Gaussian:

@@ -78,16 +78,13 @@ def best_noise(
 
     Γ is the multiplier of the n × n corner of the matrix inequality. No prior is inverted.
     It is solved in units of B, and in the directions in which some prior has variance at all.
-    With `independent`, Γ is restricted as in `dual_bound`; with a `space`, to that space.
+    With `independent`, Γ is restricted as in `dual_bound`; with a `space`, to that space. N_j is a
+    number μ_j where a block has one displacement.
 
     Blocks of one displacement each that come with their mirror images are solved at half the size:
     with J the reversal of time, averaging a solution with its image leaves T_Jj = J T_j and
     μ_Jj = μ_j. Then Σ_j T_j T_jᵀ/μ_j commutes with J, so the matrix inequality falls into one for
     even vectors and one for odd ones, each with one column for a pair of blocks.
-
-    >>> block = Block(np.ones((1, 1)), np.zeros((1, 1)), ((0,),), np.zeros((1, 1)), np.zeros(1))
-    >>> bool(abs(best_noise([block], 4.0).factor ** 2 - 4.0) < 1e-6)
-    True
     """
     solver, negligible = attempt
     partners, even = None, 0.0
@@ -97,7 +94,7 @@ def best_noise(
         partners = mirror_partners(blocks) if independent is None else None
         bases = _bases(blocks, negligible, independent, mirrored=partners is not None)
     images = list(range(len(blocks))) if partners is None else partners
-    program = _Program(blocks, images, bases, budget, even, independent)
+    program = _Program(blocks, images, bases, budget=budget, even=even, independent=independent)
     solve(program.problem, solver, "the noise program", verified=True, **ACCURATE.get(solver, {}))
     factor, extra = program.noise()
     return Solution(factor, program.witnesses(), extra)
@@ -130,8 +127,7 @@ def _bases(
 class _Program:
     """The program, with one block for each of a pair of mirror images, and what its solution says.
 
-    A block's multiplier N_j is a number μ_j where it has one displacement. The columns T are
-    coordinates about the bases and, below them, the values on the independent entries.
+    The columns T are coordinates about the bases and, below them, values on independent entries.
     """
 
     def __init__(
@@ -139,6 +135,7 @@ class _Program:
         blocks: Sequence[Block],
         images: Sequence[int],
         bases: Sequence[Array],
+        *,
         budget: float,
         even: float,
         independent: Indices | None,
@@ -155,30 +152,34 @@ class _Program:
         self.chosen = [j for j, image in enumerate(images) if j <= image]
         counts = np.array([1.0 if images[j] == j else 2.0 for j in self.chosen])
         size = len(blocks[0].spread)
-        own = np.zeros((size, 0)) if independent is None else np.eye(size)[:, independent]
+        own = np.eye(size)[:, [] if independent is None else independent]
         # Orthonormal, as the bases are zero on the independent entries.
-        self.basis = np.hstack([*bases, own])
+        self.basis = np.hstack([*self.bases, own])
         rank = self.basis.shape[1] - own.shape[1]
         self.ends = np.cumsum([0, *(blocks[j].shifts.shape[1] for j in self.chosen)])
         self.columns = cp.Variable((self.basis.shape[1], int(self.ends[-1])))
-        self.shares, price = cp.Variable(len(self.chosen), nonneg=True), cp.Variable()
-        self.weights, constraints = self._weights()
-        constraints.append(counts @ self.shares == 1)
-
-        objective, apart, roots = -price, [], {}
-        for place, (j, count) in enumerate(zip(self.chosen, counts.tolist(), strict=True)):
-            block, mine = blocks[j], self.columns[:, self.ends[place] : self.ends[place + 1]]
+        shares, price = cp.Variable(len(self.chosen), nonneg=True), cp.Variable()
+        self.weights: list[Any] = []
+        objective, constraints, apart, roots = -price, [counts @ shares == 1], [], {}
+        for place, j in enumerate(self.chosen):
+            block, share, mine = blocks[j], shares[place], self._of(self.columns, place)
             if id(block.spread) not in roots:
                 inner = self.basis.T @ block.spread @ self.basis / budget
                 roots[id(block.spread)] = _root(inner + even * np.eye(len(inner)))
+            if mine.shape[1] == 1:
+                weight = cp.diag(shares[place : place + 1])
+            else:
+                weight = cp.Variable((mine.shape[1],) * 2, PSD=True)
+                constraints += [sum(weight[i, i] for i in ball) == share for ball in block.balls]
+            self.weights.append(weight)
             gain = 2 * cp.sum(cp.multiply(self.basis.T @ block.shifts, mine))
             if roots[id(block.spread)].size:
-                gain -= self._fraction(roots[id(block.spread)] @ mine, place)
-            objective += count * gain
+                gain -= _fraction(roots[id(block.spread)] @ mine, weight, share)
+            objective += counts[place] * gain
             if own.size:
-                apart.append(self._fraction(mine[rank:], place))
-
-        self.inequalities, start, corner = [], 0, self._corner()
+                apart.append(_fraction(mine[rank:], weight, share))
+        self.inequalities, start = [], 0
+        corner = cp.diag(shares) if len(self.chosen) == self.ends[-1] else _corner(self.weights)
         for base in self.bases:
             rows = self.columns[start : start + base.shape[1]]
             start += base.shape[1]
@@ -193,50 +194,9 @@ class _Program:
         constraints += self.inequalities + ([] if self.apart is None else [self.apart])
         self.problem = cp.Problem(cp.Maximize(objective), constraints)
 
-    def _weights(self) -> tuple[list[Any], list[Any]]:
-        """Return the matrices N_j, None for a number, and tr (N_j)_kk = μ_j for their balls."""
-        import cvxpy as cp
-
-        weights: list[Any] = []
-        constraints: list[Any] = []
-        for place, j in enumerate(self.chosen):
-            count = self.blocks[j].shifts.shape[1]
-            weight = cp.Variable((count, count), PSD=True) if count > 1 else None
-            weights.append(weight)
-            if weight is not None:
-                constraints += [
-                    sum(weight[i, i] for i in ball) == self.shares[place]
-                    for ball in self.blocks[j].balls
-                ]
-        return weights, constraints
-
-    def _fraction(self, columns: Any, place: int) -> Any:
-        """Return tr(XᵀX N⁻¹) for the columns X of a block."""
-        import cvxpy as cp
-
-        if self.weights[place] is None:
-            return cp.quad_over_lin(columns, self.shares[place])
-        return cp.matrix_frac(columns.T, self.weights[place])
-
-    def _corner(self) -> Any:
-        """Return the block diagonal matrix of all N_j."""
-        import cvxpy as cp
-
-        if all(weight is None for weight in self.weights):
-            return cp.diag(self.shares)
-        squares = [
-            cp.diag(self.shares[place : place + 1]) if weight is None else weight
-            for place, weight in enumerate(self.weights)
-        ]
-        return cp.bmat(
-            [
-                [
-                    one if one is other else np.zeros((one.shape[0], other.shape[0]))
-                    for other in squares
-                ]
-                for one in squares
-            ]
-        )
+    def _of(self, columns: Any, place: int) -> Any:
+        """Return the columns of one block."""
+        return columns[:, self.ends[place] : self.ends[place + 1]]
 
     def noise(self) -> tuple[Array, Array | None]:
         """Return L and the extra variances with Γ = L Lᵀ + diag(extra), of total B."""
@@ -244,7 +204,7 @@ class _Program:
         for base, inequality in zip(self.bases, self.inequalities, strict=True):
             rank = base.shape[1]
             values, vectors = np.linalg.eigh(symmetric(inequality.dual_value[:rank, :rank]))
-            kept = values > 1e-10 * max(float(values.max(initial=0.0)), 1e-300)
+            kept = values > 1e-10 * max(float(values[-1]), 1e-300)
             parts.append(base @ (vectors[:, kept] * np.sqrt(values[kept])))
         factor = np.hstack(parts)
         total = float(np.sum(factor**2))
@@ -259,35 +219,50 @@ class _Program:
     def witnesses(self) -> tuple[Witness, ...]:
         """Return the displacements that carry weight: each N_j as a mixture of their squares.
 
-        Their readings are the columns of Y_j = T_j N_j⁻¹. Weights are in units of
-        Σ_j max_k tr (N_j)_kk, so that every point becomes feasible, whatever slack the solver left.
+        Their readings are the columns of Y_j = T_j N_j⁻¹, in units of the budget as the program is.
+        Weights are in units of Σ_j max_k tr (N_j)_kk, so that every point becomes feasible,
+        whatever slack the solver left.
         """
         readings = self.basis @ self.columns.value
         found: list[Witness] = []
         mass = 0.0
         for place, j in enumerate(self.chosen):
-            block, image, weight = self.blocks[j], self.images[j], self.weights[place]
-            value = np.array([[self.shares.value[place]]]) if weight is None else weight.value
-            multiplier = _nearest_semidefinite(value)
+            block, image = self.blocks[j], self.images[j]
+            multiplier = _nearest_semidefinite(np.asarray(self.weights[place].value))
             shares, directions = _mixture(block, multiplier)
             squares = shares @ directions**2
             own = max(float(np.sum(squares[list(ball)])) for ball in block.balls)
             mass += own if image == j else 2 * own
-            # The program was solved in units of the budget, as a witness reads.
-            mine = readings[:, self.ends[place] : self.ends[place + 1]]
-            ways = mine @ np.linalg.pinv(multiplier, rcond=LIGHT, hermitian=True)
-            for share, direction in zip(shares.tolist(), directions, strict=True):
-                way = ways @ direction
+            inverse = np.linalg.pinv(multiplier, rcond=LIGHT, hermitian=True)
+            ways = directions @ (self._of(readings, place) @ inverse).T
+            for share, direction, way in zip(shares.tolist(), directions, ways, strict=True):
                 found.append(Witness(share, block.along(direction), way, j))
                 if image != j:
-                    found.append(
-                        Witness(share, self.blocks[image].along(direction), way[::-1], image)
-                    )
+                    other = self.blocks[image].along(direction)
+                    found.append(Witness(share, other, way[::-1], image))
         return tuple(
             attrs.evolve(witness, weight=witness.weight / mass)
             for witness in found
             if witness.weight > LIGHT * mass
         )
+
+
+def _fraction(columns: Any, weight: Any, share: Any) -> Any:
+    """Return tr(XᵀX N⁻¹) for the columns X of a block."""
+    import cvxpy as cp
+
+    one = weight.shape == (1, 1)
+    return cp.quad_over_lin(columns, share) if one else cp.matrix_frac(columns.T, weight)
+
+
+def _corner(weights: Sequence[Any]) -> Any:
+    """Return the block diagonal matrix of all N_j."""
+    import cvxpy as cp
+
+    def block(one: Any, other: Any) -> Any:
+        return one if one is other else np.zeros((one.shape[0], other.shape[0]))
+
+    return cp.bmat([[block(one, other) for other in weights] for one in weights])
 
 
 def _mixture(block: Block, multiplier: Array) -> tuple[Array, Array]:
@@ -311,12 +286,7 @@ def _mixture(block: Block, multiplier: Array) -> tuple[Array, Array]:
 
 
 def sign_vectors(count: int) -> Array:
-    """Return all vectors of signs as rows, v and −v counted once.
-
-    >>> sign_vectors(2)
-    array([[ 1.,  1.],
-           [-1.,  1.]])
-    """
+    """Return all vectors of signs as rows, v and −v counted once."""
     codes = np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1
     return np.asarray(1.0 - 2.0 * codes)
 
@@ -354,11 +324,6 @@ def mirror_partners(blocks: Sequence[Block]) -> list[int] | None:
     """Return, for each block of one displacement, the position of its mirror image; None without.
 
     The images need only be alike: what comes of them is certified with the blocks themselves.
-
-    >>> one = Block(np.eye(2)[:, :1], np.zeros((2, 2)), ((0,),), np.zeros((2, 1)), np.zeros(2))
-    >>> other = Block(np.eye(2)[:, 1:], np.zeros((2, 2)), ((0,),), np.zeros((2, 1)), np.zeros(2))
-    >>> mirror_partners([one, other])
-    [1, 0]
     """
     if any(block.shifts.shape[1] > 1 for block in blocks):
         return None
@@ -367,32 +332,21 @@ def mirror_partners(blocks: Sequence[Block]) -> list[int] | None:
     for block in blocks:
         image, spread = block.shifts[::-1, 0], block.spread[::-1, ::-1]
         off = np.max(np.abs(shifts - image), axis=1)
+        near = np.flatnonzero(off <= ALIKE * np.max(np.abs(image))).tolist()
         size = ALIKE * max(float(np.max(np.abs(spread))), 1e-300)
-        partner = next(
-            (
-                j
-                for j in np.flatnonzero(off <= ALIKE * np.max(np.abs(image))).tolist()
-                if j not in found and np.max(np.abs(blocks[j].spread - spread)) <= size
-            ),
-            None,
-        )
-        if partner is None:
+        alike = [j for j in near if np.max(np.abs(blocks[j].spread - spread)) <= size]
+        free = [j for j in alike if j not in found]
+        if not free:
             return None
-        found.append(partner)
+        found.append(free[0])
     involution = all(found[found[position]] == position for position in range(len(found)))
     return found if involution else None
 
 
 def mirror_groups(question: Displacements, size: int) -> dict[int, int]:
-    """Return the mirror image of every group, if all are single entries that come with theirs.
-
-    >>> mirror_groups(Displacements((((0,),), ((2,),), ((1,),)), 1.0), 3)
-    {0: 1, 1: 0, 2: 2}
-    """
+    """Return the mirror image of every group, if all are single entries that come with theirs."""
     entries = entries_of_single_groups(question)
-    if entries is None:
-        return {}
-    named = list(zip(entries.tolist(), question.radii, strict=True))
+    named = [] if entries is None else list(zip(entries.tolist(), question.radii, strict=True))
     places = {name: place for place, name in enumerate(named)}
     images = [places.get((size - 1 - entry, radius)) for entry, radius in named]
     found = {place: image for place, image in enumerate(images) if image is not None}
