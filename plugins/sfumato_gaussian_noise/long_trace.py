@@ -91,14 +91,14 @@ def long_trace(task: Task) -> Certified | None:
     width, times = WINDOW, task.belief.times
     while width < times:
         start = min(max(secret - width // 2, 0), times - width)
-        found = _designed(task, block, start, width)
+        found = _design_in_window(task, block, start, width)
         if narrow.met(found):
             return found
         width *= 8
-    return _designed(task, block, 0, times)
+    return _design_in_window(task, block, 0, times)
 
 
-def _designed(task: Task, block: _GridBlock, start: int, width: int) -> Certified:
+def _design_in_window(task: Task, block: _GridBlock, start: int, width: int) -> Certified:
     """Return the design with Y solved for on some times and zero on all others, certified on all.
 
     A correlation that fades leaves nothing to read far from the secret, and then the window costs
@@ -111,17 +111,14 @@ def _designed(task: Task, block: _GridBlock, start: int, width: int) -> Certifie
     readings = np.zeros((size, count))
     inside = slice(start * task.belief.dimensions, (start + width) * task.belief.dimensions)
     for i, column in enumerate(part.shifts.T):
-        readings[inside, i] = _solved(part, ridge, column)
+        readings[inside, i] = _solve(part, ridge, column)
     lengths = np.linalg.norm(readings, axis=0)
     factor = math.sqrt(task.budget / count) * readings / lengths
     noise = task.sampled_noise(Solution(factor))
-    fluctuating = block.spread(readings) / ridge
-    bound = _lower(block, readings, fluctuating, ridge)
     floor = task.floor * task.budget / size
-    worst = _upper(block, readings, fluctuating, noise, ridge=ridge, floor=floor)
-    return Certified(
-        noise, ClassLosses(worst, "single"), bound, "closed form, conjugate gradients on the grid"
-    )
+    bound, worst = _certificates(block, readings, noise, ridge=ridge, floor=floor)
+    losses = ClassLosses(worst, "single")
+    return Certified(noise, losses, bound, "closed form, conjugate gradients on the grid")
 
 
 def _grid_block(task: Task) -> _GridBlock | None:
@@ -143,7 +140,7 @@ def _over_time(covariance: Matrix) -> Matrix:
     return covariance.time if isinstance(covariance, Kronecker) else covariance
 
 
-def _solved(block: _GridBlock, ridge: float, shift: Array) -> Array:
+def _solve(block: _GridBlock, ridge: float, shift: Array) -> Array:
     """Return (C/ridge + I)⁻¹a by conjugate gradients."""
     from scipy.sparse.linalg import LinearOperator, cg
 
@@ -162,38 +159,28 @@ def _solved(block: _GridBlock, ridge: float, shift: Array) -> Array:
     return np.asarray(solution)
 
 
-def _lower(block: _GridBlock, readings: Array, fluctuating: Array, ridge: float) -> DualBound:
-    """Return the bound of `dual_bound` for weights 1/k."""
+def _certificates(
+    block: _GridBlock, readings: Array, noise: Matrix, *, ridge: float, floor: float
+) -> tuple[DualBound, float]:
+    """Return the bound of `dual_bound` for weights 1/k, and the upper bound of λ_max(M)."""
     n, count = readings.shape
-    lengths = np.linalg.norm(readings, axis=0)
-    terms = 2 * np.sum(readings * block.shifts, axis=0) - np.sum(readings * fluctuating, axis=0)
-    products = lengths * np.linalg.norm(block.shifts, axis=0) * 2
-    products += lengths * np.linalg.norm(fluctuating, axis=0)
-    off = (math.sqrt(n) + 8) * ROUNDOFF * products  # pairwise sums err far less
-    off += lengths * (2 * block.shift_error() + block.spread_error(readings) / ridge)
-    price = float(np.linalg.eigvalsh(readings.T @ readings)[-1]) / count
-    return DualBound(float(np.mean(terms - off)), price * (1 + 4 * n * ROUNDOFF), ridge)
-
-
-def _upper(
-    block: _GridBlock,
-    readings: Array,
-    fluctuating: Array,
-    noise: Matrix,
-    *,
-    ridge: float,
-    floor: float,
-) -> float:
-    """Return the upper bound of λ_max(M) for the noise that is sampled."""
-    n = readings.shape[0]
+    shifts, fluctuating = block.shifts, block.spread(readings) / ridge
     total = fluctuating + noise.apply(readings) / ridge
-    residual = block.shifts - total
-    value = readings.T @ block.shifts
+    lengths, moved, spread, whole = (
+        np.linalg.norm(columns, axis=0) for columns in (readings, shifts, fluctuating, total)
+    )
+    inputs = block.spread_error(readings) / ridge
+    sums = (math.sqrt(n) + 8) * ROUNDOFF  # pairwise sums err far less
+
+    terms = 2 * np.sum(readings * shifts, axis=0) - np.sum(readings * fluctuating, axis=0)
+    off = sums * lengths * (2 * moved + spread) + lengths * (2 * block.shift_error() + inputs)
+    price = float(np.linalg.eigvalsh(readings.T @ readings)[-1]) / count
+    bound = DualBound(float(np.mean(terms - off)), price * (1 + 4 * n * ROUNDOFF), ridge)
+
+    value = readings.T @ shifts
     value = value + value.T - readings.T @ total
-    lengths = np.linalg.norm(readings, axis=0)
-    off = (block.spread_error(readings) + noise.error_bound() * lengths) / ridge
-    off = off + block.shift_error()
-    off = off + (math.sqrt(n) + 8) * ROUNDOFF * np.linalg.norm(total, axis=0)
-    missed = np.linalg.norm(residual, axis=0) + off
+    off = inputs + noise.error_bound() * lengths / ridge + block.shift_error() + sums * whole
+    missed = np.linalg.norm(shifts - total, axis=0) + off
     slack = float(np.sum(2 * lengths * off) + np.sum(missed**2) * (ridge / (0.99 * floor)))
-    return (float(np.linalg.eigvalsh((value + value.T) / 2)[-1]) + slack) / ridge
+    worst = (float(np.linalg.eigvalsh((value + value.T) / 2)[-1]) + slack) / ridge
+    return bound, worst

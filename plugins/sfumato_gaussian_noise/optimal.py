@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses
-from sfumato.matrices import Diagonal, Matrix, Scaled, Sum
+from sfumato.matrices import Diagonal, Scaled, Sum
 from sfumato.matrices.matrix import Array
 from sfumato.parameters import OPEN_UNIT, OPTIONAL, PLUGIN, POSITIVE, SWITCH, declare, parameter
 from sfumato.protocols import PriorClass
@@ -85,7 +84,12 @@ class Optimal(Calibrated):
     def noise(self, members: Members, mse: float) -> Design:
         """Design by the cheapest route that can be certified."""
         question = members.first.question
-        _check_radii(question.radii)
+        low, high = min(question.radii), max(question.radii)
+        if not 1 / LARGEST_RADIUS <= low <= high <= LARGEST_RADIUS:
+            raise OutsideHypotheses(
+                f"gaussian_optimal designs for radii between {1 / LARGEST_RADIUS:.0e} and "
+                f"{LARGEST_RADIUS:.0e}; got {low:.3g} to {high:.3g}: use other units."
+            )
         task = Task(
             members=members,
             budget=mse * members.first.belief.entries,
@@ -108,14 +112,6 @@ class Optimal(Calibrated):
             smallest = found.bound.budget(2 * self.epsilon / self.order)
             claims["smallest_mse_of_any"] = smallest / task.belief.entries
         return claims
-
-
-def _check_radii(radii: Sequence[float]) -> None:
-    if not 1 / LARGEST_RADIUS <= min(radii) <= max(radii) <= LARGEST_RADIUS:
-        raise OutsideHypotheses(
-            f"gaussian_optimal designs for radii between {1 / LARGEST_RADIUS:.0e} and "
-            f"{LARGEST_RADIUS:.0e}; got {min(radii):.3g} to {max(radii):.3g}: use other units."
-        )
 
 
 def cheapest_route(task: Task) -> Certified:
@@ -168,11 +164,6 @@ def one_ball(block: Block, budget: float) -> Solution:
     the inner maximum over tr Γ ≤ B is B ‖y‖², so y = (C + B I)⁻¹a and Γ = B ŷŷᵀ: one shared draw
     times a smooth bump, with the loss aᵀ(C + B I)⁻¹a that independent noise of variance B on every
     entry would have. Of k values that are independent and alike each takes B/k.
-
-    >>> block = Block(np.eye(2)[:, :1], np.diag([0.0, 1.0]), ((0,),), np.zeros((2, 1)), np.zeros(2))
-    >>> one_ball(block, 4.0).factor
-    array([[2.],
-           [0.]])
     """
     k = block.shifts.shape[1]
     unit = max(budget / k, float(np.diagonal(block.spread).max()))
@@ -200,36 +191,30 @@ def one_value_apart(block: Block, entry: int, budget: float) -> Solution:
     Γ_ss = σ² and Γ_UU = τ v̂v̂ᵀ with v = (C_UU + τ I)⁻¹a_U. The loss
     a_s²/σ² + a_Uᵀ(C_UU + τ I)⁻¹a_U is convex in τ = B − σ², and its derivative has one root.
     (The optimum of the class that Meehan and Chaudhuri's program SDP_A approximates.)
-
-    >>> block = Block(np.ones((2, 1)), np.zeros((2, 2)), ((0,),), np.zeros((2, 1)), np.zeros(2))
-    >>> one_value_apart(block, 0, 2.0).extra.round(9)
-    array([1., 0.])
     """
+    from scipy.optimize import brentq
+
     n, shift = block.shifts.shape[0], block.shifts[:, 0]
     others = np.delete(np.arange(n), entry)
     values, vectors = np.linalg.eigh(block.spread[np.ix_(others, others)])
     values, weights = np.maximum(values, 0.0), vectors.T @ shift[others]
-    share = _share_of_the_rest(float(shift[entry]), weights, values, budget)
+
+    def rest(share: float) -> Array:
+        return np.asarray(weights * (budget / (values + share * budget)))
+
+    def slope(share: float) -> float:
+        return abs(float(shift[entry])) / (1 - share) - float(np.linalg.norm(rest(share)))
+
+    tiny = 1e-12
+    share = 0.0 if slope(tiny) >= 0 else float(brentq(slope, tiny, 1 - tiny, xtol=1e-15))
     reading, factor, extra = np.zeros(n), np.zeros((n, 1)), np.zeros(n)
     extra[entry] = (1 - share) * budget
     reading[entry] = shift[entry] / (1 - share)
     if share > 0:
-        reading[others] = vectors @ (weights * (budget / (values + share * budget)))
+        reading[others] = vectors @ rest(share)
         along = reading[others] / np.linalg.norm(reading[others])
         factor[others, 0] = math.sqrt(share * budget) * along
     return Solution(factor, _witnesses(block, reading[:, None]), extra)
-
-
-def _share_of_the_rest(own: float, weights: Array, values: Array, budget: float) -> float:
-    """Return the share τ/B at which a_s²/(B − τ) + Σ a_i²/(λ_i + τ) is smallest."""
-    from scipy.optimize import brentq
-
-    def slope(share: float) -> float:
-        rest = budget / (values + share * budget)
-        return abs(own) / (1 - share) - float(np.linalg.norm(weights * rest))
-
-    tiny = 1e-12
-    return 0.0 if slope(tiny) >= 0 else float(brentq(slope, tiny, 1 - tiny, xtol=1e-15))
 
 
 def _witnesses(block: Block, readings: Array) -> tuple[Witness, ...]:
@@ -278,22 +263,18 @@ def _prior_shaped(task: Task) -> Certified | None:
         return None
     shape = Scaled(belief.covariance, (1 - task.floor) * task.budget / belief.covariance.trace())
     even = Diagonal.constant(task.floor * task.budget / belief.entries, belief.entries)
-    noise = Sum((shape, even))
-    losses = _above_the_shape(task, noise) if belief.entries > LONG else task.members.losses(noise)
+    noise, square = Sum((shape, even)), task.question.radii[0] ** 2 * belief.entries
+    if belief.entries <= LONG:
+        losses = task.members.losses(noise)
+    else:  # Γ ⪰ (1 − κ) c Σ if the floor covers all rounding, and more noise loses less
+        rounding = belief.rounding * task.budget + noise.error_bound()
+        worst = square / ((1 - task.floor) * task.budget) * (1 + 1e-12)
+        covered = task.floor * task.budget / belief.entries >= rounding
+        losses = ClassLosses(worst if covered else np.inf, "single")
     # r² n / B as a line in the budget: its tangent at this one.
-    best = task.question.radii[0] ** 2 * belief.entries * (1 - 1e-13)
+    best = square * (1 - 1e-13)
     bound = DualBound(gain=2 * best, price=best, unit=task.budget)
     return Certified(noise, losses, bound, "closed form, noise shaped like the prior")
-
-
-def _above_the_shape(task: Task, noise: Matrix) -> ClassLosses:
-    """Bound the loss by monotonicity: if the floor covers all rounding, Γ ⪰ (1 − κ) c Σ."""
-    entries = task.belief.entries
-    rounding = task.belief.rounding * task.budget + noise.error_bound()
-    if task.floor * task.budget / entries < rounding:
-        return ClassLosses(np.inf, "single")
-    worst = task.question.radii[0] ** 2 * entries / ((1 - task.floor) * task.budget)
-    return ClassLosses(worst * (1 + 1e-12), "single")
 
 
 def _covers_alike(task: Task) -> bool:
@@ -301,13 +282,18 @@ def _covers_alike(task: Task) -> bool:
     belief, question = task.belief, task.question
     variances = belief.covariance.diagonal()
     entries = [entry for group in question.groups for ball in group for entry in ball]
-    alike = len(set(question.radii)) == 1 and np.ptp(variances) == 0 and variances[0] > 0
-    if not alike or sorted(entries) != list(range(belief.entries)):
-        return False
-    if any(len(group) > 1 for group in question.groups):
-        return False
-    return all(
-        len(ball) == 1
-        or np.array_equal(belief.covariance.block(ball, ball), variances[0] * np.eye(len(ball)))
-        for (ball,) in question.groups
+    return (
+        len(set(question.radii)) == 1
+        and np.ptp(variances) == 0
+        and variances[0] > 0
+        and sorted(entries) == list(range(belief.entries))
+        and all(
+            len(group) == 1
+            and (len(group[0]) == 1 or _is_isotropic(belief.covariance.block(group[0], group[0])))
+            for group in question.groups
+        )
     )
+
+
+def _is_isotropic(covariance: Array) -> bool:
+    return np.array_equal(covariance, covariance[0, 0] * np.eye(len(covariance)))

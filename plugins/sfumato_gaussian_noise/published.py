@@ -124,11 +124,6 @@ def sdp_a(block: Block, entries: Indices, budget: float, rescale: float = 1.0) -
 
     For one secret entry Ã⁺ is the row ãᵀ / |ã|²: a linear function of Γ, largest on the
     spectraplex at the projector on its top eigenvector, Γ = B ããᵀ / |ã|², whatever the rescaling.
-
-    >>> block = Block(np.ones((2, 1)), np.zeros((2, 2)), ((0,),), np.zeros((2, 1)), np.zeros(2))
-    >>> sdp_a(block, np.array([0]), 2.0).dense().round(4)
-    array([[1., 0.],
-           [0., 1.]])
     """
     if block.shifts.shape[1] == 1:
         shift = block.shifts[:, 0]
@@ -212,10 +207,6 @@ def smallest_above(covariances: Array) -> Array:
 
     Reference: Meehan and Chaudhuri (2021), appendix 7.3.2; the iteration is known from telling
     quantum states apart, which is the same program.
-
-    >>> smallest_above(np.array([np.diag([1.0, 0.0]), np.diag([0.0, 2.0])])).round(6)
-    array([[1., 0.],
-           [0., 2.]])
     """
     scale = float(np.trace(covariances, axis1=1, axis2=2).max())
     if not scale > 0:
@@ -230,7 +221,10 @@ def smallest_above(covariances: Array) -> Array:
 
 def _iterate(covariances: Array) -> tuple[Array, float]:
     """Return K, and the lower bound Σ tr Γ_i Z_i of the trace."""
-    factors = _factors(covariances)
+    values, vectors = np.linalg.eigh(covariances)
+    kept = values > NEGLIGIBLE * values[:, -1:]
+    width = int(kept.sum(axis=1).max())  # Γ_i = F_i F_iᵀ, all as wide as the highest rank
+    factors = (vectors * np.sqrt(np.where(kept, values, 0.0))[:, None, :])[:, :, -width:]
     weights = _whiten(factors)[1]
     for _ in range(MOST_ROUNDS):
         inner = np.swapaxes(factors, 1, 2) @ weights
@@ -242,15 +236,6 @@ def _iterate(covariances: Array) -> tuple[Array, float]:
         ):
             break
     return root, bound
-
-
-def _factors(covariances: Array) -> Array:
-    """Return F_i with Γ_i = F_i F_iᵀ, all as wide as the highest rank."""
-    values, vectors = np.linalg.eigh(covariances)
-    kept = values > NEGLIGIBLE * values[:, -1:]
-    width = int(kept.sum(axis=1).max())
-    roots = np.sqrt(np.where(kept, values, 0.0))
-    return np.asarray((vectors * roots[:, None, :])[:, :, -width:])
 
 
 def _whiten(factors: Array) -> tuple[Array, Array]:

@@ -30,21 +30,12 @@ class ReadingSpace:
     one belief Γ Y = Y H with a matrix H of the eigenvalues τ of Γ, so that C Y + Y H = A and Y is
     a mixture of the (C + τ I)⁻¹A. So the space begins without F, and takes it from one design after
     the other, until nothing is lacking. What is designed in it is certified without it.
-
-    Attributes
-    ----------
-    budget, floor : float
-        B, and the share of it that is spent on independent noise.
-    independent : array, optional
-        Entries whose noise is apart: the space is zero there.
-    noise : array (n, m), optional
-        F, the directions of the last design's noise.
     """
 
     budget: float
-    floor: float
-    independent: Indices | None = None
-    noise: Array | None = None
+    floor: float  # share of the budget that is spent on independent noise
+    independent: Indices | None = None  # entries whose noise is apart: the space is zero there
+    noise: Array | None = None  # F, (n, m), the directions of the last design's noise
 
     def basis(self, blocks: Sequence[Block]) -> Array:
         """Return an orthonormal basis."""
@@ -93,11 +84,7 @@ def _shifted_solutions(spread: Array, start: Array, shifts: Array) -> Array:
 
 
 def _krylov(matrix: Array, start: Array) -> Array:
-    """Return an orthonormal basis of the span of S, C S, C² S, ... as far as it goes.
-
-    >>> _krylov(np.diag([1.0, 2.0, 2.0]), np.ones((3, 1)) / np.sqrt(3.0)).shape
-    (3, 2)
-    """
+    """Return an orthonormal basis of the span of S, C S, C² S, ... as far as it goes."""
     size = matrix.shape[0]
     space = newest = start
     for _ in range(STEPS):

@@ -227,8 +227,7 @@ class StationaryPrior(GaussianProcess):
     def over_time(self) -> Gaussian:
         """Return the belief: Toeplitz over time on a regular grid, dense otherwise."""
         regular = isinstance(self.times, int)
-        points = stamps(self.times)
-        lags = points if regular else points[:, None] - points
+        lags = np.arange(self.times) if regular else self.times[:, None] - self.times
         with np.errstate(over="ignore"):  # a lag of infinitely many length scales is an answer
             entries = self.variance * self.correlation(lags, *self._shape())
         return Gaussian(
