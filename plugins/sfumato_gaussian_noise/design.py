@@ -110,7 +110,7 @@ def _free_values(copies: Array, group: Group) -> tuple[Array, Array, Balls]:
     Every entry is a constant or a copy of one representative. A ball that holds representative j
     c_j times has |Δ|² = Σ c_j Y_j², so δ_j = √c_j Y_j; a ball that repeats another adds nothing.
     """
-    pure = np.all((copies == 0) | (copies == 1)) and np.all(np.sum(copies, axis=1) <= 1)
+    pure = bool(np.all((copies == 0) | (copies == 1)) and np.all(np.sum(copies, axis=1) <= 1))
     values, taken = np.zeros(copies.T.shape), np.zeros(copies.shape[1])
     owners = np.repeat(np.arange(len(group)), [len(ball) for ball in group])
     seen: list[Array] = []

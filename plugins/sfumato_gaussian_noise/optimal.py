@@ -243,7 +243,9 @@ def _even(task: Task) -> Certified | None:
                 "some that are."
             )
         along = block.along(block.values @ worst.displacement)
-        reading = np.linalg.solve(along.spread + noise.dense(), along.shifts[:, 0])
+        reading = np.asarray(
+            np.linalg.solve(along.spread + noise.dense(), along.shifts[:, 0]), np.float64
+        )
         bound = dual_bound(
             [Witness(1.0, along, task.budget * reading)], task.budget, task.independent
         )

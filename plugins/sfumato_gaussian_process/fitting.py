@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -34,23 +34,13 @@ LARGEST = 1e140
 
 @attrs.frozen(eq=False)
 class Series:
-    """One coordinate of one trace.
-
-    Attributes
-    ----------
-    values
-        The numbers.
-    stamps
-        Their times from the first, in sampling periods.
-    period
-        The sampling period: the median step between stamps.
-    """
+    """One coordinate of one trace."""
 
     trace: int
     coordinate: int
     values: Array
-    stamps: Array
-    period: float
+    stamps: Array  # from the first, in sampling periods
+    period: float  # the sampling period: the median step between stamps
 
     def lags(self) -> Array:
         """Return the table of lags, in sampling periods."""
@@ -76,7 +66,7 @@ def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[
         period = float(np.median(np.diff(stamps)))
         relative = (stamps - stamps[0]) / period
         for coordinate, column in enumerate(table.T):
-            values = _normalised(column, where) if normalise else _as_given(column, where)
+            values = _usable(column, where, normalise=bool(normalise))
             found.append(Series(position, coordinate, values, relative, period))
     return found
 
@@ -91,10 +81,7 @@ def places_of(series: Sequence[Series]) -> dict[str, Any]:
 
 
 def check_noise(name: str, noise: Any) -> None:
-    """Refuse a measurement error that is not a positive number.
-
-    >>> check_noise("rbf", 0.01)
-    """
+    """Refuse a measurement error that is not a positive number."""
     number = isinstance(noise, Real) and not isinstance(noise, bool)
     if not (number and math.isfinite(noise) and noise > 0):
         raise ParameterError(f"{name}.fit noise must be finite and positive; got {noise!r}.")
@@ -141,20 +128,15 @@ def _stamps(times: Any, position: int, count: int, length: int, where: str) -> A
     return stamps
 
 
-def _normalised(column: Array, where: str) -> Array:
-    """Return the values with mean zero and variance one, whatever their unit."""
+def _usable(column: Array, where: str, *, normalise: bool) -> Array:
+    """Return values with mean zero and variance one, or as given if their squares fit float64."""
     largest = float(np.max(np.abs(column)))
-    scaled = column / largest if largest > 0 else column
-    centred = scaled - scaled.mean()
-    deviation = float(centred.std())
-    if not deviation > 1e-12:
-        raise ParameterError(f"{where} must not be constant; got one value throughout.")
-    return np.asarray(centred / deviation)
-
-
-def _as_given(column: Array, where: str) -> Array:
-    """Return the values, if their squares fit float64 and a variance can be fitted to them."""
-    largest = float(np.max(np.abs(column)))
+    if normalise:
+        scaled = column / largest if largest > 0 else column
+        centred = scaled - scaled.mean()
+        if not centred.std() > 1e-12:
+            raise ParameterError(f"{where} must not be constant; got one value throughout.")
+        return np.asarray(centred / centred.std())
     if not 1 / LARGEST <= largest <= LARGEST:
         raise ParameterError(
             f"{where} must have a largest value between {1 / LARGEST:.0e} and {LARGEST:.0e} where "
@@ -163,19 +145,27 @@ def _as_given(column: Array, where: str) -> Array:
     return np.array(column)
 
 
+def ordered_pair(
+    given: Any, is_pair: Callable[[Any, Any], bool], words: str
+) -> tuple[float, float]:
+    """Return two numbers that are such a pair, or refuse them in words that name it."""
+    try:
+        low, high = given
+        valid = bool(is_pair(low, high))
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ParameterError(f"{words}; got {given!r}.")
+    return float(low), float(high)
+
+
 @attrs.frozen(eq=False, kw_only=True)
 class Fitted(ABC):
     """Maximum-likelihood parameters, one row for each coordinate of each trace.
 
-    Attributes
-    ----------
-    effective
-        The fitted parameters by name; durations count samples (l / P in the paper).
-    log_likelihoods, at_bound
-        How well the best parameters explain the trace, and whether they lie at an end of the
-        search, so that the true optimum may lie beyond.
-    trace, coordinate, lengths
-        Which trace and coordinate a row belongs to, and the number of its points.
+    `effective` are the fitted parameters by name, in which durations count samples (l / P in the
+    paper); `at_bound` says that they lie at an end of the search, so that the true optimum may lie
+    beyond.
     """
 
     prior: type[Any]
@@ -191,7 +181,7 @@ class Fitted(ABC):
         """Return the class with each fitted parameter between two values, about such traces."""
 
     @abstractmethod
-    def columns(self) -> dict[str, Array]:
+    def columns(self) -> dict[str, NDArray[Any]]:
         """Return what the table shows of the parameters."""
 
     def prior_class(
@@ -199,20 +189,11 @@ class Fitted(ABC):
     ) -> PriorClass:
         """Return the class of priors on a regular grid between two quantiles of each parameter.
 
-        Parameters
-        ----------
-        quantiles
-            The ends of the class, such as the quartiles.
-        times
-            Number of points of a trace; missing means the one that all traces have.
+        `times` is the number of points of a trace; missing means the one that all traces have.
         """
-        try:
-            low, high = quantiles
-            valid = bool(0 <= low <= high <= 1)
-        except (TypeError, ValueError):
-            valid = False
-        if not valid:
-            raise ParameterError(f"quantiles must be 0 <= low <= high <= 1; got {quantiles!r}.")
+        ends = ordered_pair(
+            quantiles, lambda a, b: 0 <= a <= b <= 1, "quantiles must be 0 <= low <= high <= 1"
+        )
         if times is None and np.unique(self.lengths).size > 1:
             raise ParameterError(
                 f"prior_class must get times, as traces have from {self.lengths.min()} to "
@@ -222,7 +203,7 @@ class Fitted(ABC):
         trace = {"times": int(self.lengths[0]) if times is None else times}
         if width > 1:
             trace["dimensions"] = width
-        low, high = np.quantile(list(self.effective.values()), quantiles, axis=1)
+        low, high = np.quantile(list(self.effective.values()), ends, axis=1)
         return self.between(low, high, trace)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -247,15 +228,6 @@ class Fitted(ABC):
 class FittedPriors(Fitted):
     """The most likely stationary priors.
 
-    Attributes
-    ----------
-    sampling_periods
-        The median step P between stamps.
-    fixed
-        The parameters that were given.
-    noise
-        The share of measurement error in the fitted model.
-
     >>> import sfumato as sf
     >>> traces = sf.priors.rbf(length_scale=3.0, times=40).belief().sample(
     ...     np.random.default_rng(0), 20
@@ -265,9 +237,9 @@ class FittedPriors(Fitted):
     True
     """
 
-    fixed: Mapping[str, float]
-    noise: float
-    sampling_periods: Array
+    fixed: Mapping[str, float]  # the parameters that were given
+    noise: float  # the share of measurement error in the fitted model
+    sampling_periods: Array  # the median step P between stamps
 
     @property
     def parameters(self) -> dict[str, Array]:
@@ -278,18 +250,14 @@ class FittedPriors(Fitted):
             for name, values in self.effective.items()
         }
 
-    def columns(self) -> dict[str, Array]:
+    def columns(self) -> dict[str, NDArray[Any]]:
         """Return lengths, periods and parameters; durations also in samples."""
-        durations = {
-            f"effective_{name}": self.effective[name]
-            for name in self.prior.in_time_units
-            if name in self.effective
-        }
+        durations = [name for name in self.prior.in_time_units if name in self.effective]
         return {
             "points": self.lengths,
             "sampling_period": self.sampling_periods,
             **self.parameters,
-            **durations,
+            **{f"effective_{name}": self.effective[name] for name in durations},
         }
 
     def between(self, low: Array, high: Array, trace: Mapping[str, int]) -> PriorClass:
@@ -341,7 +309,7 @@ class FittedKernels(Fitted):
         """Return the kernel with the given values of the fitted parameters."""
         return KernelExpression.read(self.start.clone_with_theta(np.log(values)))
 
-    def columns(self) -> dict[str, Array]:
+    def columns(self) -> dict[str, NDArray[Any]]:
         """Return the fitted parameters."""
         return dict(self.effective)
 

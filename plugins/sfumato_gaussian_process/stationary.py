@@ -83,8 +83,7 @@ class GaussianProcess(Prior):
 
         What float64 takes for singular although it is not would hide the worst displacement.
         """
-        regular = isinstance(self.times, int)
-        span = float(self.times - 1 if regular else self.times[-1] - self.times[0])
+        span = self.times - 1 if isinstance(self.times, int) else float(np.ptp(self.times))
         if span > 0 and self.smoothest(span) > LONGEST:
             reason = f"such that length scales are at most {LONGEST:.0e} times the trace"
             raise self.reject(self.smoothed_by, reason, getattr(self, self.smoothed_by))
@@ -226,8 +225,10 @@ class StationaryPrior(GaussianProcess):
 
     def over_time(self) -> Gaussian:
         """Return the belief: Toeplitz over time on a regular grid, dense otherwise."""
-        regular = isinstance(self.times, int)
-        lags = np.arange(self.times) if regular else self.times[:, None] - self.times
+        if regular := isinstance(self.times, int):
+            lags: Array = np.arange(self.times, dtype=np.float64)
+        else:
+            lags = self.times[:, None] - self.times
         with np.errstate(over="ignore"):  # a lag of infinitely many length scales is an answer
             entries = self.variance * self.correlation(lags, *self._shape())
         return Gaussian(
