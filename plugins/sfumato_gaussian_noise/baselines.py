@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 import numpy as np
@@ -208,8 +209,22 @@ class Given(AdditiveMechanism):
 
 T = TypeVar("T")
 SLACK = 1e-7  # relative amount by which the loss may stay below its target
-NARROW = 1e-8  # relative width to which a budget is settled where the loss jumps
-REACH = math.log(1e15)  # largest factor between the first budget tried and the last
+STEPS = 20  # false position needs fewer where the loss is continuous in the budget
+JUMP = 1e-6  # where the loss jumps, a budget is settled to this relative width
+REACH = 1e15  # largest factor between the first budget tried and the last
+
+
+@attrs.frozen
+class _Trial(Generic[T]):
+    """A budget, how far its loss lies above the target (as a logarithm), and what it gave."""
+
+    budget: float
+    excess: float
+    found: T
+
+    @property
+    def is_close(self) -> bool:
+        return -SLACK <= self.excess <= 0
 
 
 def smallest_budget(
@@ -218,36 +233,52 @@ def smallest_budget(
     """Return what the smallest budget gave whose loss is at most `target`.
 
     The loss falls as the budget grows, much like its inverse: the root of log loss − log target as
-    a function of log budget is bracketed by steps of slope −1, then refined by Brent's method,
-    which ends as soon as a loss is close. The result is always from the safe side.
+    a function of log budget is bracketed by steps of slope −1, then refined by false position with
+    the kept end's value halved (the Illinois rule), and by halving where the loss jumps at its
+    root. The result is always from the safe side.
 
     >>> round(smallest_budget(lambda b: (3.0 / b, b), target=1.5, start=1.0), 6)
     2.0
     """
-    from scipy.optimize import brentq
 
-    tried: dict[float, tuple[float, T]] = {}
+    def trial(budget: float) -> _Trial[T]:
+        loss, found = try_budget(budget)
+        return _Trial(budget, math.log(loss / target) if loss > 0 else -math.inf, found)
 
-    def excess(steps: float) -> float:
-        if steps not in tried:
-            loss, found = try_budget(start * math.exp(steps))
-            tried[steps] = math.log(loss / target) if loss > 0 else -math.inf, found
-        above = tried[steps][0]
-        return 0.0 if -SLACK <= above <= 0 else min(max(above, -1e3), 1e3) + SLACK / 2
+    low, high = _bracket(trial, start)
+    above, below = min(low.excess, 1e3), max(high.excess, -1e3)
+    for step in itertools.count():
+        jumps = step >= STEPS
+        if high.is_close or high.budget <= low.budget * (1 + (JUMP if jumps else 1e-12)):
+            break
+        width = math.log(high.budget / low.budget)
+        # Aim a little beyond the root: the answer must come from its safe side.
+        share = min(max(above / (above - below) + 0.1 * SLACK / width, 1e-3), 1 - 1e-3)
+        middle = trial(low.budget * math.exp((0.5 if jumps else share) * width))
+        if not low.budget < middle.budget < high.budget:
+            break
+        if middle.excess > 0:
+            low, above, below = middle, min(middle.excess, 1e3), below / 2
+        else:
+            high, below, above = middle, max(middle.excess, -1e3), above / 2
+    return high.found
 
-    before, here = 0.0, 0.0
+
+def _bracket(trial: Callable[[float], _Trial[T]], start: float) -> tuple[_Trial[T], _Trial[T]]:
+    """Return a budget that is too small and one that is not; one budget twice if it is the end."""
+    low = high = trial(start)
     least = 1e-6  # doubled each time: where the loss hardly moves, its slope says nothing
-    while excess(here) * excess(before) > 0 and abs(here) <= REACH:
-        aim = 1.01 * excess(here)
-        aim = min(aim + least, 7.0) if aim > 0 else max(aim - least, -7.0)
-        before, here = here, here + aim
+    while low.excess <= 0:
+        if low.is_close or low.budget < start / REACH:
+            return low, low
+        high, low = low, trial(low.budget * math.exp(max(1.01 * low.excess - least, -7.0)))
         least *= 2
-    if excess(here) * excess(before) < 0:
-        brentq(excess, before, here, xtol=NARROW)
-    safe = [steps for steps, (above, _) in tried.items() if above <= 0]
-    if not safe:
-        raise OutsideHypotheses(
-            "the target loss must be reachable by adding noise; got one that no budget up to "
-            f"{start * math.exp(here):.3g} per entry reaches: allow a larger epsilon."
-        )
-    return tried[min(safe)][1]
+    while high.excess > 0:
+        if high.budget > start * REACH:
+            raise OutsideHypotheses(
+                "the target loss must be reachable by adding noise; got one that no budget up to "
+                f"{high.budget:.3g} per entry reaches: allow a larger epsilon."
+            )
+        low, high = high, trial(high.budget * math.exp(min(1.01 * high.excess + least, 7.0)))
+        least *= 2
+    return low, high
