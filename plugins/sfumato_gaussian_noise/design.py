@@ -197,15 +197,7 @@ class ClassLosses:
 
 @attrs.frozen(eq=False, slots=False)
 class Members:
-    """A prior class and a secret: all members of a finite class, a spread of a continuous one.
-
-    >>> import sfumato as sf
-    >>> from sfumato.matrices import Diagonal
-    >>> prior = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 6.0), times=50)
-    >>> found = Members(prior, sf.secrets.basic(24)).losses(Diagonal.constant(0.02, 50))
-    >>> round(found.worst, 3), found.how
-    (260.603, 'finite')
-    """
+    """A prior class and a secret: all members of a finite class, a spread of a continuous one."""
 
     prior: PriorClass
     secret: Secret
@@ -408,7 +400,7 @@ class Task:
 
     @property
     def question(self) -> Displacements:
-        """What the secret asks of the first member."""
+        """What the secret asks of it."""
         return self.members.first.question
 
     def even_noise(self) -> Matrix:

@@ -48,12 +48,7 @@ class Series:
 
 
 def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[Series]:
-    """Return the series of all traces; refuse what cannot be fitted, naming the trace.
-
-    >>> one, = read_series("rbf", [[1.0, 3.0]], None, normalise=True)
-    >>> one.values, one.period
-    (array([-1.,  1.]), 1.0)
-    """
+    """Return the series of all traces; refuse what cannot be fitted, naming the trace."""
     if isinstance(traces, (str, bytes)) or not hasattr(traces, "__len__") or len(traces) == 0:
         raise ParameterError(f"{name}.fit must get one or more traces; got {traces!r}.")
     if not isinstance(normalise, (bool, np.bool_)):

@@ -237,9 +237,6 @@ def rounding_of(kernel: KernelExpression, times: Array) -> float:
 
     Times are divided by the length scale before they are subtracted, so errors grow with the
     largest time; the sine's argument is not reduced, so they grow with the number of periods.
-
-    >>> rounding_of(KernelExpression.read({"name": "RBF", "length_scale": 1.0}), np.arange(2.0))
-    2.6645352591003757e-15
     """
     inner = [rounding_of(part, times) for part in kernel.parts]
     if kernel.name == "Sum":
@@ -376,5 +373,5 @@ class Kernel(GaussianProcess):
             stored,
             definite=is_definite(self.kernel, points),
             rounding=rounding_of(self.kernel, points),
-            exact=lambda bits: ball_matrix(covariance, times, bits, stationary=stationary),
+            exact=functools.partial(ball_matrix, covariance, times, stationary=stationary),
         )

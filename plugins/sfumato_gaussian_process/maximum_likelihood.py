@@ -78,14 +78,7 @@ class TraceLikelihood:
         its value at the best variance xᵀR⁻¹x / N.
         """
         size = lags.shape[-1]
-        matrices = self.correlations(lags, periods, points)
-        matrices[..., np.arange(size), np.arange(size)] += self.noise
-        factors: Array = np.linalg.cholesky(matrices).astype(np.float64, copy=False)
-        whitened = _forward_substituted(factors, values)
-        squares = np.sum(whitened**2, axis=-2)
-        diagonal = np.diagonal(factors, axis1=-2, axis2=-1)
-        determinant = 2 * np.sum(np.log(diagonal), axis=-1)[..., None]
-        determinant = determinant + size * math.log(2 * math.pi)
+        squares, determinant = self._whitened(lags, periods, points, values)
         if self.normalised:
             return np.asarray(-0.5 * (squares + determinant))
         with np.errstate(divide="ignore"):  # a constant trace of zeros has no best variance
@@ -93,10 +86,21 @@ class TraceLikelihood:
 
     def variances(self, lags: Array, periods: Array, points: Points, values: Array) -> Array:
         """Return the best variance xᵀR⁻¹x / N of each series."""
+        squares, _ = self._whitened(lags, periods, points, values)
+        return np.asarray(squares / lags.shape[-1])
+
+    def _whitened(
+        self, lags: Array, periods: Array, points: Points, values: Array
+    ) -> tuple[Array, Array]:
+        """Return xᵀR⁻¹x and log det 2πR."""
         size = lags.shape[-1]
-        matrices = self.correlations(lags, periods, points) + self.noise * np.eye(size)
-        solved = np.linalg.solve(matrices, values)
-        return np.asarray(np.sum(values * solved, axis=-2) / size)
+        matrices = self.correlations(lags, periods, points)
+        matrices[..., np.arange(size), np.arange(size)] += self.noise
+        factors: Array = np.linalg.cholesky(matrices).astype(np.float64, copy=False)
+        squares = np.sum(_forward_substituted(factors, values) ** 2, axis=-2)
+        diagonal = np.diagonal(factors, axis1=-2, axis2=-1)
+        determinant = 2 * np.sum(np.log(diagonal), axis=-1)[..., None]
+        return squares, determinant + size * math.log(2 * math.pi)
 
     def correlations(self, lags: Array, periods: Array, points: Points) -> Array:
         """Return the correlation matrices; lags and durations in sampling periods."""

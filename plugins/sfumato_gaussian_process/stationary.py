@@ -102,7 +102,7 @@ class GaussianProcess(Prior):
             dimensions=len(across),
             definite=over_time.definite and bool(np.all(np.diagonal(across) > 0)),
             rounding=over_time.rounding + 2 * ROUNDOFF,
-            exact=_product(over_time.exact, across),
+            exact=functools.partial(_ball_product, over_time.exact, across),
         )
 
     def trace_signature(self) -> Hashable:
@@ -126,22 +126,15 @@ def _is_sound(across: Array) -> bool:
     return bool(np.linalg.eigvalsh(correlation)[0] > 16 * len(across) ** 2 * ROUNDOFF)
 
 
-def _product(exact: Any, across: Array) -> Any:
+def _ball_product(exact: Any, across: Array, bits: int) -> Any:
     """Return the Kronecker product with a matrix of stored numbers, in balls."""
-    if exact is None:
-        return None
+    from flint import arb, arb_mat
 
-    def balls(bits: int) -> Any:
-        from flint import arb, arb_mat
-
-        time, d = exact(bits), len(across)
-        mixed = [[arb(float(value)) for value in row] for row in across]
-        size = range(time.nrows() * d)
-        with precision(bits):
-            rows = [[time[i // d, j // d] * mixed[i % d][j % d] for j in size] for i in size]
-            return arb_mat(rows)
-
-    return balls
+    time, d = exact(bits), len(across)
+    mixed = [[arb(value) for value in row] for row in across.tolist()]
+    size = range(time.nrows() * d)
+    with precision(bits):
+        return arb_mat([[time[i // d, j // d] * mixed[i % d][j % d] for j in size] for i in size])
 
 
 class StationaryPrior(GaussianProcess):
@@ -187,25 +180,16 @@ class StationaryPrior(GaussianProcess):
     ) -> FittedPriors:
         """Fit the prior to every trace by maximum likelihood.
 
-        Parameters
-        ----------
-        traces
-            An array (traces, times) or (traces, times, d), or a list of arrays (times,) or
-            (times, d) of any lengths. Coordinates are fitted one by one.
-        times
-            Time stamps of all traces, or a list with those of each; missing means 0, 1, ….
-        noise
-            Variance of the measurement error, as a share of the prior's. It is a parameter of the
-            fitted model: without one, a smooth kernel explains no real trace, and its likelihood
-            cannot be computed in float64. The default is the square of 5 %.
-        normalise
-            Subtract each trace's mean and divide by its standard deviation first, so that the
-            variance is one and only the shape is fitted. Else the variance is fitted too.
-        bounds
-            Where to look for a parameter, in the units of `times`.
-        fixed
-            Parameters that are known, such as ``period=24.0``, or ``variance=1.0`` with
-            ``normalise=False``.
+        `traces` is an array (traces, times) or (traces, times, d), or a list of arrays (times,) or
+        (times, d) of any lengths; coordinates are fitted one by one. `times` are the stamps of all
+        traces, or a list with those of each; missing means 0, 1, ….
+        `noise` is the variance of the measurement error as a share of the prior's, a parameter of
+        the model: without one, a smooth kernel explains no real trace, and its likelihood cannot
+        be computed in float64. The default is the square of 5 %.
+        With `normalise`, each trace's mean is subtracted and it is divided by its deviation first,
+        so that only the shape is fitted; else the variance is fitted too.
+        `bounds` say where to look for a parameter, in the units of `times`; `fixed` are known
+        parameters, such as ``period=24.0``, or ``variance=1.0`` with ``normalise=False``.
 
         Reference: Meehan and Chaudhuri (2021), appendix 7.4.
         """
@@ -235,22 +219,17 @@ class StationaryPrior(GaussianProcess):
             Toeplitz(entries) if regular else Dense(entries),
             definite=self.definite,
             rounding=self.rounding(),
-            exact=self._balls,
+            exact=functools.partial(ball_matrix, self.ball_covariance, self.times, stationary=True),
         )
 
     def _shape(self) -> list[float]:
         return [getattr(self, name) for name in self.shape_parameters]
 
-    def _balls(self, bits: int) -> Any:
-        """Return the covariance over time in ball arithmetic, from the kernel's parameters."""
+    def ball_covariance(self, s: Any, t: Any) -> Any:
+        """Return a ball that holds the covariance at two times."""
         from flint import arb
 
-        shape = self._shape()
-
-        def covariance(s: Any, t: Any) -> Any:
-            return arb(self.variance) * self.ball_correlation(abs(s - t), *shape)
-
-        return ball_matrix(covariance, self.times, bits, stationary=True)
+        return arb(self.variance) * self.ball_correlation(abs(s - t), *self._shape())
 
     @classmethod
     def glance(cls, members: Sequence[Self]) -> NDArray[np.float64] | None:
