@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
+from sfumato.errors import OutsideHypotheses
 from sfumato.inference.exact import precision
 from sfumato.matrices import Dense, Kronecker, Toeplitz
 from sfumato.matrices.matrix import ROUNDOFF, Array
@@ -78,20 +79,9 @@ class GaussianProcess(Prior):
     def smoothest(self, span: float) -> float:
         """Return the largest length scale, in units of a trace of length `span`."""
 
-    def check(self) -> None:
-        """Refuse a trace that is all but constant, and coordinates that others all but determine.
-
-        What float64 takes for singular although it is not would hide the worst displacement.
-        """
-        span = self.times - 1 if isinstance(self.times, int) else float(np.ptp(self.times))
-        if span > 0 and self.smoothest(span) > LONGEST:
-            reason = f"such that length scales are at most {LONGEST:.0e} times the trace"
-            raise self.reject(self.smoothed_by, reason, getattr(self, self.smoothed_by))
-        if self.across is not None and not _is_sound(self.across):
-            raise self.reject("across", "diagonal, or positive definite", self.across)
-
     def belief(self) -> Gaussian:
         """Return the belief; it is definite if and only if both factors are."""
+        self._refuse_what_looks_singular()
         over_time = self.over_time()
         if self.across is None and self.dimensions in (None, 1):
             return over_time
@@ -104,6 +94,23 @@ class GaussianProcess(Prior):
             rounding=over_time.rounding + 2 * ROUNDOFF,
             exact=functools.partial(_ball_product, over_time.exact, across),
         )
+
+    def _refuse_what_looks_singular(self) -> None:
+        """Refuse a trace that is all but constant, and coordinates that others all but determine.
+
+        What float64 takes for singular although it is not would hide the worst displacement.
+        """
+        span = self.times - 1 if isinstance(self.times, int) else float(np.ptp(self.times))
+        if span > 0 and self.smoothest(span) > LONGEST:
+            raise OutsideHypotheses(
+                f"{self.name}.{self.smoothed_by} must have length scales of at most {LONGEST:.0e} "
+                f"times the trace; got {getattr(self, self.smoothed_by)}: the trace is a constant."
+            )
+        if self.across is not None and not _is_sound(self.across):
+            raise OutsideHypotheses(
+                "across must be positive definite or diagonal; got a singular matrix, under which "
+                "some coordinates determine others: leave those out."
+            )
 
     def trace_signature(self) -> Hashable:
         """Return the numbers of times and of coordinates, and stamps other than 0, 1, …."""
