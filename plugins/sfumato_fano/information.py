@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import attrs
 import numpy as np
@@ -11,18 +10,8 @@ import numpy as np
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Emission, NoisyVectors, Symbols
 from sfumato.errors import OutsideHypotheses, Undecidable
-from sfumato.inference.exact import (
-    FIRST_BITS,
-    LAST_BITS,
-    MOST_RATIONAL_ENTRIES,
-    TARGET,
-    ball_pivots,
-    balls_apply,
-    independent_entries,
-    precision,
-)
-from sfumato.inference.gaussian.fisher_information import UPPER, check_fit
-from sfumato.inference.gaussian.information import EXACT
+from sfumato.inference.exact import log_determinant_ratio
+from sfumato.inference.gaussian.fisher_information import EXACT, UPPER, check_fit
 from sfumato.inference.markov.enumeration import DEFAULT_LIMIT, checked_pair, enumerate_outputs
 from sfumato.inference.markov.probabilities import entropies
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
@@ -200,16 +189,15 @@ def gaussian_mutual_information(belief: Gaussian, channel: AdditiveGaussian) -> 
         return Reading(
             value=value, bound="exact", relative_error=error, how="float64, error certified"
         )
-    for exactly in (_rational, _balls):
-        found = exactly(belief, noise)
-        if found is not None:
-            return found
+    if found := log_determinant_ratio(belief, noise):
+        ratio, error, how = found
+        return Reading(value=ratio / 2, bound="exact", relative_error=error, how=how)
     if error < UPPER:
         how = "float64, raised by the certified error"
         return Reading(value=value * (1 + error), bound="upper", how=how)
     raise Undecidable(
-        "float64 cannot tell this mutual information from an infinite one: add independent noise "
-        "to every entry, or install sfumato[certify], which may decide it."
+        "float64 cannot tell this mutual information from an infinite one, nor can exact "
+        "arithmetic: add independent noise to every entry."
     )
 
 
@@ -253,68 +241,6 @@ def _whitened(belief: Gaussian, noise: Matrix) -> tuple[float, float]:
         return total, math.inf
     absolute = 0.5 * float(np.sum(-np.log1p(-each))) + 8 * size * ROUNDOFF * total
     return total, absolute / total if total > 0 else (0.0 if trace == 0 else math.inf)
-
-
-def _rational(belief: Gaussian, noise: Matrix) -> Reading | None:
-    """Decide and compute in rational numbers, where the stored numbers are the belief itself."""
-    if belief.entries > MOST_RATIONAL_ENTRIES or belief.rounding > 0 or belief.exact is not None:
-        return None
-    every = list(range(belief.entries))
-    added = noise.rational(every, sampled=True)
-    prior = belief.covariance.rational(every)
-    total = [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(prior, added, strict=True)]
-    basis = independent_entries(added, every)
-    if len(independent_entries(total, every)) > len(basis):
-        return Reading(value=math.inf, bound="exact", how="a direction is released without noise")
-    ratio = _determinant(total, basis) / _determinant(added, basis)
-    if ratio < 2:
-        value = 0.5 * math.log1p(float(ratio - 1))
-    else:  # numerator and denominator may each exceed float64; their logarithms do not
-        value = 0.5 * (math.log(ratio.numerator) - math.log(ratio.denominator))
-    return Reading(value=value, bound="exact", relative_error=1e-12, how="rational numbers")
-
-
-def _determinant(matrix: list[list[Fraction]], chosen: list[int]) -> Fraction:
-    rows = [[matrix[i][j] for j in chosen] for i in chosen]
-    result = Fraction(1)
-    for p, pivot_row in enumerate(rows):
-        result *= pivot_row[p]
-        for i in range(p + 1, len(rows)):
-            factor = rows[i][p] / pivot_row[p]
-            rows[i] = [x - factor * y for x, y in zip(rows[i], pivot_row, strict=True)]
-    return result
-
-
-def _balls(belief: Gaussian, noise: Matrix) -> Reading | None:
-    """Return the information from determinants in balls; None where they cannot decide."""
-    if not balls_apply(belief):
-        return None
-    bits = FIRST_BITS
-    while bits <= LAST_BITS:
-        with precision(bits):
-            from flint import arb
-
-            exact = belief.exact
-            prior = belief.covariance.in_balls() if exact is None else exact(bits)
-            added = noise.in_balls(sampled=True)
-            logs = []
-            for matrix in (prior + added, added):
-                pivots = ball_pivots(matrix)
-                if len(pivots) < belief.entries or not pivots[-1] > 0:
-                    break
-                logs.append(sum((pivot.log() for pivot in pivots), arb(0)))
-            if len(logs) == 2:
-                value = (logs[0] - logs[1]) / 2
-                middle, radius = float(value.mid()), float(value.rad())
-                if middle > 0 and radius <= TARGET * middle:
-                    return Reading(
-                        value=middle,
-                        bound="exact",
-                        relative_error=radius / middle + 1e-15,
-                        how="ball arithmetic",
-                    )
-        bits *= 2
-    return None
 
 
 MOST_OPERATIONS = 1e11

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, Suppression, Symbols
-from sfumato.inference.gaussian.information import EXACT
+from sfumato.inference.gaussian.fisher_information import EXACT
 from sfumato.inference.markov.enumeration import checked_pair
 from sfumato.inference.markov.probabilities import (
     entropies,

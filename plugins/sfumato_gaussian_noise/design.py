@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses, SolverFailed, Undecidable
-from sfumato.inference.gaussian.float_information import regress
-from sfumato.inference.gaussian.secret_entries import secret_entries
-from sfumato.inference.gaussian.worst_pair import GroupLosses, group_losses
+from sfumato.inference.gaussian.fisher_information import regress, secret_entries
+from sfumato.inference.gaussian.worst_pair import WorstSquares, worst_squares
 from sfumato.matrices import Diagonal, LowRank, Matrix, Sum
 from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.prior_classes.families import Family
@@ -110,11 +109,10 @@ def _free_values(copies: Array, group: Group) -> tuple[Array, Array, Balls]:
     Every entry is a constant or a copy of one representative. A ball that holds representative j
     c_j times has |Δ|² = Σ c_j Y_j², so δ_j = √c_j Y_j; a ball that repeats another adds nothing.
     """
-    pure = bool(np.all((copies == 0) | (copies == 1)) and np.all(np.sum(copies, axis=1) <= 1))
     values, taken = np.zeros(copies.T.shape), np.zeros(copies.shape[1])
     owners = np.repeat(np.arange(len(group)), [len(ball) for ball in group])
     seen: list[Array] = []
-    for ball in range(len(group) if pure else 0):
+    for ball in range(len(group)):
         inside = np.flatnonzero(owners == ball)
         counts = np.sum(copies[inside], axis=0)
         if not np.any(counts) or any(np.array_equal(counts, other) for other in seen):
@@ -122,12 +120,11 @@ def _free_values(copies: Array, group: Group) -> tuple[Array, Array, Balls]:
         values[:, inside] = copies[inside].T / np.sqrt(np.maximum(counts, 1.0))[:, None]
         seen.append(counts)
         taken += counts
-        pure = pure and sum(np.count_nonzero(other) for other in seen) == np.count_nonzero(taken)
-    if not pure:
+    if sum(np.count_nonzero(counts) for counts in seen) > np.count_nonzero(taken):
         raise OutsideHypotheses(
-            "a design needs secret entries that are free or plain copies of one another, time by "
-            f"time; got others that hang together among {group}: use gaussian_uniform or "
-            "gaussian_given, which need no design."
+            "a design needs secret times that are free or wholly equal; got some that share "
+            f"coordinates among {group}: use gaussian_uniform or gaussian_given, which need no "
+            "design."
         )
     return values, 1 / np.sqrt(taken), tuple(tuple(np.flatnonzero(c).tolist()) for c in seen)
 
@@ -183,14 +180,14 @@ class ClassLosses:
 
     worst: float
     how: str  # whether the class was seen whole ("single", "finite", "proved") or "searched"
-    readings: tuple[tuple[Member, GroupLosses], ...] = ()
+    readings: tuple[tuple[Member, WorstSquares], ...] = ()
 
     def above(self, threshold: float) -> list[Violation]:
         """Return every member and group with a larger loss, the worst first."""
         found = [
-            Violation(member, group, float(losses.values[group]), losses.witnesses[group])
+            Violation(member, group, float(losses.ceilings[group]), losses.displacements[group])
             for member, losses in self.readings
-            for group in np.flatnonzero(losses.values > threshold).tolist()
+            for group in np.flatnonzero(losses.ceilings > threshold).tolist()
         ]
         return sorted(found, key=lambda violation: -violation.loss)
 
@@ -224,13 +221,13 @@ class Members:
     def losses(self, noise: Matrix) -> ClassLosses:
         """Return the losses of all members of a finite class; else of those that a search keeps."""
         channel = AdditiveGaussian(noise, dimensions=self.first.belief.dimensions)
-        seen: dict[Prior, tuple[Member, GroupLosses]] = {}
+        seen: dict[Prior, tuple[Member, WorstSquares]] = {}
 
         def loss(prior: Prior) -> float:
             member = self._known.get(prior) or Member(prior, self.secret)
-            losses = group_losses(member.belief, member.question, channel)
+            losses = worst_squares(member.belief, member.question, channel)
             seen[prior] = member, losses
-            return _never_nan(float(losses.values.max()))
+            return _never_nan(float(losses.ceilings.max()))
 
         supremum = self._supremum(noise, loss)
         worst = seen.pop(supremum.member)

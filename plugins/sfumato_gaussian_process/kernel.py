@@ -22,8 +22,8 @@ from sfumato_gaussian_process.stationary import (
     Matern,
     Periodic,
     across_parameter,
-    ball_matrix,
     dimensions_parameter,
+    formula_of,
     times_parameter,
 )
 
@@ -256,34 +256,32 @@ def rounding_of(kernel: KernelExpression, times: Array) -> float:
     return 16 * ROUNDOFF * (1 + amplified)
 
 
-def ball_covariance(kernel: KernelExpression, s: Any, t: Any) -> Any:
-    """Return k(s, t) for two times in balls; white noise is seen where both are the same."""
-    from flint import arb
-
-    parts = [ball_covariance(part, s, t) for part in kernel.parts]
+def exact_covariance(kernel: KernelExpression, s: Any, t: Any) -> Any:
+    """Return k(s, t) for two exact times; white noise is seen where both are the same."""
+    parts = [exact_covariance(part, s, t) for part in kernel.parts]
     given, lag = [number for _, number in kernel.numbers], abs(s - t)
     formulas: Mapping[str, Callable[[], Any]] = {
         "Sum": lambda: parts[0] + parts[1],
         "Product": lambda: parts[0] * parts[1],
         "Exponentiation": lambda: parts[0] ** int(given[0]),
-        "WhiteKernel": lambda: arb(given[0] if lag == 0 else 0),
-        "ConstantKernel": lambda: arb(given[0]),
-        "DotProduct": lambda: arb(given[0]) ** 2 + s * t,
-        "RBF": lambda: RBF.ball_correlation(lag, *given),
+        "WhiteKernel": lambda: 0 * lag + (given[0] if lag == 0 else 0),
+        "ConstantKernel": lambda: 0 * lag + given[0],
+        "DotProduct": lambda: (0 * lag + given[0]) ** 2 + s * t,
+        "RBF": lambda: RBF.exact_correlation(lag, *given),
         "Matern": lambda: (
-            RBF.ball_correlation(lag, given[0])
+            RBF.exact_correlation(lag, given[0])
             if math.isinf(given[1])
-            else Matern.ball_correlation(lag, *given)
+            else Matern.exact_correlation(lag, *given)
         ),
-        "ExpSineSquared": lambda: Periodic.ball_correlation(lag, *given),
-        "RationalQuadratic": lambda: _ball_rational_quadratic(lag, *map(arb, given)),
+        "ExpSineSquared": lambda: Periodic.exact_correlation(lag, *given),
+        "RationalQuadratic": lambda: _exact_rational_quadratic(lag, *given),
     }
     return formulas[kernel.name]()
 
 
-def _ball_rational_quadratic(lag: Any, length_scale: Any, alpha: Any) -> Any:
+def _exact_rational_quadratic(lag: Any, length_scale: float, alpha: float) -> Any:
     scaled = lag / length_scale
-    return (-alpha * (1 + scaled * scaled / (2 * alpha)).log()).exp()
+    return (-(1 + scaled * scaled / alpha / 2).log() * alpha).exp()
 
 
 def _smoothest(kernel: KernelExpression, span: float) -> float:
@@ -360,7 +358,7 @@ class Kernel(GaussianProcess):
         stationary = made.is_stationary()
         if stationary:  # counted from the first, as only lags are seen
             points = points - points[0]
-        column, covariance = points[:, None], functools.partial(ball_covariance, self.kernel)
+        column, covariance = points[:, None], functools.partial(exact_covariance, self.kernel)
         stored: Matrix
         if stationary and isinstance(self.times, int):
             first = made(column, column[:1])[:, 0]
@@ -373,5 +371,5 @@ class Kernel(GaussianProcess):
             stored,
             definite=is_definite(self.kernel, points),
             rounding=rounding_of(self.kernel, points),
-            exact=functools.partial(ball_matrix, covariance, times, stationary=stationary),
+            exact=functools.partial(formula_of, covariance, times, stationary=stationary),
         )

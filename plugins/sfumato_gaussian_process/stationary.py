@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.exact import precision
+from sfumato.inference.exact import is_definite
 from sfumato.matrices import Dense, Kronecker, Toeplitz
 from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.parameters import (
@@ -92,7 +92,7 @@ class GaussianProcess(Prior):
             dimensions=len(across),
             definite=over_time.definite and bool(np.all(np.diagonal(across) > 0)),
             rounding=over_time.rounding + 2 * ROUNDOFF,
-            exact=functools.partial(_ball_product, over_time.exact, across),
+            exact=functools.partial(_formula_of_product, over_time.exact, across),
         )
 
     def _refuse_what_looks_singular(self) -> None:
@@ -106,7 +106,7 @@ class GaussianProcess(Prior):
                 f"{self.name}.{self.smoothed_by} must have length scales of at most {LONGEST:.0e} "
                 f"times the trace; got {getattr(self, self.smoothed_by)}: the trace is a constant."
             )
-        if self.across is not None and not _is_sound(self.across):
+        if not (self.across is None or _is_diagonal(self.across) or is_definite(self.across)):
             raise OutsideHypotheses(
                 "across must be positive definite or diagonal; got a singular matrix, under which "
                 "some coordinates determine others: leave those out."
@@ -122,33 +122,22 @@ class GaussianProcess(Prior):
         return len(self.times), width, tuple(self.times.tolist())
 
 
-def _is_sound(across: Array) -> bool:
-    """Whether a covariance is diagonal, or definite beyond all rounding."""
-    variances = np.diagonal(across)
-    if not np.any(across - np.diag(variances)):
-        return True
-    if not np.all(variances > 0):
-        return False
-    correlation = across / np.sqrt(variances) / np.sqrt(variances)[:, None]
-    return bool(np.linalg.eigvalsh(correlation)[0] > 16 * len(across) ** 2 * ROUNDOFF)
+def _is_diagonal(matrix: Array) -> bool:
+    return not np.any(matrix - np.diag(np.diagonal(matrix)))
 
 
-def _ball_product(exact: Any, across: Array, bits: int) -> Any:
-    """Return the Kronecker product with a matrix of stored numbers, in balls."""
-    from flint import arb, arb_mat
-
-    time, d = exact(bits), len(across)
-    mixed = [[arb(value) for value in row] for row in across.tolist()]
-    size = range(time.nrows() * d)
-    with precision(bits):
-        return arb_mat([[time[i // d, j // d] * mixed[i % d][j % d] for j in size] for i in size])
+def _formula_of_product(exact: Any, across: Array, numbers: Any) -> Any:
+    """Return (over time) ⊗ across in exact numbers."""
+    time, mixed = exact(numbers), numbers.matrix(across)
+    times, axes = np.divmod(np.arange(time.nrows() * len(across)), len(across))
+    return numbers.entrywise(numbers.block(time, times, times), numbers.block(mixed, axes, axes))
 
 
 class StationaryPrior(GaussianProcess):
     """A prior whose covariance is a function k of the lag: what a kernel's author subclasses.
 
     The author declares parameters, among them `variance`, `times`, `dimensions` and `across`,
-    and writes `correlation` and `ball_correlation`.
+    and writes `correlation` and `exact_correlation`.
 
     Class attributes say whether the covariance at distinct times is strictly `definite`, which
     `shape_parameters` `correlation` takes, which of them are `in_time_units`, so that divided by
@@ -171,8 +160,8 @@ class StationaryPrior(GaussianProcess):
 
     @staticmethod
     @abstractmethod
-    def ball_correlation(lag: Any, *shape: float) -> Any:
-        """Return a ball that holds the correlation at a lag that is itself a ball."""
+    def exact_correlation(lag: Any, *shape: float) -> Any:
+        """Return the correlation at a lag that is an exact number, such as a ball."""
 
     @classmethod
     def fit(
@@ -226,17 +215,17 @@ class StationaryPrior(GaussianProcess):
             Toeplitz(entries) if regular else Dense(entries),
             definite=self.definite,
             rounding=self.rounding(),
-            exact=functools.partial(ball_matrix, self.ball_covariance, self.times, stationary=True),
+            exact=functools.partial(
+                formula_of, self._exact_covariance, self.times, stationary=True
+            ),
         )
 
     def _shape(self) -> list[float]:
         return [getattr(self, name) for name in self.shape_parameters]
 
-    def ball_covariance(self, s: Any, t: Any) -> Any:
-        """Return a ball that holds the covariance at two times."""
-        from flint import arb
-
-        return arb(self.variance) * self.ball_correlation(abs(s - t), *self._shape())
+    def _exact_covariance(self, s: Any, t: Any) -> Any:
+        """Return the covariance at two times in exact numbers."""
+        return self.exact_correlation(abs(s - t), *self._shape()) * self.variance
 
     @classmethod
     def glance(cls, members: Sequence[Self]) -> NDArray[np.float64] | None:
@@ -259,18 +248,15 @@ def _common(values: list[float]) -> float | Array:
     return values[0] if len(set(values)) == 1 else np.array(values)[:, None]
 
 
-def ball_matrix(
-    covariance: Callable[[Any, Any], Any], times: int | Array, bits: int, *, stationary: bool
+def formula_of(
+    covariance: Callable[[Any, Any], Any], times: int | Array, numbers: Any, *, stationary: bool
 ) -> Any:
-    """Return a covariance over time in balls, from the formula for two times."""
-    from flint import arb, arb_mat
-
-    with precision(bits):
-        t = [arb(stamp) for stamp in stamps(times).tolist()]
-        if not (stationary and isinstance(times, int)):
-            return arb_mat([[covariance(one, other) for other in t] for one in t])
-        column, every = [covariance(one, t[0]) for one in t], range(times)
-        return arb_mat([[column[abs(i - j)] for j in every] for i in every])
+    """Return a covariance over time in exact numbers, from the formula for two times."""
+    t = [numbers.number(stamp) for stamp in stamps(times).tolist()]
+    if not (stationary and isinstance(times, int)):
+        return numbers.matrix([[covariance(one, other) for other in t] for one in t])
+    column, every = [covariance(one, t[0]) for one in t], range(times)
+    return numbers.matrix([[column[abs(i - j)] for j in every] for i in every])
 
 
 @declare
@@ -304,11 +290,9 @@ class RBF(StationaryPrior):
         return np.asarray(np.exp(-0.5 * np.square(scaled)))
 
     @staticmethod
-    def ball_correlation(lag: Any, *shape: float) -> Any:
+    def exact_correlation(lag: Any, *shape: float) -> Any:
         """Return exp(−lag² / (2 l²))."""
-        from flint import arb
-
-        scaled = lag / arb(shape[0])
+        scaled = lag / shape[0]
         return (-(scaled * scaled) / 2).exp()
 
 
@@ -353,11 +337,9 @@ class Periodic(StationaryPrior):
         return np.asarray(np.exp(-2.0 * np.square(sine)))
 
     @staticmethod
-    def ball_correlation(lag: Any, *shape: float) -> Any:
+    def exact_correlation(lag: Any, *shape: float) -> Any:
         """Return exp(−2 sin²(π lag / p) / l²)."""
-        from flint import arb
-
-        sine = (lag / arb(shape[1])).sin_pi() / arb(shape[0])
+        sine = (lag / shape[1]).sin_pi() / shape[0]
         return (-2 * sine * sine).exp()
 
     def smoothest(self, span: float) -> float:
@@ -408,13 +390,12 @@ class Matern(StationaryPrior):
         return np.asarray(_polynomial(nu, u) * np.exp(-u))
 
     @staticmethod
-    def ball_correlation(lag: Any, *shape: float) -> Any:
+    def exact_correlation(lag: Any, *shape: float) -> Any:
         """Return the correlation at a lag."""
-        from flint import arb
-
         length_scale, nu = shape
-        u = arb(2 * nu).sqrt() * lag / arb(length_scale)
-        return _polynomial(nu, u) * (-u).exp()
+        scaled = lag / length_scale
+        u = (scaled * scaled * (2 * nu)).sqrt()
+        return (-u).exp() * _polynomial(nu, u)
 
 
 def _polynomial(nu: float, u: Any) -> Any:

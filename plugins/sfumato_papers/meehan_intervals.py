@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.errors import REFUSALS
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
 from sfumato.figures.figure import Style
-from sfumato.inference.gaussian.fisher_information import scalar_informations
+from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.plugin_registry import measures, mechanisms, priors, secrets
 from sfumato.prior_classes.sets import AnyOf
 

@@ -11,18 +11,10 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.compatibility import require_measure, require_one_trace
+from sfumato.compatibility import require_measure
 from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError, Undecidable
-from sfumato.inference.exact import (
-    FIRST_BITS,
-    LAST_BITS,
-    TARGET,
-    ball_pivots,
-    balls_apply,
-    is_positive_definite,
-    precision,
-)
-from sfumato.inference.gaussian.worst_pair import worst_pair
+from sfumato.inference import exact
+from sfumato.inference.gaussian.worst_pair import positions, worst_pair, worst_squares
 from sfumato.matrices.matrix import ROUNDOFF, Array, as_indices
 from sfumato.parameters import ORDER, POSITIVE, declare, parameter
 from sfumato.prior_classes.suprema import over_class
@@ -40,8 +32,7 @@ from sfumato.protocols import (
 from sfumato.quantities import renyi_divergence
 from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
-from sfumato.values import read_only
-from sfumato_renyi.renyi import group_square, worst_square
+from sfumato_renyi.renyi import worst_square
 
 
 @attrs.frozen(eq=False)
@@ -52,7 +43,7 @@ class ConditionalDivergence:
     """
 
     constant: float
-    quadratic: Array = attrs.field(converter=read_only)
+    quadratic: Array
     infinite: bool
 
 
@@ -86,100 +77,80 @@ def conditional_divergence(
     none = ConditionalDivergence(0.0, np.zeros((len(chosen), len(chosen))), infinite=False)
     if len(chosen) == first.entries or first.covariance == second.covariance:
         return none
-    if not (balls_apply(first) and balls_apply(second)):
+    if not (exact.balls_apply(first) and exact.balls_apply(second)):
         raise Undecidable(
-            "whether two Gaussian beliefs have a finite divergence takes ball arithmetic; install "
-            "sfumato[certify] and use priors with an exact form on at most 400 entries."
+            "whether two Gaussian beliefs have a finite divergence takes ball arithmetic: use "
+            f"priors with an exact form on at most {exact.MOST_IN_BALLS} entries."
         )
-    bits = FIRST_BITS
-    while bits <= LAST_BITS:
-        with precision(bits):
-            found = _at_precision(first, second, chosen, order, bits)
-        if found is not None:
-            return found
-        bits *= 2
-    raise Undecidable(
-        f"ball arithmetic of {LAST_BITS} bits cannot tell whether the divergence of the two "
-        f"beliefs is finite: one of them may be singular."
-    )
+    found = exact.certify(lambda numbers: _in_balls(numbers, first, second, chosen, order))
+    if found is None:
+        raise Undecidable(
+            f"ball arithmetic of {exact.LAST_BITS} bits cannot tell whether the divergence of the "
+            "two beliefs is finite: one of them may be singular."
+        )
+    return found
 
 
-def _at_precision(
-    first: Gaussian, second: Gaussian, chosen: list[int], order: float, bits: int
+def _in_balls(
+    numbers: exact.Balls, first: Gaussian, second: Gaussian, chosen: list[int], order: float
 ) -> ConditionalDivergence | None:
-    from flint import arb
-
-    try:
-        (weights, own), (other_weights, other) = (
-            _conditioned(belief, chosen, bits) for belief in (first, second)
-        )
-    except ZeroDivisionError:
-        return None
-    # Exactly, from the float64 order.
-    weight = arb(order)
-    mixed = weight * other + (1 - weight) * own
-    decided = is_positive_definite(mixed)
-    determinants = [_log_determinant(matrix) for matrix in (own, other)]
-    if decided is None or any(value is None for value in determinants):
+    """Return upper ends in float64; None where the radii are too large or nothing is decided."""
+    (weights, own), (other_weights, other) = (
+        _conditioned(numbers, belief, chosen) for belief in (first, second)
+    )
+    weight = numbers.number(order)  # exactly, from the float64 order
+    mixed = other * weight + own * (1 - weight)
+    logs = [exact.log_determinant(matrix) for matrix in (mixed, own, other)]
+    if logs[1] is None or logs[2] is None:
         return None
     size = len(chosen)
-    if not decided:
+    if logs[0] is None:
+        if exact.is_positive_definite(mixed) is None:
+            return None
         return ConditionalDivergence(math.inf, np.zeros((size, size)), infinite=True)
-    balance = _log_determinant(mixed) - (1 - weight) * determinants[0] - weight * determinants[1]
-    constant = -balance / (2 * (weight - 1))
-    if not size:
-        return _accepted(constant, None, size)
-    apart = weights - other_weights
-    try:
-        return _accepted(
-            constant, apart.transpose() * mixed.solve(apart, algorithm="precond"), size
-        )
-    except ZeroDivisionError:
+    balance = logs[1] * (1 - weight) + logs[2] * weight - logs[0]
+    constant = _upper_end(balance / (2 * (weight - 1)))
+    quadratic: Array | None = np.zeros((0, 0))
+    if size:
+        apart = weights - other_weights
+        quadratic = _upper_form(apart.transpose() * exact.solve(mixed, apart))
+    if constant is None or quadratic is None:
         return None
+    return ConditionalDivergence(constant, quadratic, infinite=False)
 
 
-def _conditioned(belief: Gaussian, chosen: list[int], bits: int) -> tuple[Any, Any]:
-    """Return A and C of X_U given X_S; A is None where nothing is given."""
-    from flint import arb_mat
-
-    balls = belief.covariance.in_balls() if belief.exact is None else belief.exact(bits)
-    others = [i for i in range(belief.entries) if i not in set(chosen)]
-    own = arb_mat([[balls[i, j] for j in others] for i in others])
-    if not chosen:
-        return None, own
-    inner = arb_mat([[balls[i, j] for j in chosen] for i in chosen])
-    cross = arb_mat([[balls[i, j] for j in others] for i in chosen])
-    solved = inner.solve(cross, algorithm="precond")
-    return solved.transpose(), own - cross.transpose() * solved
-
-
-def _log_determinant(matrix: Any) -> Any:
-    """Return the logarithm of the determinant, or None where definiteness is not certain."""
-    from flint import arb
-
-    pivots = ball_pivots(matrix)
-    if len(pivots) < matrix.nrows() or not pivots[-1] > 0:
+def _upper_end(ball: Any) -> float | None:
+    """Return an upper end of a divergence, which is not negative; None if the ball is wide."""
+    middle, radius = float(ball.mid()), float(ball.rad())
+    if not (math.isfinite(middle) and radius <= exact.TARGET * max(abs(middle), 1e-6)):
         return None
-    return sum((pivot.log() for pivot in pivots), arb(0))
+    return max(0.0, middle + radius + 4 * ROUNDOFF * abs(middle))
 
 
-def _accepted(constant: Any, quadratic: Any, size: int) -> ConditionalDivergence | None:
-    """Return upper ends in float64 if every radius is small; None if not."""
-    middle, radius = float(constant.mid()), float(constant.rad())
-    if not (math.isfinite(middle) and radius <= TARGET * max(abs(middle), 1e-6)):
+def _upper_form(balls: Any) -> Array | None:
+    """Return an upper end of a quadratic form, in Loewner order; None if a ball is wide."""
+    found = exact.midpoints(balls)
+    if found is None:
         return None
-    upper = max(0.0, middle + radius + 4 * ROUNDOFF * abs(middle))
-    if quadratic is None:
-        return ConditionalDivergence(upper, np.zeros((0, 0)), infinite=False)
-    every = range(size)
-    entries = np.array([[float(quadratic[i, j].mid()) for j in every] for i in every])
-    radii = np.array([[float(quadratic[i, j].rad()) for j in every] for i in every])
-    largest = float(np.max(np.abs(entries)))
+    middle, radii = found
+    size, largest = len(middle), float(np.max(np.abs(middle)))
     slack = size * (float(np.max(radii)) + 4 * ROUNDOFF * largest)
-    if not (math.isfinite(slack) and slack <= max(TARGET * largest, 1e-300)):
+    if not slack <= max(exact.TARGET * largest, 1e-300):
         return None
-    raised = (entries + entries.T) / 2 + slack * np.eye(size)
-    return ConditionalDivergence(upper, raised, infinite=False)
+    return np.asarray((middle + middle.T) / 2 + slack * np.eye(size))
+
+
+def _conditioned(numbers: exact.Balls, belief: Gaussian, chosen: list[int]) -> tuple[Any, Any]:
+    """Return A and C of X_U given X_S; A is None where nothing is given."""
+    covariance = belief.formula(numbers)
+    if not chosen:
+        return None, covariance
+    others = [i for i in range(belief.entries) if i not in set(chosen)]
+    weights, left = exact.condition(numbers, covariance, chosen)
+    return (
+        numbers.block(weights, others, range(len(chosen))),
+        numbers.block(left, others, others),
+    )
 
 
 REGION = attrs.evolve(POSITIVE, infinite=True)
@@ -247,15 +218,14 @@ class Misspecification(LossMeasure):
         require_measure(self, prior, secret, release)
         if not issubclass(release.prior.yields, Gaussian):
             raise Incompatible(
-                f"misspecification reads releases designed for Gaussian beliefs; "
+                f"misspecification needs releases designed for Gaussian beliefs; "
                 f"'{release.prior.name}' yields {release.prior.yields.__name__}."
             )
         believed = [member.belief() for member in release.prior.members()]
 
         def reading(member: Prior) -> Reading:
-            true = member.belief()
-            require_one_trace(true, release.channel)
-            return self._bound(believed, true, secret.question(true), release.channel)
+            at = release.situation(member, secret)
+            return self._bound(believed, at.belief, at.question, at.channel)
 
         found, worst = over_class(prior, reading, self.quantity)
         return Loss(
@@ -277,24 +247,25 @@ class Misspecification(LossMeasure):
         A member at the very edge of a finite divergence, which nothing can decide, gives none; that
         matters only if no other member gives one.
         """
-        self._holds_the_pairs(question)
-        exact = worst_square(true, question, channel).value * self.order / 2
+        self._check_region(question)
+        loss = worst_square(true, question, channel, self.order / 2)
+        pairs = zip(question.groups, question.radii, strict=True)
+        alone = [Displacements((group,), radii=radius) for group, radius in pairs]
         value, undecided = math.inf, None
         for member in believed:
             try:
-                bound = max(
-                    self._group_bound(member, true, group, radius, channel)
-                    for group, radius in zip(question.groups, question.radii, strict=True)
-                )
+                bound = max(self._bound_of(member, true, each, channel) for each in alone)
             except Undecidable as refusal:
                 undecided = refusal
             else:
                 value = min(value, bound)
         if undecided is not None and math.isinf(value):
             raise undecided
-        return Reading(value=value, bound="upper", witness={"exact loss": exact}, how="Theorem 3.3")
+        return Reading(
+            value=value, bound="upper", witness={"exact loss": loss.value}, how="Theorem 3.3"
+        )
 
-    def _holds_the_pairs(self, question: Displacements) -> None:
+    def _check_region(self, question: Displacements) -> None:
         """Refuse a region that is too small for two secret values at the radius' distance.
 
         The loss under Q depends on the displacement Δ alone, so ±Δ/2, both within r/2, stand for
@@ -307,42 +278,30 @@ class Misspecification(LossMeasure):
                 f"{needed:.6g}, to hold the pairs that the loss is about; got {self.region:.6g}."
             )
 
-    def _group_bound(
-        self,
-        believed: Gaussian,
-        true: Gaussian,
-        group: Group,
-        radius: float,
-        channel: AdditiveGaussian,
+    def _bound_of(
+        self, believed: Gaussian, true: Gaussian, alone: Displacements, channel: AdditiveGaussian
     ) -> float:
-        order = self.order
+        """Return the theorem's bound for a question of one group."""
+        order, group = self.order, alone.groups[0]
         near = self._distance(believed, true, group, 2 * order)
         if math.isinf(near):
             return math.inf
-        square = group_square(believed, group, radius, channel)
+        square = float(worst_squares(believed, alone, channel).ceilings[0])
         terms = [
             (order - 0.5) / (order - 1) * near,
             self._distance(believed, true, group, 4 * order - 3),
-            (2 * order - 1.5)
-            / (2 * order - 2)
-            * ((2 * order - 1) * square.value * (1 + square.relative_error)),
+            (2 * order - 1.5) / (2 * order - 2) * (2 * order - 1) * square,
         ]
         return sum(terms) * (1 + 1e-14)
 
     def _distance(self, one: Gaussian, other: Gaussian, group: Group, order: float) -> float:
         """Return Δ of that order: the larger direction, at the worst value in the region."""
-        forth = self._directed(one, other, group, order)
-        return forth if math.isinf(forth) else max(forth, self._directed(other, one, group, order))
-
-    def _directed(self, first: Gaussian, second: Gaussian, group: Group, order: float) -> float:
-        entries = [entry for ball in group for entry in ball]
-        found = conditional_divergence(first, second, entries, order)
-        if found.infinite:
-            return math.inf
-        if not found.quadratic.any():  # the conditional means agree everywhere
-            return found.constant
-        if math.isinf(self.region):
-            return math.inf
-        positions = iter(range(len(entries)))
-        balls = tuple(tuple(next(positions) for _ in ball) for ball in group)
-        return found.constant + order / 2 * worst_pair(found.quadratic, balls, self.region).value
+        entries, worst = [entry for ball in group for entry in ball], 0.0
+        for first, second in ((one, other), (other, one)):
+            found = conditional_divergence(first, second, entries, order)
+            drift = found.quadratic.any()  # else the conditional means agree everywhere
+            if found.infinite or (drift and math.isinf(self.region)):
+                return math.inf
+            pair = worst_pair(found.quadratic, positions(group), self.region) if drift else None
+            worst = max(worst, found.constant + (order / 2 * pair.value if pair else 0.0))
+        return worst

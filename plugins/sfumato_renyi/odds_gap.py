@@ -156,8 +156,7 @@ class OddsGap(LossMeasure):
         self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
     ) -> Reading:
         """Return the gap of the worst pair."""
-        square = worst_square(belief, question, channel)
-        mean = attrs.evolve(square, value=square.value / 2)
+        mean = worst_square(belief, question, channel, 0.5)
         if self.expected:
             return self._expected(mean)
         return self._converted(mean) if self.conversion else self._exact(mean)

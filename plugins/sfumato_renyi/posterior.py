@@ -13,13 +13,9 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.compatibility import require_measure
 from sfumato.errors import ParameterError, Undecidable
-from sfumato.inference.gaussian.fisher_information import (
-    fisher_information,
-    prior_precision,
-    scalar_informations,
-)
-from sfumato.inference.gaussian.information import EXACT
-from sfumato.inference.gaussian.posterior import posterior
+from sfumato.inference.gaussian.fisher_information import EXACT, fisher_information
+from sfumato.inference.gaussian.posterior import posterior, prior_precision
+from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.inference.gaussian.worst_pair import is_scalar
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import declare
@@ -152,14 +148,18 @@ class PosteriorInterval(LossMeasure):
     ) -> Reading:
         """Return the narrowest width of the question's groups, or the mean over every point."""
         groups = question.groups
-        if all(is_scalar(group) for group in groups):
-            widths, error = _scalar_intervals(belief, groups, channel)
+        if len(groups) > 1 and all(is_scalar(group) for group in groups):
+            widths, error = _scalar_widths(belief, [group[0][0] for group in groups], channel)
         else:
-            found = [_interval(belief, group, channel) for group in groups]
+            found = [_width(belief, group, channel) for group in groups]
             widths, error = np.array([width for width, _ in found]), max(e for _, e in found)
         if len(groups) > 1 and _is_every_point(belief, groups):
-            return _reading(float(widths.mean()), error, "mean over every point")
-        return _reading(float(widths.min()), error, "posterior precision")
+            width, how = float(widths.mean()), "mean over every point"
+        else:
+            width, how = float(widths.min()), "posterior precision"
+        if error <= EXACT:
+            return Reading(value=width, bound="exact", relative_error=error, how=how)
+        return Reading(value=width * (1 - 1e-12), bound="lower", how=how)
 
 
 def _is_every_point(belief: Gaussian, groups: tuple[Group, ...]) -> bool:
@@ -167,40 +167,18 @@ def _is_every_point(belief: Gaussian, groups: tuple[Group, ...]) -> bool:
     return sorted(groups) == [(belief.entries_at(time),) for time in range(belief.times)]
 
 
-def _reading(width: float, error: float, how: str) -> Reading:
-    """Return a width whose precision is known to within `error`, or a lower bound of it."""
-    if error <= EXACT:
-        return Reading(value=width, bound="exact", relative_error=error, how=how)
-    return Reading(value=width * (1 - 1e-12), bound="lower", how=how)
-
-
-def _scalar_intervals(
-    belief: Gaussian, groups: tuple[Group, ...], channel: AdditiveGaussian
-) -> tuple[NDArray[np.float64], float]:
-    """Return 2σ of one-entry groups, and the relative error of their precisions."""
-    entries = np.array([group[0][0] for group in groups])
-    gains, error = _gains(belief, entries, channel)
+def _scalar_widths(
+    belief: Gaussian, entries: list[int], channel: AdditiveGaussian
+) -> tuple[Array, float]:
+    """Return 2σ of every entry, σ² = Σ / (1 + Σ M), and the relative error of the precisions."""
+    informations, error = scalar_informations(belief, channel)
     variances = belief.covariance.diagonal()[entries]
-    # V = Σ / (1 + Σ M): zero where the entry is certain or revealed. Products may overflow to an
-    # infinite precision, which is a width of zero.
-    with np.errstate(over="ignore"):
-        precisions = 1.0 + np.where(variances > 0, variances * gains, 0.0)
-        widths = 2.0 * np.sqrt(variances / precisions)
-    return widths, error
+    with np.errstate(over="ignore"):  # an infinite precision is a width of zero
+        gained = np.where(variances > 0, variances * informations[entries], 0.0)
+        return 2.0 * np.sqrt(variances / (1.0 + gained)), error
 
 
-def _gains(
-    belief: Gaussian, entries: NDArray[np.intp], channel: AdditiveGaussian
-) -> tuple[NDArray[np.float64], float]:
-    """Return the gain in precision of each entry, and the largest relative error."""
-    if entries.size > 1:
-        informations, error = scalar_informations(belief, channel)
-        return informations[entries], error
-    information = fisher_information(belief, channel, entries.tolist())
-    return information.matrix[0], information.relative_error
-
-
-def _interval(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> tuple[float, float]:
+def _width(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> tuple[float, float]:
     """Return 2 √λ_min(V_SS) for one group, and the relative error of its precision.
 
     Where that error is not negligible, the width returned is a lower end.
@@ -212,8 +190,8 @@ def _interval(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> tupl
     precision, error = prior_precision(belief, entries)
     if error >= 0.5:
         raise Undecidable(
-            "float64 cannot tell the prior of these entries from a singular one: choose entries "
-            "further apart, or install sfumato[certify], which may decide it."
+            "float64 cannot tell the prior of these entries from a singular one, nor can exact "
+            "arithmetic: choose entries further apart."
         )
     error = max(error, information.relative_error)
     own, gained = (float(np.linalg.norm(matrix, 2)) for matrix in (precision, information.matrix))

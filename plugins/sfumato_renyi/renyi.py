@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 
-import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.errors import OutsideHypotheses, Undecidable
-from sfumato.inference.gaussian.fisher_information import fisher_information, scalar_informations
-from sfumato.inference.gaussian.information import EXACT
-from sfumato.inference.gaussian.worst_pair import is_scalar, positions, worst_pair
+from sfumato.errors import OutsideHypotheses
+from sfumato.inference.gaussian.fisher_information import fisher_information
+from sfumato.inference.gaussian.worst_pair import multiply, worst_squares
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import ORDER, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import renyi_divergence
@@ -20,8 +19,10 @@ from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
 
 
-def worst_square(belief: Gaussian, question: Displacements, channel: AdditiveGaussian) -> Reading:
-    """Return sup ΔᵀMΔ over the question's displacements, M = V_SS⁻¹ − Σ_SS⁻¹.
+def worst_square(
+    belief: Gaussian, question: Displacements, channel: AdditiveGaussian, factor: float = 1.0
+) -> Reading:
+    """Return factor · sup ΔᵀMΔ over the question's displacements, M = V_SS⁻¹ − Σ_SS⁻¹.
 
     The witness names the entries that move and the worst displacement.
 
@@ -30,77 +31,21 @@ def worst_square(belief: Gaussian, question: Displacements, channel: AdditiveGau
     >>> worst_square(belief, Displacements((((0,),),), radii=2.0), channel).value
     8.0
     """
-    for radius in set(question.radii):
-        within_float64(radius, radius)
-    if len(question.groups) > 1 and all(is_scalar(group) for group in question.groups):
-        return _every_scalar(belief, question, channel)
-    readings = [
-        group_square(belief, group, radius, channel)
-        for group, radius in zip(question.groups, question.radii, strict=True)
-    ]
-    worst = max(readings, key=lambda reading: reading.value)
-    # An upper bound of equal value elsewhere hides nothing; one below the worst cannot matter.
-    tied = any(r.bound == "upper" and r.value >= worst.value for r in readings)
-    return attrs.evolve(worst, bound="upper", relative_error=0.0) if tied else worst
-
-
-def scaled(reading: Reading, factor: float) -> Reading:
-    """Return the reading of `factor` times as much."""
-    return attrs.evolve(reading, value=within_float64(factor, reading.value))
-
-
-def within_float64(*factors: float) -> float:
-    """Return a product, or refuse it where it vanishes or overflows though no factor does.
-
-    >>> within_float64(2.0, 0.0), within_float64(2.0, math.inf)
-    (0.0, inf)
-    """
-    product = math.prod(factors)
-    vanished = product == 0 and all(factor != 0 for factor in factors)
-    if vanished or (math.isinf(product) and all(math.isfinite(factor) for factor in factors)):
-        raise Undecidable(
-            "the loss does not fit float64: use a moderate radius and order, or other units."
-        )
-    return product
-
-
-def group_square(
-    belief: Gaussian, group: Group, radius: float, channel: AdditiveGaussian
-) -> Reading:
-    """Return the largest square of one product of balls."""
-    entries = tuple(entry for ball in group for entry in ball)
-    information = fisher_information(belief, channel, entries)
-    if information.infinite:
-        return Reading(
-            value=math.inf, bound="exact", how=information.how, witness={"entries": entries}
-        )
-    worst = worst_pair(information.matrix, positions(group), radius, support=information.support)
-    exact = information.bound == worst.bound == "exact"
-    value = worst.value
-    if not exact and information.bound == "exact":
-        value *= 1 + information.relative_error  # a bound is one only above its rounding
+    squares = worst_squares(belief, question, channel)
+    worst, ceiling = squares.worst, squares.ceilings.max()
+    value = squares.values[worst]
+    # An upper bound below the worst cannot matter; a less certain value close to it can.
+    exact = bool(np.all(squares.exact[squares.values >= value]))
+    certain = ceiling == value or not exact
+    entries = tuple(entry for ball in question.groups[worst] for entry in ball)
+    displacement = question.radii[worst] * squares.displacements[worst]
+    moved = {"displacement": tuple(displacement.tolist())} if displacement.size else {}
     return Reading(
-        value=value,
+        value=float(multiply(factor, np.array([value if exact else ceiling]))[0]),
         bound="exact" if exact else "upper",
-        relative_error=information.relative_error if exact else 0.0,
-        witness={"entries": entries, "displacement": tuple(worst.witness.tolist())},
-        how=f"{information.how}; {worst.how}",
-    )
-
-
-def _every_scalar(belief: Gaussian, question: Displacements, channel: AdditiveGaussian) -> Reading:
-    """Return the worst of many one-entry secrets, from one factorisation."""
-    entries = np.array([group[0][0] for group in question.groups])
-    informations, error = scalar_informations(belief, channel)
-    with np.errstate(over="ignore", under="ignore"):  # looked at below
-        worst = int(np.argmax(np.square(question.radii) * informations[entries]))
-    radius = question.radii[worst]
-    return Reading(
-        value=within_float64(radius, radius, float(informations[entries[worst]])),
-        bound="exact" if error <= EXACT else "upper",
-        relative_error=error if error <= EXACT else 0.0,
-        witness={"entries": (int(entries[worst]),), "displacement": (radius,)},
-        how="one factorisation for all entries",
+        relative_error=0.0 if certain else float(ceiling / value - 1) + 2 * ROUNDOFF,
+        witness={"entries": entries, **moved},
+        how=squares.hows[worst],
     )
 
 
@@ -147,7 +92,7 @@ class Renyi(LossMeasure):
         self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
     ) -> Reading:
         """Return the worst loss over the question's groups."""
-        return scaled(worst_square(belief, question, channel), 0.5 * self.order)
+        return worst_square(belief, question, channel, 0.5 * self.order)
 
 
 SAME = 1e-12

@@ -5,17 +5,18 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sfumato.errors import ParameterError
 from sfumato.matrices.combinations import Kronecker, Sum
 from sfumato.matrices.dense import Dense
 from sfumato.matrices.matrix import (
     ROUNDOFF,
+    Arithmetic,
     Array,
     Indices,
     Matrix,
@@ -26,6 +27,8 @@ from sfumato.matrices.matrix import (
 from sfumato.matrices.structured import Toeplitz
 from sfumato.randomness import generator_or_secure
 from sfumato.values import ByContent
+
+Formula: TypeAlias = Callable[[Arithmetic], Any]
 
 
 def _dimensions(_: object, __: object, value: object) -> None:
@@ -65,7 +68,8 @@ class Gaussian(ByContent):
         Bound ε of the rounding of the stored entries: |stored − true| ≤ ε √(Σ_ii Σ_jj).
         Zero says that the stored numbers are the belief itself.
     exact : callable, optional
-        Given a precision in bits, the true covariance as a flint `arb_mat`.
+        The true covariance as a formula: given an `Arithmetic`, such as real balls of some
+        precision, it returns a matrix of its numbers.
 
     Examples
     --------
@@ -84,9 +88,7 @@ class Gaussian(ByContent):
     rounding: float = attrs.field(
         default=16 * ROUNDOFF, converter=float, validator=_rounding, kw_only=True
     )
-    exact: Callable[[int], Any] | None = attrs.field(
-        default=None, eq=False, repr=False, kw_only=True
-    )
+    exact: Formula | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if self.entries % self.dimensions:
@@ -140,7 +142,7 @@ class Gaussian(ByContent):
             self,
             covariance=self.covariance.permuted(entries),
             mean=None if self.mean is None else self.mean[entries],
-            exact=_permuted(self.exact, entries),
+            exact=self.exact_block(entries),
         )
 
     def scaled(self, factor: float) -> Gaussian:
@@ -152,39 +154,28 @@ class Gaussian(ByContent):
             covariance=self.covariance.scaled(factor),
             mean=None if self.mean is None else math.sqrt(factor) * self.mean,
             rounding=0.0 if self.rounding == 0 else self.rounding + 2 * ROUNDOFF,
-            exact=_scaled(self.exact, factor),
+            exact=self._exact_multiple(factor),
         )
 
+    @property
+    def is_known_exactly(self) -> bool:
+        """Whether the true covariance is known to any precision."""
+        return self.exact is not None or self.rounding == 0
 
-def _permuted(
-    exact: Callable[[int], Any] | None, entries: NDArray[np.intp]
-) -> Callable[[int], Any] | None:
-    if exact is None:
-        return None
+    def formula(self, numbers: Arithmetic) -> Any:
+        """Return the true covariance in exact numbers, where it is known."""
+        return self.covariance.formula(numbers) if self.exact is None else self.exact(numbers)
 
-    def permuted(bits: int) -> Any:
-        from flint import arb_mat
+    def exact_block(self, entries: Indices) -> Formula | None:
+        """Return the exact form of the entries' covariance, in any order and with repetitions."""
+        if (exact := self.exact) is None:
+            return None
+        return lambda numbers: numbers.block(exact(numbers), entries, entries)
 
-        balls = exact(bits)
-        order = entries.tolist()
-        return arb_mat([[balls[i, j] for j in order] for i in order])
-
-    return permuted
-
-
-def _scaled(exact: Callable[[int], Any] | None, factor: float) -> Callable[[int], Any] | None:
-    if exact is None:
-        return None
-
-    def scaled(bits: int) -> Any:
-        from flint import arb
-
-        return exact(bits) * arb(factor)
-
-    return scaled
-
-
-Exact = Callable[[int], Any]
+    def _exact_multiple(self, factor: float) -> Formula | None:
+        if (exact := self.exact) is None:
+            return None
+        return lambda numbers: exact(numbers) * numbers.number(factor)
 
 
 def gaussian_sum(terms: Sequence[Gaussian]) -> Gaussian:
@@ -205,7 +196,7 @@ def gaussian_sum(terms: Sequence[Gaussian]) -> Gaussian:
         mean=functools.reduce(np.add, means) if means else None,
         definite=any(term.definite for term in terms),
         rounding=max(term.rounding for term in terms) + len(terms) * ROUNDOFF,
-        exact=_folded(terms, lambda a, b: a + b),
+        exact=_folded(terms, lambda _, one, other: one + other),
     )
 
 
@@ -229,7 +220,7 @@ def gaussian_product(factors: Sequence[Gaussian]) -> Gaussian:
         dimensions=factors[0].dimensions,
         definite=positive and any(factor.definite for factor in factors),
         rounding=float(rounding) + 2 * len(factors) * ROUNDOFF,
-        exact=_folded(factors, _entrywise),
+        exact=_folded(factors, lambda numbers, one, other: numbers.entrywise(one, other)),
     )
 
 
@@ -261,29 +252,15 @@ def _multiplied(one: Matrix, other: Matrix) -> Matrix:
     return Dense(product)
 
 
-def _folded(beliefs: Sequence[Gaussian], operation: Callable[[Any, Any], Any]) -> Exact | None:
-    """Return the combination in balls, if every belief is known exactly."""
-    known = [_exactly(belief) for belief in beliefs]
-    if any(exact is None for exact in known):
+def _folded(
+    beliefs: Sequence[Gaussian], operation: Callable[[Arithmetic, Any, Any], Any]
+) -> Formula | None:
+    """Return the combination in exact numbers, if every belief is known exactly."""
+    if not all(belief.is_known_exactly for belief in beliefs):
         return None
 
-    def balls(bits: int) -> Any:
-        from sfumato.inference.exact import precision
+    def combined(numbers: Arithmetic) -> Any:
+        known = [belief.formula(numbers) for belief in beliefs]
+        return functools.reduce(functools.partial(operation, numbers), known)
 
-        with precision(bits):
-            return functools.reduce(operation, [exact(bits) for exact in known if exact])
-
-    return balls
-
-
-def _exactly(belief: Gaussian) -> Exact | None:
-    if belief.exact is None and belief.rounding == 0:
-        return lambda _: belief.covariance.in_balls()
-    return belief.exact
-
-
-def _entrywise(one: Any, other: Any) -> Any:
-    from flint import arb_mat
-
-    rows, columns = range(one.nrows()), range(one.ncols())
-    return arb_mat([[one[i, j] * other[i, j] for j in columns] for i in rows])
+    return combined

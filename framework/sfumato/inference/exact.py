@@ -1,41 +1,97 @@
-"""Fisher information in ball arithmetic, for what float64 cannot decide."""
+"""The one door to exact arithmetic: rational numbers and real balls where float64 cannot decide.
+
+Ordinary code is float64 with an error bound. Where that does not suffice it asks here. Beliefs and
+matrices give formulas in whatever numbers they are handed (`Gaussian.formula`, `Matrix.formula`):
+rational ones hold stored numbers as they are, balls hold what a kernel's parameters define, to any
+precision. A ball counts if its value is finite and its radius small, never as no error occurred.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.errors import Undecidable
-from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix, in_fractions
+from sfumato.matrices.matrix import ROUNDOFF, Array, Indices, Matrix
 
 if TYPE_CHECKING:
-    from sfumato.inference.gaussian.secret_entries import SecretEntries
-
+    from sfumato.inference.gaussian.fisher_information import SecretEntries
 
 FIRST_BITS, LAST_BITS = 256, 4096
-"""The precision is doubled from the first to, at most, the last number of bits."""
+"""The precision is doubled from the first to, at most, the last number of bits.
+
+Correlations of float64 parameters come as close to one as 1 − 10⁻⁶¹⁶, which the last can tell."""
 
 TARGET = 1e-10
-"""Relative radius at which the result is accepted."""
+"""Relative radius at which a ball is accepted."""
 
-MAX_ENTRIES = 400
+MOST_IN_BALLS = 400
 """Largest trace for which balls are tried: the cost grows like n³ and with the precision."""
 
+MOST_RATIONAL = 32
+"""Largest matrix that is eliminated in rational numbers, whose digits grow with every step."""
 
-def flint_installed() -> bool:
-    """Whether the extra sfumato[certify] is there.
+T = TypeVar("T")
 
-    >>> isinstance(flint_installed(), bool)
-    True
-    """
-    return importlib.util.find_spec("flint") is not None
+
+class _Numbers:
+    def matrix(self, rows: Any) -> Any:
+        raise NotImplementedError
+
+    def entrywise(self, one: Any, other: Any) -> Any:
+        """Return the entrywise product of two matrices."""
+        pairs = zip(one.tolist(), other.tolist(), strict=True)
+        return self.matrix([[x * y for x, y in zip(a, b, strict=True)] for a, b in pairs])
+
+    def block(self, matrix: Any, rows: Indices, columns: Indices) -> Any:
+        """Return the entries at `rows` and `columns`."""
+        return self.matrix([[matrix[int(i), int(j)] for j in columns] for i in rows])
+
+
+class Rationals(_Numbers):
+    """Rational numbers, which hold sums and products of float64 numbers exactly."""
+
+    def number(self, value: Any) -> Any:
+        """Return a number exactly."""
+        from flint import fmpq
+
+        return fmpq(*value.as_integer_ratio()) if isinstance(value, float) else value
+
+    def matrix(self, rows: Any) -> Any:
+        """Return a matrix from a float64 array, or from rows of numbers."""
+        from flint import fmpq_mat
+
+        table = [[self.number(value) for value in row] for row in _rows(rows)]
+        return fmpq_mat(table) if table and table[0] else fmpq_mat(len(table), 0)
+
+
+class Balls(_Numbers):
+    """Real balls at flint's precision, which holds for the whole process: see `precision`."""
+
+    def number(self, value: float) -> Any:
+        """Return a number exactly."""
+        from flint import arb
+
+        return arb(value)
+
+    def matrix(self, rows: Any) -> Any:
+        """Return a matrix from a float64 array, or from rows of numbers."""
+        from flint import arb_mat
+
+        table = _rows(rows)
+        return arb_mat(table) if table and table[0] else arb_mat(len(table), 0)
+
+
+def _rows(rows: Any) -> list[Any]:
+    return list(rows.tolist() if isinstance(rows, np.ndarray) else rows)
 
 
 @contextlib.contextmanager
@@ -51,38 +107,293 @@ def precision(bits: int) -> Iterator[None]:
         ctx.prec = before
 
 
+def certify(attempt: Callable[[Balls], T | None]) -> T | None:
+    """Return what the attempt finds at the first precision that suffices; None if none does.
+
+    An attempt returns None for radii that are too large, or fails to divide by a ball around zero.
+    """
+    bits = FIRST_BITS
+    while bits <= LAST_BITS:
+        with precision(bits), contextlib.suppress(ZeroDivisionError):
+            found = attempt(Balls())
+            if found is not None:
+                return found
+        bits *= 2
+    return None
+
+
 def balls_apply(belief: Gaussian) -> bool:
-    """Whether the true covariance is known to any precision, and flint is there to use it.
+    """Whether the true covariance is known to any precision, of a trace short enough to use it.
 
     >>> from sfumato.matrices import Diagonal
     >>> balls_apply(Gaussian(Diagonal([1.0])))
     False
     """
-    known = belief.exact is not None or belief.rounding == 0
-    return known and belief.entries <= MAX_ENTRIES and flint_installed()
+    return belief.is_known_exactly and belief.entries <= MOST_IN_BALLS
 
 
-def ball_information(
-    belief: Gaussian, noise: Matrix, secret: SecretEntries
-) -> tuple[Array, float] | None:
-    """Return an upper end of M = Ãᵀ(C + Γ)⁻¹Ã and its relative error; None if none is found.
+def in_balls(belief: Gaussian, bits: int) -> Any:
+    """Return the true covariance in balls of that precision, as a flint `arb_mat`."""
+    with precision(bits):
+        return belief.formula(Balls())
 
-    Ã = Σ_{:,S} Σ_SS⁻¹ and C = Σ − Ã Σ_{S,:} are formed from the belief's parameters, Γ from the
-    float64 factors that the noise is sampled with. If every entry of M has a radius of at most
-    ε √(M_ii M_jj), then M_true lies within k ε diag(M) of the midpoints, in Loewner order.
+
+def in_fractions(matrix: Matrix, *, sampled: bool = False) -> list[list[Fraction]]:
+    """Return a matrix, or the covariance of what it samples, in Python's rational numbers.
+
+    >>> from sfumato.matrices import LowRank
+    >>> in_fractions(LowRank([0.5]))
+    [[Fraction(1, 4)]]
     """
-    bits = FIRST_BITS
-    while bits <= LAST_BITS:
-        with precision(bits):
-            found = _midpoints(_solved(belief, noise, secret, bits))
-        if found is not None and found[1] <= TARGET:
-            middle, error = found
-            return middle + error * np.diag(np.diag(middle)), 2 * error
-        bits *= 2
+    rows = matrix.formula(Rationals(), sampled=sampled).tolist()
+    return [[Fraction(int(value.p), int(value.q)) for value in row] for row in rows]
+
+
+# --- definiteness and determinants ---------------------------------------------------------------
+
+
+def is_definite(matrix: Array) -> bool:
+    """Whether a symmetric array of float64 numbers is positive definite as it stands.
+
+    >>> is_definite(np.array([[1.0, 1.0], [1.0, 1.0]]))
+    False
+    """
+    return _definiteness(Rationals().matrix(matrix)) > 0
+
+
+def _definiteness(matrix: Any) -> int:
+    """Return 1 for a positive definite rational matrix, 0 for a semidefinite, −1 for any other.
+
+    As the roots of its characteristic polynomial are real, none is negative if and only if the
+    coefficients alternate in sign (Descartes).
+    """
+    coefficients = matrix.charpoly().coeffs()
+    if any(c * (-1) ** (matrix.nrows() - k) < 0 for k, c in enumerate(coefficients)):
+        return -1
+    return int(coefficients[0] != 0)
+
+
+def _require_semidefinite(matrix: Any) -> None:
+    if _definiteness(matrix) < 0:
+        raise Undecidable(
+            "the stored covariance must be positive semidefinite in exact arithmetic; got one that "
+            "rounding has made indefinite: give the belief its exact form."
+        )
+
+
+def are_independent(belief: Gaussian, entries: list[int]) -> bool | None:
+    """Whether no entry is a linear function of the others; None where that cannot be decided."""
+    if belief.exact is None and belief.rounding == 0 and len(entries) <= MOST_RATIONAL:
+        return _definiteness(belief.covariance.formula(Rationals(), entries)) > 0
+    if not balls_apply(belief):
+        return None
+
+    def attempt(numbers: Balls) -> bool | None:
+        return is_positive_definite(numbers.block(belief.formula(numbers), entries, entries))
+
+    return certify(attempt)
+
+
+def pivots(matrix: Any) -> list[Any]:
+    """Return the pivots of a symmetric ball matrix, up to the first that is not surely positive.
+
+    All n of them, each positive, mean that every matrix in the balls is positive definite, and
+    their product is the determinant; a surely negative last one means that none is. Those of
+    [A B; Bᵀ C] are those of A and of C − BᵀA⁻¹B.
+
+    >>> [float(pivot) for pivot in pivots(Balls().matrix([[2, 1], [1, 1]]))]
+    [2.0, 0.5]
+    """
+    size = matrix.nrows()
+    if size == 1:
+        return [matrix[0, 0]]
+    numbers, half = Balls(), range(size // 2)
+    rest = range(size // 2, size)
+    corner = numbers.block(matrix, half, half)
+    first = pivots(corner)
+    if len(first) < len(half) or not first[-1] > 0:
+        return first
+    side = numbers.block(matrix, half, rest)
+    try:
+        reduced = solve(corner, side)
+    except ZeroDivisionError:  # too few bits to invert what has been shown to be definite
+        return first[:-1]
+    return first + pivots(numbers.block(matrix, rest, rest) - side.transpose() * reduced)
+
+
+def is_positive_definite(matrix: Any) -> bool | None:
+    """Return whether a ball matrix is positive definite; None where its precision cannot tell.
+
+    >>> is_positive_definite(Balls().matrix([[1, 2], [2, 1]]))
+    False
+    """
+    found = pivots(matrix)
+    if len(found) == matrix.nrows() and found[-1] > 0:
+        return True
+    return False if found and found[-1] <= 0 else None
+
+
+def log_determinant(matrix: Any) -> Any:
+    """Return the logarithm of a determinant in balls; None where definiteness is not certain."""
+    found = pivots(matrix)
+    if len(found) < matrix.nrows() or not found[-1] > 0:
+        return None
+    return functools.reduce(lambda total, pivot: total + pivot.log(), found, Balls().number(0))
+
+
+def solve(matrix: Any, right: Any) -> Any:
+    """Return A⁻¹B in balls; the other algorithms may switch to one without a useful radius."""
+    return matrix.solve(right, algorithm="precond")
+
+
+def condition(numbers: _Numbers, covariance: Any, chosen: list[int]) -> tuple[Any, Any]:
+    """Return Ã = Σ_{:,S} Σ_SS⁻¹ and C = Σ − Ã Σ_{S,:}, in either arithmetic."""
+    cross = numbers.block(covariance, range(covariance.nrows()), chosen)
+    inner = numbers.block(cross, chosen, range(len(chosen)))
+    right = cross.transpose()
+    solved = solve(inner, right) if isinstance(numbers, Balls) else inner.solve(right)
+    weights = solved.transpose()
+    return weights, covariance - weights * right
+
+
+def midpoints(balls: Any) -> tuple[Array, Array] | None:
+    """Return the midpoints and radii of a ball matrix; None unless all are finite in float64."""
+    rows = balls.tolist()
+    middle = np.array([[float(ball.mid()) for ball in row] for row in rows])
+    radius = np.array([[float(ball.rad()) for ball in row] for row in rows])
+    return (middle, radius) if np.all(np.isfinite(middle) & np.isfinite(radius)) else None
+
+
+# --- entries that are equal ----------------------------------------------------------------------
+
+
+class Differences:
+    """Which entries are equal with probability one, as far as stored numbers and balls tell."""
+
+    def __init__(self, belief: Gaussian) -> None:
+        self.belief = belief
+
+    def is_copy(self, one: int, other: int) -> bool:
+        """Whether Var(X_one − X_other) = Σ_oo + Σ_pp − 2 Σ_op is exactly zero."""
+        if one == other:
+            return True
+        stored = self.belief.covariance.formula(Rationals(), [one, other])
+        if stored[0, 0] + stored[1, 1] != 2 * stored[0, 1]:
+            return False
+        if self.belief.exact is None:
+            return True
+        with precision(LAST_BITS):
+            balls = self._balls
+            return not balls[one, one] + balls[other, other] - 2 * balls[one, other] > 0
+
+    @functools.cached_property
+    def _balls(self) -> Any:
+        return in_balls(self.belief, LAST_BITS)
+
+
+# --- Fisher information --------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False)
+class ExactInformation:
+    """The Fisher information M about the representatives, its relative error, and how found."""
+
+    matrix: Array | None  # None: infinite
+    relative_error: float
+    how: str
+
+
+def information(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> ExactInformation | None:
+    """Return M = Ãᵀ(C + Γ)⁺Ã; None where exact arithmetic does not apply or cannot decide.
+
+    Γ is formed from the float64 factors that the noise is sampled with, Ã = Σ_{:,S} Σ_SS⁻¹ and
+    C = Σ − Ã Σ_{S,:} from stored numbers that are the belief itself, or from its parameters.
+    """
+    if belief.definite and secret.entries.size <= MOST_RATIONAL:
+        own = noise.formula(Rationals(), secret.entries, sampled=True)
+        if own.rank() < own.nrows():  # for a definite prior, if and only if the loss is infinite
+            return ExactInformation(None, 0.0, "the noise of the secret entries is singular")
+    stored = belief.rounding == 0 and belief.exact is None
+    if belief.entries <= MOST_RATIONAL and (stored or secret.others.size == 0):
+        return _rational_information(belief, noise, secret)
+    if balls_apply(belief):
+        chosen = secret.representatives.tolist()
+        return certify(lambda numbers: _ball_information(numbers, belief, noise, chosen))
     return None
 
 
-def ball_scalar_informations(
+def _rational_information(
+    belief: Gaussian, noise: Matrix, secret: SecretEntries
+) -> ExactInformation:
+    """Return M from stored numbers; infinite if and only if Ã leaves the range of C + Γ.
+
+    The covariance does not enter where every entry is a constant or a copy of a secret one.
+    """
+    numbers = Rationals()
+    total = noise.formula(numbers, sampled=True)
+    if secret.others.size == 0:
+        weights = numbers.matrix(secret.copies)
+    else:
+        covariance = belief.covariance.formula(numbers)
+        try:
+            weights, left = condition(numbers, covariance, secret.representatives.tolist())
+        except ZeroDivisionError as error:
+            raise Undecidable(
+                "a definite belief must have a definite covariance of the secret entries; got a "
+                "singular one: give the belief its exact form."
+            ) from error
+        total += left
+    _require_semidefinite(total)
+    solved = _solve_within_range(numbers, total, weights)
+    if solved is None:
+        return ExactInformation(None, 0.0, "a difference is released without noise")
+    rows = (weights.transpose() * solved).tolist()
+    try:
+        matrix = np.array([[int(x.p) / int(x.q) for x in row] for row in rows])
+    except OverflowError as error:
+        raise Undecidable("the loss must fit in float64; got a larger one.") from error
+    return ExactInformation(matrix, 1e-14, "rational numbers")
+
+
+def _solve_within_range(numbers: Rationals, matrix: Any, right: Any) -> Any:
+    """Return some X with A X = B; None where B leaves the range of A."""
+    size, pairs = matrix.nrows(), zip(matrix.tolist(), right.tolist(), strict=True)
+    reduced, rank = numbers.matrix([a + b for a, b in pairs]).rref()
+    solution = [[0] * right.ncols() for _ in range(size)]
+    for row in reduced.tolist()[:rank]:
+        pivot = next(j for j, value in enumerate(row) if value != 0)
+        if pivot >= size:
+            return None
+        solution[pivot] = row[size:]
+    return numbers.matrix(solution)
+
+
+def _ball_information(
+    numbers: Balls, belief: Gaussian, noise: Matrix, chosen: list[int]
+) -> ExactInformation | None:
+    """Return an upper end of M in Loewner order.
+
+    If every entry has a radius of at most ε √(M_ii M_jj), M lies within k ε diag(M) of the
+    midpoints.
+    """
+    weights, left = condition(numbers, belief.formula(numbers), chosen)
+    total = left + noise.formula(numbers, sampled=True)
+    found = midpoints(weights.transpose() * solve(total, weights))
+    if found is None:
+        return None
+    middle, radius = (found[0] + found[0].T) / 2, found[1]
+    scale = np.sqrt(np.maximum(np.diag(middle), 0.0))
+    if not np.all(scale > 0):
+        return None
+    # Midpoints are rounded to float64 (twice: conversion and symmetrising).
+    relative = radius / scale[:, None] / scale[None, :] + 4 * ROUNDOFF
+    error = len(middle) * float(np.max(relative)) * (1 + 1e-9)
+    if not error <= TARGET:
+        return None
+    return ExactInformation(middle + error * np.diag(np.diag(middle)), 2 * error, "ball arithmetic")
+
+
+def scalar_informations(
     belief: Gaussian, noise: Matrix, entries: list[int]
 ) -> dict[int, tuple[float, float]]:
     """Return upper ends of M_ss = 1/V_ss − 1/Σ_ss and relative errors, from one solve for all.
@@ -91,294 +402,93 @@ def ball_scalar_informations(
     Entries whose ball stays wide, such as those of an infinite loss, are left out.
     """
     found: dict[int, tuple[float, float]] = {}
-    bits = FIRST_BITS
-    while bits <= LAST_BITS and len(found) < len(entries):
-        with precision(bits):
-            left = [entry for entry in entries if entry not in found]
-            found.update(_scalars(belief, noise, left, bits))
-        bits *= 2
+
+    def attempt(numbers: Balls) -> bool | None:
+        left = [entry for entry in entries if entry not in found]
+        covariance = belief.formula(numbers)
+        columns = numbers.block(covariance, range(belief.entries), left)
+        solved = solve(covariance + noise.formula(numbers, sampled=True), columns)
+        for position, entry in enumerate(left):
+            own = covariance[entry, entry]
+            one, other = (
+                numbers.block(m, range(belief.entries), [position]) for m in (columns, solved)
+            )
+            gained = (one.transpose() * other)[0, 0]
+            rest = own - gained
+            if rest > 0 and own > 0 and (ends := _upper_end(gained / (rest * own))):
+                found[entry] = ends
+        return len(found) == len(entries) or None
+
+    certify(attempt)
     return found
 
 
-def _scalars(
-    belief: Gaussian, noise: Matrix, entries: list[int], bits: int
-) -> dict[int, tuple[float, float]]:
-    covariance = belief.covariance.in_balls() if belief.exact is None else belief.exact(bits)
-    columns = _columns(covariance, entries)
-    try:
-        solved = (covariance + noise.in_balls(sampled=True)).solve(columns, algorithm="precond")
-    except ZeroDivisionError:
-        return {}
-    found = {}
-    for position, entry in enumerate(entries):
-        own = covariance[entry, entry]
-        gained = (_column(columns, position).transpose() * _column(solved, position))[0, 0]
-        left = own - gained
-        if not (left > 0 and own > 0):
-            continue
-        ball = gained / (left * own)
-        middle, radius = float(ball.mid()), float(ball.rad())
-        if middle > 0 and math.isfinite(middle) and radius <= TARGET * middle:
-            error = radius / middle + 4 * ROUNDOFF
-            found[entry] = (middle * (1 + error), 2 * error)
-    return found
-
-
-def _column(matrix: Any, position: int) -> Any:
-    return _columns(matrix, [position])
-
-
-def _solved(belief: Gaussian, noise: Matrix, secret: SecretEntries, bits: int) -> Any:
-    """Return M as an `arb_mat`, or None where a ball matrix cannot be shown to be invertible."""
-    covariance = belief.covariance.in_balls() if belief.exact is None else belief.exact(bits)
-    chosen = secret.representatives.tolist()
-    cross = _columns(covariance, chosen)
-    try:
-        inner = _rows(cross, chosen)
-        regression = inner.solve(cross.transpose(), algorithm="precond").transpose()
-        conditional = covariance - regression * cross.transpose()
-        total = conditional + noise.in_balls(sampled=True)
-        return regression.transpose() * total.solve(regression, algorithm="precond")
-    except ZeroDivisionError:
+def _upper_end(ball: Any) -> tuple[float, float] | None:
+    """Return an upper end of a positive ball and its relative error; None if it is too wide."""
+    middle, radius = float(ball.mid()), float(ball.rad())
+    if not (0 < middle < math.inf and radius <= TARGET * middle):
         return None
+    error = radius / middle + 4 * ROUNDOFF
+    return middle * (1 + error), 2 * error
 
 
-def _columns(matrix: Any, chosen: list[int]) -> Any:
-    from flint import arb_mat
+def inverse(belief: Gaussian, entries: list[int]) -> tuple[Array, float] | None:
+    """Return Σ_SS⁻¹ and its relative error in the 2-norm; None where balls cannot tell."""
 
-    return arb_mat([[matrix[i, j] for j in chosen] for i in range(matrix.nrows())])
+    def attempt(numbers: Balls) -> tuple[Array, float] | None:
+        block = numbers.block(belief.formula(numbers), entries, entries)
+        found = midpoints(solve(block, numbers.matrix(np.eye(len(entries)))))
+        if found is None:
+            return None
+        middle, radius = (found[0] + found[0].T) / 2, found[1]
+        error = float(np.linalg.norm(radius)) / float(np.linalg.norm(middle, 2))
+        error += 4 * len(entries) * ROUNDOFF
+        return (middle, error) if error <= TARGET else None
+
+    return certify(attempt) if balls_apply(belief) else None
 
 
-def _rows(matrix: Any, chosen: list[int]) -> Any:
-    from flint import arb_mat
-
-    return arb_mat([[matrix[i, j] for j in range(matrix.ncols())] for i in chosen])
+# --- mutual information --------------------------------------------------------------------------
 
 
-def _midpoints(balls: Any) -> tuple[Array, float] | None:
-    """Return midpoints and relative error; None unless every ball is finite and every M_ii > 0."""
-    if balls is None:
+def log_determinant_ratio(belief: Gaussian, noise: Matrix) -> tuple[float, float, str] | None:
+    """Return log (det(Σ + Γ) / det Γ), its relative error and how; None where it is not decided.
+
+    Where Γ is singular, the determinants are those on its range, and infinite if Σ leaves it.
+    """
+    if belief.rounding == 0 and belief.exact is None and belief.entries <= MOST_RATIONAL:
+        return _rational_ratio(belief, noise)
+    if not balls_apply(belief):
         return None
-    size = balls.nrows()
-    entries = [[balls[i, j] for j in range(size)] for i in range(size)]
-    if not all(ball.is_finite() for row in entries for ball in row):
+    return certify(lambda numbers: _ball_ratio(numbers, belief, noise))
+
+
+def _rational_ratio(belief: Gaussian, noise: Matrix) -> tuple[float, float, str]:
+    numbers = Rationals()
+    added = noise.formula(numbers, sampled=True)
+    total = belief.covariance.formula(numbers) + added
+    _require_semidefinite(total)
+    reduced, rank = added.rref()
+    if total.rank() > rank:
+        return math.inf, 0.0, "a direction is released without noise"
+    basis = [next(j for j, x in enumerate(row) if x != 0) for row in reduced.tolist()[:rank]]
+    if not basis:
+        return 0.0, 0.0, "nothing moves"
+    ratio = numbers.block(total, basis, basis).det() / numbers.block(added, basis, basis).det()
+    if ratio < 2:
+        value = math.log1p(int((ratio - 1).p) / int(ratio.q))
+    else:  # numerator and denominator may each exceed float64; their logarithms do not
+        value = math.log(int(ratio.p)) - math.log(int(ratio.q))
+    return value, 1e-12, "rational numbers"
+
+
+def _ball_ratio(numbers: Balls, belief: Gaussian, noise: Matrix) -> tuple[float, float, str] | None:
+    added = noise.formula(numbers, sampled=True)
+    logs = [log_determinant(matrix) for matrix in (belief.formula(numbers) + added, added)]
+    if any(value is None for value in logs):
         return None
-    middle = np.array([[float(ball.mid()) for ball in row] for row in entries])
-    radius = np.array([[float(ball.rad()) for ball in row] for row in entries])
-    if not (np.all(np.isfinite(middle)) and np.all(np.isfinite(radius))):
+    ball = logs[0] - logs[1]
+    middle, radius = float(ball.mid()), float(ball.rad())
+    if not (0 < middle < math.inf and radius <= TARGET * middle):
         return None
-    middle = (middle + middle.T) / 2
-    scale = np.sqrt(np.maximum(np.diag(middle), 0.0))
-    if not np.all(scale > 0):
-        return None
-    # Midpoints are rounded to float64 (twice: conversion and symmetrising).
-    relative = radius / scale[:, None] / scale[None, :] + 4 * ROUNDOFF
-    error = size * float(np.max(relative)) * (1 + 1e-9)
-    return (middle, error) if math.isfinite(error) else None
-
-
-SMALL = 8
-"""Matrices up to this size are eliminated entry by entry; larger ones are halved first."""
-
-
-def ball_pivots(matrix: Any) -> list[Any]:
-    """Return the pivots of symmetric elimination, up to the first that is not surely positive.
-
-    All n of them, each positive, mean that every matrix in the balls is positive definite, and
-    their product is the determinant; a surely negative last one means that none is.
-
-    >>> from flint import arb_mat
-    >>> [float(pivot) for pivot in ball_pivots(arb_mat([[2, 1], [1, 1]]))]
-    [2.0, 0.5]
-    """
-    size = matrix.nrows()
-    if size <= SMALL:
-        return _eliminated(matrix)
-    half = size // 2
-    corner = _block(matrix, 0, half, 0, half)
-    first = ball_pivots(corner)
-    if len(first) < half or not first[-1] > 0:
-        return first
-    side = _block(matrix, 0, half, half, size)
-    try:
-        reduced = corner.solve(side, algorithm="precond")
-    except ZeroDivisionError:  # too few bits to invert what has been shown to be definite
-        return first[:-1]
-    rest = _block(matrix, half, size, half, size) - side.transpose() * reduced
-    return first + ball_pivots(rest)
-
-
-def is_positive_definite(matrix: Any) -> bool | None:
-    """Return whether a ball matrix is positive definite; None where its precision cannot tell.
-
-    >>> from flint import arb_mat
-    >>> is_positive_definite(arb_mat([[1, 2], [2, 1]]))
-    False
-    """
-    pivots = ball_pivots(matrix)
-    if len(pivots) == matrix.nrows() and all(pivot > 0 for pivot in pivots):
-        return True
-    return False if pivots and pivots[-1] <= 0 else None
-
-
-def _block(matrix: Any, top: int, bottom: int, left: int, right: int) -> Any:
-    from flint import arb_mat
-
-    return arb_mat([[matrix[i, j] for j in range(left, right)] for i in range(top, bottom)])
-
-
-def _eliminated(matrix: Any) -> list[Any]:
-    size = matrix.nrows()
-    rows = [[matrix[i, j] for j in range(size)] for i in range(size)]
-    pivots: list[Any] = []
-    for p in range(size):
-        pivot = rows[p][p]
-        pivots.append(pivot)
-        if not pivot > 0:
-            break
-        for i in range(p + 1, size):
-            factor = rows[i][p] / pivot
-            for j in range(p + 1, size):
-                rows[i][j] = rows[i][j] - factor * rows[p][j]
-    return pivots
-
-
-Rows = list[list[Fraction]]
-
-MOST_RATIONAL_ENTRIES = 32
-"""Largest matrix that is eliminated in rational numbers, whose digits grow with every step."""
-
-
-def rational_applies(belief: Gaussian, secret: SecretEntries) -> bool:
-    """Whether M follows exactly from stored numbers.
-
-    It does where the stored covariance is the belief itself, or where it does not enter because
-    every entry of the trace is a copy of a secret one, a known multiple, or a constant.
-    """
-    known = belief.rounding == 0 and belief.exact is None
-    determined = secret.others.size == 0 and not secret.rounded
-    return belief.entries <= MOST_RATIONAL_ENTRIES and (known or determined)
-
-
-def rational_information(
-    belief: Gaussian, noise: Matrix, secret: SecretEntries
-) -> tuple[Array, Array] | None:
-    """Return (M about a basis of the secret entries, T with X_S = T X_basis); None if infinite.
-
-    M = Ãᵀ(C + Γ)⁺Ã with Ã = Σ_{:,I} Σ_II⁻¹ and C = Σ − Ã Σ_{I,:}, for a maximal set I of linearly
-    independent secret entries; infinite iff a column of Ã leaves the range of C + Γ.
-    """
-    every = list(range(belief.entries))
-    if secret.others.size == 0 and not secret.rounded:
-        regression = in_fractions(secret.copies)
-        conditional = [[Fraction()] * len(every) for _ in every]
-    else:
-        covariance = belief.covariance.rational(every)
-        basis = independent_entries(covariance, secret.representatives.tolist())
-        regression, conditional = regress_exactly(covariance, basis)
-    noisy = noise.rational(every, sampled=True)
-    total = [
-        [x + y for x, y in zip(a, b, strict=True)] for a, b in zip(conditional, noisy, strict=True)
-    ]
-    found = projected_square(total, regression)
-    if found is None:
-        return None
-    return _in_floats(found), _in_floats([regression[i] for i in secret.entries.tolist()])
-
-
-def _in_floats(rows: Rows) -> Array:
-    try:
-        return np.array([[float(x) for x in row] for row in rows])
-    except OverflowError as error:
-        raise Undecidable("the loss must fit in float64; got a larger one.") from error
-
-
-def projected_square(matrix: Rows, sides: Rows) -> Rows | None:
-    """Return BᵀA⁺B for a semidefinite A, or None if B leaves the range of A, by elimination.
-
-    A semidefinite matrix has zero rows where a pivot is zero, so no search for pivots is needed.
-
-    >>> one = Fraction(1)
-    >>> projected_square([[one, one], [one, one]], [[one], [one]])
-    [[Fraction(1, 1)]]
-    >>> projected_square([[one, one], [one, one]], [[one], [-one]]) is None
-    True
-    """
-    a, b = [list(row) for row in matrix], [list(row) for row in sides]
-    width = len(b[0])
-    square = [[Fraction()] * width for _ in range(width)]
-    for p, pivot_row in enumerate(a):
-        pivot = pivot_row[p]
-        if not _is_positive(pivot, pivot_row[p + 1 :]):
-            if any(b[p]):
-                return None
-            continue
-        for i in range(p + 1, len(a)):
-            factor = a[i][p] / pivot
-            if factor:
-                a[i] = [x - factor * y for x, y in zip(a[i], pivot_row, strict=True)]
-                b[i] = [x - factor * y for x, y in zip(b[i], b[p], strict=True)]
-        for i in range(width):
-            for j in range(width):
-                square[i][j] += b[p][i] * b[p][j] / pivot
-    return square
-
-
-def is_singular(matrix: Rows) -> bool:
-    """Whether a semidefinite matrix of rational numbers is singular.
-
-    >>> is_singular([[Fraction(1), Fraction(2)], [Fraction(2), Fraction(4)]])
-    True
-    """
-    return len(independent_entries(matrix, list(range(len(matrix))))) < len(matrix)
-
-
-def _is_positive(pivot: Fraction, rest: list[Fraction]) -> bool:
-    if pivot < 0 or (pivot == 0 and any(rest)):
-        raise Undecidable(
-            "the stored covariance must be positive semidefinite in exact arithmetic; got one that "
-            "rounding has made indefinite: give the belief its exact form."
-        )
-    return pivot > 0
-
-
-def independent_entries(covariance: Rows, chosen: list[int]) -> list[int]:
-    """Return the entries of `chosen` that no earlier ones determine.
-
-    >>> one = Fraction(1)
-    >>> independent_entries([[one, one], [one, one]], [0, 1])
-    [0]
-    """
-    block = [[covariance[i][j] for j in chosen] for i in chosen]
-    kept = []
-    for p, entry in enumerate(chosen):
-        pivot_row = block[p]
-        if not _is_positive(pivot_row[p], pivot_row[p + 1 :]):
-            continue
-        kept.append(entry)
-        for i in range(p + 1, len(chosen)):
-            factor = block[i][p] / pivot_row[p]
-            block[i] = [x - factor * y for x, y in zip(block[i], pivot_row, strict=True)]
-    return kept
-
-
-def regress_exactly(covariance: Rows, basis: list[int]) -> tuple[Rows, Rows]:
-    """Return Ã = Σ_{:,I} Σ_II⁻¹ and C = Σ − Ã Σ_{I,:}, eliminating one entry of I at a time.
-
-    >>> one = Fraction(1)
-    >>> regress_exactly([[one, 2 * one], [2 * one, 5 * one]], [0])[0]
-    [[Fraction(1, 1)], [Fraction(2, 1)]]
-    """
-    size = len(covariance)
-    conditional = [list(row) for row in covariance]
-    # Row i of `weights` expresses X_i − (conditional part) in the basis found so far.
-    weights = [[Fraction()] * len(basis) for _ in range(size)]
-    for step, entry in enumerate(basis):
-        pivot = conditional[entry][entry]
-        row, own = list(conditional[entry]), list(weights[entry])
-        own[step] -= 1
-        for i in range(size):
-            factor = row[i] / pivot
-            conditional[i] = [x - factor * y for x, y in zip(conditional[i], row, strict=True)]
-            weights[i] = [x - factor * y for x, y in zip(weights[i], own, strict=True)]
-    return weights, conditional
+    return middle, radius / middle + 1e-15, "ball arithmetic"

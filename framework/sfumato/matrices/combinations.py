@@ -1,4 +1,4 @@
-"""A multiple of another matrix."""
+"""Matrices made of others: multiples, sums, Kronecker products, blocks on the diagonal."""
 
 from __future__ import annotations
 
@@ -6,26 +6,24 @@ import functools
 import math
 import operator
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import ParameterError
 from sfumato.matrices.dense import Dense
 from sfumato.matrices.matrix import (
     ROUNDOFF,
+    Arithmetic,
     Array,
     Indices,
     Matrix,
-    as_indices,
+    Positions,
     is_matrix,
-    operand,
     rounded_up,
+    some_or_all,
 )
-from sfumato.randomness import generator_or_secure
 
 
 def _factor(value: float) -> float:
@@ -55,72 +53,56 @@ class Scaled(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return self.base.size
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return self.factor * self.base.diagonal()
 
-    def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
+    def _apply(self, x: Array) -> Array:
         return self.factor * self.base.apply(x)
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         return self.factor * self.base.block(rows, columns)
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, factor · A)."""
-        return math.sqrt(self.factor) * self.base.sample(rng, size)
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        return math.sqrt(self.factor) * self.base.sample(rng, count)
 
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return factor · A as a flint `arb_mat`."""
-        from flint import arb
-
-        return self.base.in_balls(sampled=sampled) * arb(self.factor)
-
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        factor, block = Fraction(self.factor), self.base.rational(entries, sampled=sampled)
-        return [[factor * value for value in row] for row in block]
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
+        base = self.base.formula(numbers, chosen, sampled=sampled)
+        return base * numbers.number(self.factor)
 
     def error_bound(self) -> float:
         """Bound the error of the base, of the product and of the square root."""
         rounding = 6 * ROUNDOFF * self.base.trace()
         return rounded_up(self.factor * (self.base.error_bound() + rounding), self.size)
 
-    @property
-    def is_zero_exactly(self) -> bool:
-        """Whether every entry is 0."""
-        return self.factor == 0 or self.base.is_zero_exactly
-
     def smallest_eigenvalue(self) -> float:
-        """Return a certified lower bound of the smallest eigenvalue."""
         return self.factor * self.base.smallest_eigenvalue() * (1 - 2 * ROUNDOFF)
 
     def norm_bound(self) -> float:
-        """Return an upper bound of the 2-norm."""
         return self.factor * self.base.norm_bound() * (1 + 4 * ROUNDOFF)
 
     def rank_bound(self, entries: Indices | None = None) -> int:
-        """Bound the rank of A, or of its block at `entries`, from the structure alone."""
         return 0 if self.factor == 0 else self.base.rank_bound(entries)
 
     def permuted(self, order: Indices) -> Scaled:
-        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
         return Scaled(self.base.permuted(order), self.factor)
 
 
+def _matrices(value: Iterable[Matrix], name: str) -> tuple[Matrix, ...]:
+    matrices = tuple(value)
+    if not matrices or not all(isinstance(matrix, Matrix) for matrix in matrices):
+        raise ParameterError(f"{name} must be one or more matrices; got {matrices!r}.")
+    if not math.isfinite(sum(matrix.trace() for matrix in matrices)):
+        raise ParameterError(f"{name} must have a finite total trace; got inf.")
+    return matrices
+
+
 def _terms(value: Iterable[Matrix]) -> tuple[Matrix, ...]:
-    terms = tuple(value)
-    if not terms or not all(isinstance(term, Matrix) for term in terms):
-        raise ParameterError(f"sum.terms must be one or more matrices; got {terms!r}.")
+    terms = _matrices(value, "sum.terms")
     sizes = {term.size for term in terms}
     if len(sizes) > 1:
         raise ParameterError(f"sum.terms must have equal sizes; got {sorted(sizes)}.")
-    if not math.isfinite(sum(term.trace() for term in terms)):
-        raise ParameterError("sum.terms must have a finite total trace; got inf.")
     return terms
 
 
@@ -138,46 +120,28 @@ class Sum(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return self.terms[0].size
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return _total([term.diagonal() for term in self.terms])
 
-    def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
+    def _apply(self, x: Array) -> Array:
         return _total([term.apply(x) for term in self.terms])
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         return _total([term.block(rows, columns) for term in self.terms])
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A)."""
-        generator = generator_or_secure(rng)
-        return _total([term.sample(generator, size) for term in self.terms])
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        return _total([term.sample(rng, count) for term in self.terms])
 
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return the sum of the terms as a flint `arb_mat`."""
-        balls = [term.in_balls(sampled=sampled) for term in self.terms]
-        return functools.reduce(operator.add, balls)
-
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        blocks = [term.rational(entries, sampled=sampled) for term in self.terms]
-        rows = zip(*blocks, strict=True)
-        return [[sum(values, Fraction()) for values in zip(*row, strict=True)] for row in rows]
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
+        made = [term.formula(numbers, chosen, sampled=sampled) for term in self.terms]
+        return functools.reduce(operator.add, made)
 
     def error_bound(self) -> float:
         """Bound the errors of the terms and of adding them."""
         rounding = len(self.terms) * ROUNDOFF * self.trace()
         return rounded_up(sum(term.error_bound() for term in self.terms) + rounding, self.size)
-
-    @property
-    def is_zero_exactly(self) -> bool:
-        """Whether every term is 0."""
-        return all(term.is_zero_exactly for term in self.terms)
 
     def smallest_eigenvalue(self) -> float:
         """Return the sum of the terms' bounds (Weyl's inequality)."""
@@ -195,7 +159,6 @@ class Sum(Matrix):
         )
 
     def permuted(self, order: Indices) -> Sum:
-        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
         return Sum(tuple(term.permuted(order) for term in self.terms))
 
 
@@ -223,56 +186,35 @@ class Kronecker(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return self.time.size * self.across.size
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return np.outer(self.time.diagonal(), self.across.diagonal()).reshape(-1)
 
-    def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
-        array = operand(x, self.size)
-        by_coordinate = array.reshape(self.time.size, self.across.size, -1)
+    def _apply(self, x: Array) -> Array:
+        by_coordinate = x.reshape(self.time.size, self.across.size, -1)
         mixed = np.einsum("ab,tbk->tak", self.across.entries, by_coordinate)
         product = self.time.apply(mixed.reshape(self.time.size, -1))
-        return product.reshape(array.shape)
+        return product.reshape(x.shape)
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
-        row_times, row_axes = np.divmod(as_indices(rows, self.size), self.across.size)
-        times, axes = np.divmod(as_indices(columns, self.size), self.across.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
+        row_times, row_axes = np.divmod(rows, self.across.size)
+        times, axes = np.divmod(columns, self.across.size)
         return self.time.block(row_times, times) * self.across.block(row_axes, axes)
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A): independent draws over time, mixed across the coordinates."""
-        count, width = 1 if size is None else size, self.across.size
-        draws = self.time.sample(generator_or_secure(rng), count * width)
-        draws = draws.reshape(count, width, self.time.size)
-        mixed = np.einsum("ab,kbt->kta", self.across.sampling_factor, draws)
-        flat = mixed.reshape(count, self.size)
-        return np.asarray(flat[0] if size is None else flat)
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        """Draw independently over time, and mix across the coordinates."""
+        factor = self.across.sampling_factor
+        draws = self.time.sample(rng, count * factor.shape[1])
+        draws = draws.reshape(count, factor.shape[1], self.time.size)
+        return np.asarray(np.einsum("ab,kbt->kta", factor, draws)).reshape(count, self.size)
 
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return time ⊗ across as a flint `arb_mat`."""
-        from flint import arb_mat
-
-        time = self.time.in_balls(sampled=sampled)
-        across, d = self.across.in_balls(sampled=sampled), self.across.size
-        entries = range(self.size)
-        return arb_mat(
-            [[time[i // d, j // d] * across[i % d, j % d] for j in entries] for i in entries]
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
+        times, axes = np.divmod(chosen, self.across.size)
+        return numbers.entrywise(
+            self.time.formula(numbers, times, sampled=sampled),
+            self.across.formula(numbers, axes, sampled=sampled),
         )
-
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        times, axes = np.divmod(as_indices(entries, self.size), self.across.size)
-        time = self.time.rational(times, sampled=sampled)
-        across = self.across.rational(axes, sampled=sampled)
-        return [
-            [t * a for t, a in zip(row, other, strict=True)]
-            for row, other in zip(time, across, strict=True)
-        ]
 
     def error_bound(self) -> float:
         """Bound δ(T ⊗ A) = δT ⊗ A + (T + δT) ⊗ δA, and the rounding of the products."""
@@ -280,11 +222,6 @@ class Kronecker(Matrix):
         factors = over_time * self.across.norm_bound()
         factors += (self.time.norm_bound() + over_time) * over_axes
         return rounded_up(factors + 2 * ROUNDOFF * self.trace(), self.size)
-
-    @property
-    def is_zero_exactly(self) -> bool:
-        """Whether either factor is 0."""
-        return self.time.is_zero_exactly or self.across.is_zero_exactly
 
     def smallest_eigenvalue(self) -> float:
         """Return the product of the factors' bounds."""
@@ -302,12 +239,7 @@ class Kronecker(Matrix):
 
 
 def _blocks(value: Iterable[Matrix]) -> tuple[Matrix, ...]:
-    blocks = tuple(value)
-    if not blocks or not all(isinstance(block, Matrix) for block in blocks):
-        raise ParameterError(f"block_diagonal.blocks must be one or more matrices; got {blocks!r}.")
-    if not math.isfinite(sum(block.trace() for block in blocks)):
-        raise ParameterError("block_diagonal.blocks must have a finite total trace; got inf.")
-    return blocks
+    return _matrices(value, "block_diagonal.blocks")
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -325,7 +257,6 @@ class BlockDiagonal(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return sum(block.size for block in self.blocks)
 
     def _placed(self) -> Iterator[tuple[int, int, Matrix]]:
@@ -335,17 +266,12 @@ class BlockDiagonal(Matrix):
             start += block.size
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return np.concatenate([block.diagonal() for block in self.blocks])
 
-    def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
-        array = operand(x, self.size)
-        return np.concatenate([block.apply(array[i:j]) for i, j, block in self._placed()])
+    def _apply(self, x: Array) -> Array:
+        return np.concatenate([block.apply(x[i:j]) for i, j, block in self._placed()])
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
-        rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         result = np.zeros((rows.size, columns.size))
         for start, stop, block in self._placed():
             mine = np.flatnonzero((rows >= start) & (rows < stop))
@@ -355,37 +281,19 @@ class BlockDiagonal(Matrix):
                 result[np.ix_(mine, yours)] = inner
         return result
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A)."""
-        generator = generator_or_secure(rng)
-        return np.concatenate([block.sample(generator, size) for block in self.blocks], axis=-1)
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        return np.concatenate([block.sample(rng, count) for block in self.blocks], axis=-1)
 
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return A as a flint `arb_mat`."""
-        from flint import arb_mat
-
-        result = arb_mat(self.size, self.size)
-        for start, stop, block in self._placed():
-            balls = block.in_balls(sampled=sampled)
-            for i in range(start, stop):
-                for j in range(start, stop):
-                    result[i, j] = balls[i - start, j - start]
-        return result
-
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        chosen = as_indices(entries, self.size)
-        result = [[Fraction()] * chosen.size for _ in chosen]
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
+        result = numbers.matrix(np.zeros((chosen.size, chosen.size)))
         for mine, inner, block in self._within(chosen):
-            values = block.rational(inner, sampled=sampled)
-            for i, row in zip(mine, values, strict=True):
-                for j, value in zip(mine, row, strict=True):
-                    result[i][j] = value
+            made = block.formula(numbers, inner, sampled=sampled)
+            for a, i in enumerate(mine.tolist()):
+                for b, j in enumerate(mine.tolist()):
+                    result[i, j] = made[a, b]
         return result
 
-    def _within(
-        self, chosen: NDArray[np.intp]
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Matrix]]:
+    def _within(self, chosen: Positions) -> Iterator[tuple[Positions, Positions, Matrix]]:
         """Yield, per block touched, positions in `chosen` and indices inside the block."""
         for start, stop, block in self._placed():
             mine = np.flatnonzero((chosen >= start) & (chosen < stop))
@@ -395,11 +303,6 @@ class BlockDiagonal(Matrix):
     def error_bound(self) -> float:
         """Return the largest of the blocks' bounds."""
         return max(block.error_bound() for block in self.blocks)
-
-    @property
-    def is_zero_exactly(self) -> bool:
-        """Whether every block is 0."""
-        return all(block.is_zero_exactly for block in self.blocks)
 
     def smallest_eigenvalue(self) -> float:
         """Return the smallest of the blocks' bounds."""
@@ -411,5 +314,5 @@ class BlockDiagonal(Matrix):
 
     def rank_bound(self, entries: Indices | None = None) -> int:
         """Return the sum of the blocks' bounds."""
-        chosen = np.arange(self.size) if entries is None else as_indices(entries, self.size)
+        chosen = some_or_all(entries, self.size)
         return sum(block.rank_bound(inner) for _, inner, block in self._within(chosen))

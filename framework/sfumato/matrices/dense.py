@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -14,19 +13,16 @@ from sfumato.errors import OutsideHypotheses, ParameterError
 from sfumato.matrices.matrix import (
     MAX_DENSE,
     ROUNDOFF,
+    Arithmetic,
     Array,
     Indices,
     Matrix,
-    as_indices,
+    Positions,
     as_permutation,
     finite_array,
-    gram,
-    in_fractions,
-    operand,
     refuse_overflow,
     rounded_up,
 )
-from sfumato.randomness import generator_or_secure
 from sfumato.values import read_only
 
 ASYMMETRY = 1e-12
@@ -104,7 +100,6 @@ class Dense(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return int(self.entries.shape[0])
 
     def dense(self) -> Array:
@@ -112,16 +107,12 @@ class Dense(Matrix):
         return self.entries
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return np.diagonal(self.entries)
 
-    def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
-        return np.asarray(self.entries @ operand(x, self.size))
+    def _apply(self, x: Array) -> Array:
+        return np.asarray(self.entries @ x)
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
-        rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         return self.entries[np.ix_(rows, columns)]
 
     @functools.cached_property
@@ -135,28 +126,15 @@ class Dense(Matrix):
         factor[pivots - 1] = np.tril(packed)[:, :rank]
         return deviations[:, None] * factor
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, F Fᵀ)."""
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
         factor = self.sampling_factor
-        shape = factor.shape[1] if size is None else (size, factor.shape[1])
-        return np.asarray(generator_or_secure(rng).standard_normal(shape) @ factor.T)
+        return np.asarray(rng.standard_normal((count, factor.shape[1])) @ factor.T)
 
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return A, or the sampled F Fᵀ formed in balls, as a flint `arb_mat`."""
-        from flint import arb_mat
-
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
         if not sampled:
-            return arb_mat(self.entries.tolist())
-        if self.sampling_factor.shape[1] == 0:
-            return arb_mat(self.size, self.size)
-        factor = arb_mat(self.sampling_factor.tolist())
+            return super()._exactly(numbers, chosen, sampled)
+        factor = numbers.matrix(self.sampling_factor[chosen])
         return factor * factor.transpose()
-
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block at `entries` of A, or of F Fᵀ, in rational numbers."""
-        if sampled:
-            return gram(self.sampling_factor[as_indices(entries, self.size)])
-        return in_fractions(self.block(entries, entries))
 
     @functools.cached_property
     def _factor_error(self) -> float:

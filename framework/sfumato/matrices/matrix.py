@@ -4,24 +4,44 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import OutsideHypotheses, ParameterError
+from sfumato.randomness import generator_or_secure
 from sfumato.values import ByContent, read_only
 
 Array: TypeAlias = NDArray[np.float64]
-Indices: TypeAlias = Sequence[int] | NDArray[np.intp]
+Positions: TypeAlias = NDArray[np.intp]
+Indices: TypeAlias = Sequence[int] | Positions
 
 MAX_DENSE = 20_000
 """Largest number of rows for which an n x n array is formed (3.2 GB)."""
 
 ROUNDOFF = 2.0**-53
 """Relative error of one float64 operation, rounded to nearest."""
+
+
+class Arithmetic(Protocol):
+    """Numbers that hold float64 values exactly, and matrices of them: rationals, or real balls.
+
+    Matrices add, multiply by one another and by numbers, and have `transpose()`.
+    """
+
+    def number(self, value: float) -> Any:
+        """Return a float64 number, exactly."""
+
+    def matrix(self, rows: Any) -> Any:
+        """Return a matrix from a float64 array, or from rows of numbers."""
+
+    def entrywise(self, one: Any, other: Any) -> Any:
+        """Return the entrywise product of two matrices."""
+
+    def block(self, matrix: Any, rows: Indices, columns: Indices) -> Any:
+        """Return the entries at `rows` and `columns`."""
 
 
 class Matrix(ByContent, abc.ABC):
@@ -39,27 +59,49 @@ class Matrix(ByContent, abc.ABC):
         """Return the diagonal."""
 
     @abc.abstractmethod
+    def error_bound(self) -> float:
+        """Bound the 2-norm of (covariance of what `sample` draws) − (entries of `dense`)."""
+
+    @abc.abstractmethod
+    def _apply(self, x: Array) -> Array: ...
+
+    @abc.abstractmethod
+    def _block(self, rows: Positions, columns: Positions) -> Array: ...
+
+    @abc.abstractmethod
+    def _draw(self, rng: np.random.Generator, count: int) -> Array: ...
+
     def apply(self, x: ArrayLike) -> Array:
         """Return A x for x of shape (n,) or (n, k)."""
+        array = np.asarray(x, dtype=np.float64)
+        if array.ndim not in (1, 2) or array.shape[0] != self.size:
+            raise ParameterError(
+                f"apply() must get an array of shape ({self.size},) or ({self.size}, k); got "
+                f"{array.shape}."
+            )
+        return self._apply(array)
 
-    @abc.abstractmethod
     def block(self, rows: Indices, columns: Indices) -> Array:
         """Return the entries A[rows][:, columns]."""
+        return self._block(as_indices(rows, self.size), as_indices(columns, self.size))
 
-    @abc.abstractmethod
     def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
         """Draw from N(0, A): shape (n,), or (size, n); no generator means the secure source."""
+        draws = self._draw(generator_or_secure(rng), 1 if size is None else size)
+        return draws[0] if size is None else draws
 
-    @abc.abstractmethod
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return A as a flint `arb_mat` at flint's precision, the stored numbers being exact.
+    def formula(
+        self, numbers: Arithmetic, entries: Indices | None = None, *, sampled: bool = False
+    ) -> Any:
+        """Return A, or its block at `entries`, in exact numbers, the stored ones being exact.
 
         With `sampled`, the covariance of what `sample` draws: the product of its float64 factors.
         """
+        return self._exactly(numbers, some_or_all(entries, self.size), sampled)
 
-    @abc.abstractmethod
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block A[entries][:, entries] in rational numbers, exact like `in_balls`."""
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:  # noqa: ARG002
+        """Return the block at `chosen`: the stored entries, unless a structure says otherwise."""
+        return numbers.matrix(self.block(chosen, chosen))
 
     def dense(self) -> Array:
         """Return the n x n array, where that is reasonable."""
@@ -89,17 +131,7 @@ class Matrix(ByContent, abc.ABC):
 
     def rank_bound(self, entries: Indices | None = None) -> int:
         """Bound the rank of A, or of its block at `entries`, from the structure alone."""
-        every = np.arange(self.size) if entries is None else as_indices(entries, self.size)
-        return int(np.count_nonzero(self.diagonal()[every]))
-
-    @abc.abstractmethod
-    def error_bound(self) -> float:
-        """Bound the 2-norm of (covariance of what `sample` draws) − (entries of `dense`)."""
-
-    @property
-    def is_zero_exactly(self) -> bool:
-        """Whether every entry is 0.0 (a zero diagonal decides, as A is positive semidefinite)."""
-        return not np.any(self.diagonal())
+        return int(np.count_nonzero(self.diagonal()[some_or_all(entries, self.size)]))
 
     def scaled(self, factor: float) -> Matrix:
         """Return factor · A."""
@@ -159,17 +191,7 @@ def refuse_overflow(variances: Array, name: str) -> None:
         raise ParameterError(f"{name} must have a finite sum of variances; got up to {largest}.")
 
 
-def operand(x: ArrayLike, size: int) -> Array:
-    """Return x as float64 after checking that A x makes sense."""
-    array = np.asarray(x, dtype=np.float64)
-    if array.ndim not in (1, 2) or array.shape[0] != size:
-        raise ParameterError(
-            f"apply() must get an array of shape ({size},) or ({size}, k); got {array.shape}."
-        )
-    return array
-
-
-def as_indices(indices: Indices, size: int) -> NDArray[np.intp]:
+def as_indices(indices: Indices, size: int) -> Positions:
     """Return `indices` as an index array after checking that each lies in 0..size − 1.
 
     >>> as_indices([0, 2], 3)
@@ -189,28 +211,16 @@ def as_indices(indices: Indices, size: int) -> NDArray[np.intp]:
     return array.astype(np.intp)
 
 
-def in_fractions(block: Array) -> list[list[Fraction]]:
-    """Return a float64 array in rational numbers, each the very number stored.
+def some_or_all(indices: Indices | None, size: int) -> Positions:
+    """Return `indices`, checked; every index where there are none.
 
-    >>> in_fractions(np.array([[0.5]]))
-    [[Fraction(1, 2)]]
+    >>> some_or_all(None, 3)
+    array([0, 1, 2])
     """
-    return [[Fraction(value) for value in row] for row in block.tolist()]
+    return np.arange(size) if indices is None else as_indices(indices, size)
 
 
-def gram(factor: Array) -> list[list[Fraction]]:
-    """Return Q Qᵀ in rational numbers.
-
-    >>> gram(np.array([[1.0], [2.0]]))
-    [[Fraction(1, 1), Fraction(2, 1)], [Fraction(2, 1), Fraction(4, 1)]]
-    """
-    rows = in_fractions(factor)
-    return [
-        [sum((x * y for x, y in zip(a, b, strict=True)), Fraction()) for b in rows] for a in rows
-    ]
-
-
-def as_permutation(order: Indices, size: int) -> NDArray[np.intp]:
+def as_permutation(order: Indices, size: int) -> Positions:
     """Return `order` as an index array after checking that it is a permutation.
 
     >>> as_permutation([1, 0], 2)

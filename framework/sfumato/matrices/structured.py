@@ -1,10 +1,9 @@
-"""Independent entries."""
+"""Matrices of one known structure: diagonal, low rank, Toeplitz."""
 
 from __future__ import annotations
 
 import functools
 import math
-from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -16,19 +15,17 @@ from sfumato.matrices.dense import Dense, is_semidefinite
 from sfumato.matrices.matrix import (
     MAX_DENSE,
     ROUNDOFF,
+    Arithmetic,
     Array,
     Indices,
     Matrix,
-    as_indices,
+    Positions,
     as_permutation,
     finite_array,
-    gram,
-    in_fractions,
-    operand,
     refuse_overflow,
     rounded_up,
+    some_or_all,
 )
-from sfumato.randomness import generator_or_secure
 
 
 def _variances(value: ArrayLike) -> Array:
@@ -57,46 +54,20 @@ class Diagonal(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return int(self.variances.size)
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return self.variances
 
-    def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
-        array = operand(x, self.size)
-        return self.variances * array if array.ndim == 1 else self.variances[:, None] * array
+    def _apply(self, x: Array) -> Array:
+        return (self.variances * x.T).T
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
-        rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         same = rows[:, None] == columns[None, :]
         return np.where(same, self.variances[rows][:, None], 0.0)
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A)."""
-        shape = self.size if size is None else (size, self.size)
-        return np.sqrt(self.variances) * generator_or_secure(rng).standard_normal(shape)
-
-    def in_balls(self, *, sampled: bool = False) -> Any:  # noqa: ARG002  # both forms agree
-        """Return A as a flint `arb_mat`."""
-        from flint import arb_mat
-
-        result = arb_mat(self.size, self.size)
-        for i, variance in enumerate(self.variances.tolist()):
-            result[i, i] = variance
-        return result
-
-    def rational(
-        self,
-        entries: Indices,
-        *,
-        sampled: bool = False,  # noqa: ARG002  # both forms agree
-    ) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        return in_fractions(self.block(entries, entries))
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        return np.sqrt(self.variances) * rng.standard_normal((count, self.size))
 
     def error_bound(self) -> float:
         """Bound the error of the square roots."""
@@ -111,7 +82,6 @@ class Diagonal(Matrix):
         return float(self.variances.max())
 
     def permuted(self, order: Indices) -> Diagonal:
-        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
         return Diagonal(self.variances[as_permutation(order, self.size)])
 
 
@@ -136,60 +106,34 @@ class LowRank(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return int(self.factor.shape[0])
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return np.asarray(np.einsum("ij,ij->i", self.factor, self.factor))
 
-    def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k)."""
-        return np.asarray(self.factor @ (self.factor.T @ operand(x, self.size)))
+    def _apply(self, x: Array) -> Array:
+        return np.asarray(self.factor @ (self.factor.T @ x))
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
-        rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         return np.asarray(self.factor[rows] @ self.factor[columns].T)
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A)."""
-        rank = self.factor.shape[1]
-        shape = rank if size is None else (size, rank)
-        return np.asarray(generator_or_secure(rng).standard_normal(shape) @ self.factor.T)
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        return np.asarray(rng.standard_normal((count, self.factor.shape[1])) @ self.factor.T)
 
-    def in_balls(self, *, sampled: bool = False) -> Any:  # noqa: ARG002  # both forms agree
-        """Return Q Qᵀ, formed in balls, as a flint `arb_mat`."""
-        from flint import arb_mat
-
-        factor = arb_mat(self.factor.tolist())
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:  # noqa: ARG002
+        factor = numbers.matrix(self.factor[chosen])
         return factor * factor.transpose()
-
-    def rational(
-        self,
-        entries: Indices,
-        *,
-        sampled: bool = False,  # noqa: ARG002  # both forms agree
-    ) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
-        return gram(self.factor[as_indices(entries, self.size)])
 
     def error_bound(self) -> float:
         """Bound the rounding of Q Qᵀ: an inner product of k terms in each entry."""
         return float(self.factor.shape[1] + 2) * ROUNDOFF * self.norm_bound()
 
-    @property
-    def is_zero_exactly(self) -> bool:
-        """Whether every entry is 0.0 (the factor decides: squares may underflow)."""
-        return not np.any(self.factor)
-
     def rank_bound(self, entries: Indices | None = None) -> int:
         """Return the smaller number of nonzero rows and nonzero columns of Q."""
-        rows = self.factor if entries is None else self.factor[as_indices(entries, self.size)]
+        rows = self.factor[some_or_all(entries, self.size)]
         return int(min(np.count_nonzero(np.any(rows, axis=axis)) for axis in (0, 1)))
 
     def permuted(self, order: Indices) -> LowRank:
-        """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
         return LowRank(self.factor[as_permutation(order, self.size)])
 
 
@@ -243,21 +187,17 @@ class Toeplitz(Matrix):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return int(self.first_column.size)
 
     def diagonal(self) -> Array:
-        """Return the diagonal."""
         return np.full(self.size, self.first_column[0])
 
-    def apply(self, x: ArrayLike) -> Array:
-        """Return A x for x of shape (n,) or (n, k), by fast Fourier transforms."""
+    def _apply(self, x: Array) -> Array:
         from scipy.fft import irfft, rfft
 
-        array = operand(x, self.size)
         spectrum, length = self._ring
         # Transforms are fastest along contiguous rows.
-        rows = np.ascontiguousarray(array.T)
+        rows = np.ascontiguousarray(x.T)
         product = irfft(spectrum * rfft(rows, length), length)[..., : self.size]
         return np.asarray(product.T)
 
@@ -273,9 +213,7 @@ class Toeplitz(Matrix):
             ring[-(self.size - 1) :] = self.first_column[:0:-1]
         return rfft(ring), length
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries A[rows][:, columns]."""
-        rows, columns = as_indices(rows, self.size), as_indices(columns, self.size)
+    def _block(self, rows: Positions, columns: Positions) -> Array:
         return np.asarray(self.first_column[np.abs(rows[:, None] - columns[None, :])])
 
     def dense(self) -> Array:
@@ -300,47 +238,35 @@ class Toeplitz(Matrix):
         total = float(np.sum(np.abs(self.first_column))) * 2
         return 8 * math.log2(2 * self.size) * ROUNDOFF * total
 
-    def sample(self, rng: np.random.Generator | None = None, size: int | None = None) -> Array:
-        """Draw from N(0, A)."""
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        """Colour white noise on the ring, one draw at a time, and keep the first n entries."""
+        from scipy.fft import irfft, rfft
+
         if self.size <= SMALL:
-            return self._small.sample(rng, size)
+            return self._small.sample(rng, count)
         spectrum = self._spectrum
         if spectrum.min() < -self._spectrum_error():
             raise OutsideHypotheses(
                 f"toeplitz.sample must find a circulant matrix that is positive semidefinite; got "
                 f"the eigenvalue {spectrum.min():.3g}: release a shorter trace or other noise."
             )
-        return self._draw(generator_or_secure(rng), np.sqrt(np.maximum(spectrum, 0.0)), size)
-
-    def _draw(self, rng: np.random.Generator, root: Array, size: int | None) -> Array:
-        """Colour white noise on the ring, one draw at a time, and keep the first n entries."""
-        from scipy.fft import irfft, rfft
-
-        half = root[: root.size // 2 + 1]
+        length = spectrum.size
+        half = np.sqrt(np.maximum(spectrum[: length // 2 + 1], 0.0))
         draws = [
-            irfft(half * rfft(rng.standard_normal(root.size)), root.size)[: self.size]
-            for _ in range(1 if size is None else size)
+            irfft(half * rfft(rng.standard_normal(length)), length)[: self.size]
+            for _ in range(count)
         ]
-        return np.asarray(draws[0] if size is None else np.stack(draws))
+        return np.array(draws).reshape(count, self.size)
 
-    def in_balls(self, *, sampled: bool = False) -> Any:
-        """Return A, or what is sampled, as a flint `arb_mat`, up to 1,000 rows."""
-        self._refuse_large()
-        return self._small.in_balls(sampled=sampled)
-
-    def rational(self, entries: Indices, *, sampled: bool = False) -> list[list[Fraction]]:
-        """Return the block at `entries` in rational numbers."""
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
         if not sampled:
-            return in_fractions(self.block(entries, entries))
-        self._refuse_large()
-        return self._small.rational(entries, sampled=True)
-
-    def _refuse_large(self) -> None:
+            return super()._exactly(numbers, chosen, sampled)
         if self.size > SMALL:
             raise OutsideHypotheses(
-                f"exact arithmetic on a Toeplitz matrix takes at most {SMALL} rows; got "
+                f"exact arithmetic on a sampled Toeplitz matrix takes at most {SMALL} rows; got "
                 f"{self.size}."
             )
+        return self._small.formula(numbers, chosen, sampled=True)
 
     def error_bound(self) -> float:
         """Bound the covariance error of what is sampled."""

@@ -87,7 +87,7 @@ class JointTrace(Prior):
             covariance=Dense(belief.covariance.block(entries, entries)),
             mean=None if belief.mean is None else belief.mean[np.array(entries)],
             definite=belief.definite and len(set(self.positions)) == len(self.positions),
-            exact=_selected(belief.exact, entries),
+            exact=belief.exact_block(entries),
         )
 
     def trace_signature(self) -> Hashable:
@@ -147,16 +147,3 @@ class JointTraceClass(PriorClass):
 
     def __repr__(self) -> str:
         return f"joint_traces({self.base!r}, {self.positions!r})"
-
-
-def _selected(exact: Callable[[int], Any] | None, entries: list[int]) -> Any:
-    if exact is None:
-        return None
-
-    def selected(bits: int) -> Any:
-        from flint import arb_mat
-
-        balls = exact(bits)
-        return arb_mat([[balls[i, j] for j in entries] for i in entries])
-
-    return selected

@@ -493,5 +493,22 @@ def test_secrets_that_are_functions_of_one_another_are_refused():
     mixed = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     prior = Given(mixed @ mixed.T)
     for secret in (sf.secrets.compound([0, 1, 2]), sf.secrets.compound([0, 2, 1])):
-        with pytest.raises(OutsideHypotheses, match="free or plain copies of one another"):
+        with pytest.raises(sf.Undecidable, match="leave out secret entries that the others"):
             claims(prior, secret, mse=0.1)
+
+
+def test_secret_times_that_share_a_coordinate_are_refused():
+    copies = np.array([[1.0, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])  # one of two coordinates
+
+    @declare
+    class Shared(sf.Prior):
+        """Two places in the plane with one coordinate in common."""
+
+        name = "shared_coordinate"
+        yields = Gaussian
+
+        def belief(self):
+            return Gaussian(Dense(copies @ copies.T), dimensions=2, rounding=0.0)
+
+    with pytest.raises(OutsideHypotheses, match="secret times that are free or wholly equal"):
+        claims(Shared(), sf.secrets.compound([0, 1]), mse=0.1)

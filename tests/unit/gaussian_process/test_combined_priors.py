@@ -9,6 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.beliefs import Gaussian
+from sfumato.inference.exact import in_balls
 from sfumato.matrices import Dense, Kronecker, Toeplitz
 
 SMOOTH = sf.priors.rbf(length_scale=3.0, times=6, variance=2.0)
@@ -30,7 +31,7 @@ def test_covariances_add_and_multiply():
 @pytest.mark.parametrize("prior", [SMOOTH + DAILY, SMOOTH * DAILY + ROUGH, DAILY * DAILY], ids=str)
 def test_balls_hold_the_entries_within_the_rounding(prior):
     belief = prior.belief()
-    balls, stored = belief.exact(256), entries(prior)
+    balls, stored = in_balls(belief, 256), entries(prior)
     for i, j in itertools.product(range(6), repeat=2):
         room = belief.rounding * np.sqrt(stored[i, i] * stored[j, j])
         assert abs(float(balls[i, j] - stored[i, j])) <= room
@@ -129,8 +130,8 @@ def test_a_belief_without_an_exact_form_leaves_none():
 
     known, blurred = Gaussian(Dense(np.eye(2)), rounding=0.0), Gaussian(Dense(np.eye(2)))
     assert gaussian_sum([known, blurred]).exact is None
-    assert float(gaussian_sum([known, known]).exact(64)[0, 0]) == 2.0
-    assert gaussian_product([known, known]).exact(64)[0, 1] == 0
+    assert float(in_balls(gaussian_sum([known, known]), 64)[0, 0]) == 2.0
+    assert in_balls(gaussian_product([known, known]), 64)[0, 1] == 0
     moved = Gaussian(Dense(np.eye(2)), mean=[1.0, 2.0])
     assert gaussian_sum([moved, moved]).mean.tolist() == [2.0, 4.0]
     with pytest.raises(sf.ParameterError, match="zero means"):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process import kernels
 
 import sfumato as sf
+from sfumato.inference.exact import in_balls
 from sfumato.matrices import Toeplitz
 from sfumato_gaussian_process.kernel import KernelDomain
 
@@ -36,7 +37,7 @@ SHOWN = [
 @pytest.mark.parametrize("kernel", SHOWN, ids=str)
 def test_balls_agree_with_scikit_learn(kernel):
     belief = sf.priors.kernel(kernel, times=STAMPS).belief()
-    expected, balls = kernel(STAMPS[:, None]), belief.exact(256)
+    expected, balls = kernel(STAMPS[:, None]), in_balls(belief, 256)
     deviations = np.sqrt(np.diag(expected))
     found = np.array([[float(balls[i, j]) for j in range(4)] for i in range(4)])
     assert np.max(np.abs(found - expected) / np.outer(deviations, deviations)) <= belief.rounding
@@ -67,7 +68,7 @@ def test_a_stationary_kernel_on_a_grid_is_toeplitz(kernel):
 def test_drawn_kernels_are_within_their_stated_rounding(kernel, steps):
     stamps = np.cumsum([1e4, *steps])
     belief = sf.priors.kernel(kernel, times=stamps).belief()
-    stored, balls = belief.covariance.dense(), belief.exact(256)
+    stored, balls = belief.covariance.dense(), in_balls(belief, 256)
     deviations = np.sqrt(np.diag(stored))
     for i in range(len(stamps)):
         for j in range(len(stamps)):

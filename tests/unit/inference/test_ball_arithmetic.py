@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import flint
 import mpmath
 import numpy as np
 import pytest
@@ -10,20 +11,16 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Undecidable
 from sfumato.inference import exact as ball_arithmetic
-from sfumato.inference.gaussian.fisher_information import fisher_information, scalar_informations
+from sfumato.inference.gaussian.fisher_information import fisher_information
+from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.matrices import Dense, Diagonal, LowRank
-
-flint = pytest.importorskip("flint", reason="needs the extra sfumato[certify]")
 
 
 def squared_exponential(length, times):
-    def exact(_bits):
-        points = [flint.arb(float(t)) for t in times]
-        return flint.arb_mat(
-            [
-                [(-((s - t) ** 2) / (2 * flint.arb(length) ** 2)).exp() for t in points]
-                for s in points
-            ]
+    def exact(numbers):
+        points = [numbers.number(float(t)) for t in times]
+        return numbers.matrix(
+            [[(-((s - t) ** 2) / (2 * length**2)).exp() for t in points] for s in points]
         )
 
     gap = np.subtract.outer(np.asarray(times, float), np.asarray(times, float))
@@ -134,8 +131,8 @@ def test_stored_numbers_may_be_the_belief():
 def test_a_singular_problem_is_given_up(monkeypatch):
     monkeypatch.setattr(ball_arithmetic, "LAST_BITS", 256)
 
-    def exact(_bits):
-        return flint.arb_mat([[1] * 3] * 3)
+    def exact(numbers):
+        return numbers.matrix(np.ones((3, 3)))
 
     belief = Gaussian(Dense(np.ones((3, 3)) + 1e-14 * np.eye(3)), exact=exact)
     with pytest.raises(Undecidable, match="nor can ball arithmetic"):

@@ -8,8 +8,8 @@ import pytest
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.inference.gaussian import float_information as one_substitution
-from sfumato.inference.gaussian.fisher_information import scalar_informations
+from sfumato.inference.gaussian import scalar_informations as one_substitution
+from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.matrices import Dense, Diagonal, LowRank, Sum
 
 SIZE = 23
@@ -91,7 +91,7 @@ def test_it_serves_the_losses_of_all_entries(monkeypatch):
     def never(*_):
         raise AssertionError("the dearer factorisation was not needed")
 
-    monkeypatch.setattr("sfumato.inference.gaussian.fisher_information.one_factorisation", never)
+    monkeypatch.setattr("sfumato.inference.gaussian.scalar_informations.one_factorisation", never)
     prior = smooth(np.ones(SIZE))
     channel = AdditiveGaussian(Diagonal.constant(0.02, SIZE))
     values, error = scalar_informations(Gaussian(Dense(prior)), channel)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.beliefs import Gaussian
-from sfumato.inference.gaussian.fisher_information import prior_precision
+from sfumato.inference.gaussian.posterior import prior_precision
 from sfumato.matrices import Dense, Diagonal
 
 

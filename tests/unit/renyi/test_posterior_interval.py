@@ -48,7 +48,7 @@ def test_neighbours_that_float64_cannot_tell_apart():
 
 
 def test_without_balls_an_unknown_width_is_refused_not_guessed(monkeypatch):
-    monkeypatch.setattr(ball_arithmetic, "flint_installed", lambda: False)
+    monkeypatch.setattr(ball_arithmetic, "MOST_IN_BALLS", 0)
     prior, secret = sf.priors.rbf(length_scale=1e8, times=4), sf.secrets.compound([1, 2])
     release = sf.mechanisms.gaussian_uniform(mse=0.02).protect(prior, secret)
     with pytest.raises(sf.Undecidable):

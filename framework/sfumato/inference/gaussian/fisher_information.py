@@ -1,48 +1,91 @@
-"""The exact loss of a Gaussian release: the adversary's gain in precision about a secret."""
+"""The adversary's gain in precision about secret entries, with a certified error."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal
 
+import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.errors import Incompatible, Undecidable
-from sfumato.inference.exact import (
-    FIRST_BITS,
-    LAST_BITS,
-    MOST_RATIONAL_ENTRIES,
-    TARGET,
-    ball_information,
-    ball_scalar_informations,
-    balls_apply,
-    is_singular,
-    precision,
-    rational_applies,
-    rational_information,
-)
-from sfumato.inference.gaussian.float_information import (
-    fisher_form,
-    one_factorisation,
-    one_substitution,
-    regress,
-)
-from sfumato.inference.gaussian.information import (
-    EXACT,
-    Information,
-    infinite_information,
-    spread_information,
-)
-from sfumato.inference.gaussian.secret_entries import SecretEntries, secret_entries
+from sfumato.errors import Incompatible, ParameterError, Undecidable
+from sfumato.inference import exact
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix, as_indices
 
-__all__ = ["Information", "check_fit", "fisher_information", "scalar_informations"]
+EXACT = 1e-5
+"""Largest certified relative error of an information that still counts as exact."""
 
 UPPER = 0.5
 """Largest certified relative error at which float64 still gives an upper bound."""
+
+TINY = 1e-303
+"""Below this, float64 runs out of digits, and relative errors say nothing."""
+
+
+@attrs.frozen(eq=False)
+class Information:
+    """The Fisher information M of a release about the secret entries.
+
+    Two values of the secret that differ by Δ have Rényi divergence (λ/2) ΔᵀMΔ of order λ.
+
+    Attributes
+    ----------
+    matrix : array (k, k)
+        M; zero off the support. Infinite on the diagonal where `infinite`.
+    support : array (k, r)
+        Orthonormal basis of the differences Δ that the belief allows, range(Σ_SS): a vector for
+        each free value, over the entries that are copies of it.
+    infinite : bool
+        Whether some allowed difference is revealed exactly.
+    relative_error : float
+        Certified ρ with −ρ D ⪯ M_true − M ⪯ ρ D for D = diag(M). The supremum of ΔᵀMΔ over a ball
+        or a product of balls is then right to within the same ρ: such a set is closed under
+        changes of sign, and ΔᵀDΔ is the average of ΔᵀMΔ over the signs of Δ.
+    how : str
+        How it was found.
+    """
+
+    matrix: Array
+    support: Array
+    infinite: bool
+    relative_error: float
+    how: str
+
+    @property
+    def bound(self) -> Literal["exact", "upper"]:
+        """Whether M is exact to 1e-5, or an upper bound in Loewner order."""
+        return "exact" if self.relative_error <= EXACT else "upper"
+
+    @classmethod
+    def unbounded(cls, size: int, how: str) -> Information:
+        """Return the information of a release that reveals some difference exactly.
+
+        >>> Information.unbounded(1, "no noise").matrix
+        array([[inf]])
+        """
+        matrix = np.diag(np.full(size, np.inf))
+        return cls(matrix, np.eye(size), infinite=True, relative_error=0.0, how=how)
+
+    @classmethod
+    def spread(cls, matrix: Array, copies: Array, error: float, how: str) -> Information:
+        """Return the information about k entries X_S = T Y from that about the r free values Y.
+
+        A difference Δ = T δ of the entries is δ = T⁺Δ of the values, so M = T⁺ᵀ M_Y T⁺. As every
+        row of T has at most one entry, 1, a change of sign of a value is one of its copies, and the
+        error carries over as it is.
+
+        >>> Information.spread(np.array([[4.0]]), np.ones((2, 1)), 0.0, "a copy").matrix
+        array([[1., 1.],
+               [1., 1.]])
+        """
+        counts = np.sum(copies, axis=0)
+        inverse = copies / counts
+        found = inverse @ matrix @ inverse.T
+        return cls(found, copies / np.sqrt(counts), infinite=False, relative_error=error, how=how)
 
 
 def fisher_information(
@@ -57,8 +100,8 @@ def fisher_information(
 
     V being the posterior covariance of X given Z: posterior precision is prior precision plus M.
     This holds for every Γ, also one that correlates the noise of S with the rest.
-    Float64 is used where its error is certified to be at most 1e-5; then rational numbers, balls,
-    or an upper bound; else `Undecidable` is raised.
+    Float64 is used where its error is certified to be at most 1e-5; then exact arithmetic, or an
+    upper bound; else `Undecidable` is raised.
 
     >>> from sfumato.matrices import Diagonal
     >>> belief = Gaussian(Diagonal([1.0, 1.0]))
@@ -67,57 +110,23 @@ def fisher_information(
     """
     check_fit(belief, channel)
     secret, noise = secret_entries(belief, entries), channel.noise
-    size = secret.entries.size
+    size, copies = secret.entries.size, secret.spread
     if secret.representatives.size == 0:
-        nothing = np.zeros((size, 0))
-        return Information(
-            np.zeros((size, size)), nothing, infinite=False, relative_error=0.0, how="constants"
-        )
+        return Information.spread(np.zeros((0, 0)), copies, 0.0, "constants")
     if reason := _structurally_infinite(belief, noise, secret):
-        return infinite_information(size, reason)
+        return Information.unbounded(size, reason)
     matrix, error = fisher_form(belief, noise, secret)
     if error <= EXACT:
-        return spread_information(matrix, secret.spread, error, "float64, error certified")
-    if found := _exactly(belief, noise, secret):
-        return found
+        return Information.spread(matrix, copies, error, "float64, error certified")
+    if found := exact.information(belief, noise, secret):
+        if found.matrix is None:
+            return Information.unbounded(size, found.how)
+        return Information.spread(found.matrix, copies, found.relative_error, found.how)
     if error < UPPER:
         raised = matrix + error * np.diag(np.diag(matrix))
         how = "float64, raised by the certified error"
-        return spread_information(raised, secret.spread, 2 * error / (1 - error), how)
+        return Information.spread(raised, copies, 2 * error / (1 - error), how)
     raise Undecidable(_why(belief, secret))
-
-
-def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Array, float]:
-    """Return M_ss = 1/V_ss − 1/Σ_ss for every entry s, and the largest certified relative error.
-
-    An error above 1e-5 means that the values are upper bounds. Entries that float64 cannot certify
-    from the common factorisation are computed in balls, together or one by one.
-
-    >>> from sfumato.matrices import Diagonal
-    >>> belief = Gaussian(Diagonal([1.0, 1.0]))
-    >>> scalar_informations(belief, AdditiveGaussian(Diagonal([0.5, 0.25])))[0]
-    array([2., 4.])
-    """
-    check_fit(belief, channel)
-    with np.errstate(all="ignore"):  # what overflows has no certificate, and is done again below
-        values, errors = _in_float64(belief, channel.noise)
-    pending = np.flatnonzero(~(errors <= EXACT)).tolist()
-    if len(pending) > 1 and balls_apply(belief):
-        for entry, (value, error) in ball_scalar_informations(
-            belief, channel.noise, pending
-        ).items():
-            values[entry], errors[entry] = value, error
-    for entry in np.flatnonzero(~(errors <= EXACT)).tolist():
-        information = fisher_information(belief, channel, [entry])
-        values[entry] = information.matrix[0, 0]
-        errors[entry] = information.relative_error
-    return values, float(errors.max())
-
-
-def _in_float64(belief: Gaussian, noise: Matrix) -> tuple[Array, Array]:
-    """Return the informations about all entries and their errors, the cheap way if it certifies."""
-    found = one_substitution(belief, noise)
-    return one_factorisation(belief, noise) if found is None else found
 
 
 def check_fit(belief: Gaussian, channel: AdditiveGaussian) -> None:
@@ -144,25 +153,6 @@ def _structurally_infinite(belief: Gaussian, noise: Matrix, secret: SecretEntrie
     return ""
 
 
-def _exactly(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> Information | None:
-    """Return M from exact arithmetic, or None where none applies."""
-    size = secret.entries.size
-    # For a definite prior the loss is infinite if and only if Γ_SS is singular.
-    decidable = belief.definite and size <= MOST_RATIONAL_ENTRIES
-    if decidable and is_singular(noise.rational(secret.entries, sampled=True)):
-        return infinite_information(size, "the noise of the secret entries is singular")
-    if rational_applies(belief, secret):
-        found = rational_information(belief, noise, secret)
-        if found is None:
-            return infinite_information(size, "a difference is released without noise")
-        return spread_information(*found, 1e-14, "rational numbers")
-    if balls_apply(belief):
-        balls = ball_information(belief, noise, secret)
-        if balls is not None:
-            return spread_information(balls[0], secret.spread, balls[1], "ball arithmetic")
-    return None
-
-
 def _why(belief: Gaussian, secret: SecretEntries) -> str:
     if regress(belief, secret) is None:
         reason = "float64 cannot tell the covariance of the secret entries from a singular one"
@@ -170,80 +160,259 @@ def _why(belief: Gaussian, secret: SecretEntries) -> str:
     else:
         reason = "float64 cannot tell this loss from an infinite one"
         remedy = "add independent noise to every entry"
-    if balls_apply(belief):
-        return f"{reason}, nor can ball arithmetic of {LAST_BITS} bits: {remedy}."
-    if belief.exact is None and belief.rounding > 0:
+    if exact.balls_apply(belief):
+        return f"{reason}, nor can ball arithmetic of {exact.LAST_BITS} bits: {remedy}."
+    if not belief.is_known_exactly:
         return f"{reason}, and the belief has no exact form: {remedy}."
-    return f"{reason}: {remedy}, or install sfumato[certify], which may decide it."
+    return f"{reason} on a trace too long for exact arithmetic: {remedy}."
 
 
-def prior_precision(belief: Gaussian, entries: Sequence[int]) -> tuple[Array, float]:
-    """Return Σ_SS⁻¹ and a certified bound of its relative error in the 2-norm (inf: unknown).
+# --- the secret entries --------------------------------------------------------------------------
 
-    With X an approximate inverse of the stored block A and E the rounding of A, the true inverse
-    differs from X by at most ‖X‖ q / (1 − q), q = ‖I − X A‖ + ‖X‖ ‖E‖.
 
-    >>> from sfumato.matrices import Diagonal
-    >>> prior_precision(Gaussian(Diagonal([2.0, 4.0])), [1])[0]
-    array([[0.25]])
+@attrs.frozen(eq=False)
+class SecretEntries:
+    """The secret entries of a belief, sorted out.
+
+    Attributes
+    ----------
+    entries : array (k,)
+        The secret entries.
+    representatives : array (r,)
+        Those of them that are neither constants nor copies of earlier ones.
+    copies : array (n, r)
+        1.0 where an entry of the trace equals the representative with probability one.
+    others : array
+        Entries of the trace that are neither constants nor copies of representatives.
+    """
+
+    entries: NDArray[np.intp]
+    representatives: NDArray[np.intp]
+    copies: Array
+    others: NDArray[np.intp]
+
+    @property
+    def spread(self) -> Array:
+        """The (k, r) matrix T with X_S = T X_representatives, up to constants."""
+        return self.copies[self.entries]
+
+
+def secret_entries(belief: Gaussian, entries: Sequence[int]) -> SecretEntries:
+    """Sort out the secret entries of a belief.
+
+    >>> from sfumato.matrices import LowRank
+    >>> secret_entries(Gaussian(LowRank([1.0, 1.0, 2.0]), rounding=0.0), [0, 1]).representatives
+    array([0])
     """
     chosen = as_indices(entries, belief.entries)
-    deviations = np.sqrt(belief.covariance.diagonal()[chosen])
-    if not np.all(deviations > 0):
-        return np.full((chosen.size, chosen.size), np.nan), math.inf
-    inverse, error = _precision_in_float64(belief, chosen, deviations)
-    if error > EXACT and balls_apply(belief):
-        inverse, error = _in_balls(belief, chosen.tolist()) or (inverse, error)
-    return inverse, error
+    if chosen.size == 0 or np.unique(chosen).size < chosen.size:
+        raise ParameterError(
+            f"entries must be one or more distinct indices; got {list(entries)!r}."
+        )
+    variances = belief.covariance.diagonal()
+    if not belief.definite:
+        representatives, copies = _without_copies(belief, chosen[variances[chosen] > 0])
+    elif np.all(variances > 0):
+        representatives, copies = chosen, np.zeros((belief.entries, chosen.size))
+        copies[chosen, np.arange(chosen.size)] = 1.0
+    else:
+        raise Undecidable(
+            "a definite covariance must have positive variances; got 0.0, so the variance "
+            "underflowed: use larger units."
+        )
+    others = np.flatnonzero((variances > 0) & ~np.any(copies, axis=1))
+    return SecretEntries(chosen, representatives, copies, others)
 
 
-def _precision_in_float64(belief: Gaussian, chosen: Any, deviations: Array) -> tuple[Array, float]:
-    size = chosen.size
-    block = belief.covariance.block(chosen, chosen)
-    scaled = block / deviations[:, None] / deviations[None, :]
-    try:
-        inverse = np.linalg.inv(scaled)
-    except np.linalg.LinAlgError:
-        return np.full((size, size), np.nan), math.inf
-    inverse = (inverse + inverse.T) / 2
-    rounding = size * (belief.rounding + 4 * ROUNDOFF)
-    norm = float(np.linalg.norm(inverse, 2)) * (1 + 1e-9)
-    missed = float(np.linalg.norm(np.eye(size) - inverse @ scaled, 2))
-    q = missed + norm * (rounding + 2 * size * size * ROUNDOFF)
-    unscaled = inverse / deviations[:, None] / deviations[None, :]
-    if not q < 0.25:
-        return unscaled, math.inf
-    # ‖D X D‖ of the unscaled inverse may be smaller than ‖X‖ max D², by the spread of D.
-    spread = norm / float(np.min(deviations)) ** 2 / float(np.linalg.norm(unscaled, 2))
-    return unscaled, 2 * q * spread
+def _without_copies(belief: Gaussian, live: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array]:
+    """Return the first of each set of copies among the entries, and all its copies."""
+    variances, columns = belief.covariance.diagonal(), belief.covariance.columns(live)
+    representatives: list[int] = []
+    copies = np.zeros((belief.entries, live.size))
+    differences = exact.Differences(belief)
+    for position, entry in enumerate(live.tolist()):
+        if np.any(copies[entry]):
+            _require_vouched_copies(belief)
+            continue
+        close = np.isclose(columns[:, position], variances[entry], rtol=1e-12, atol=0.0)
+        close &= np.isclose(variances, variances[entry], rtol=1e-12, atol=0.0)
+        equal = [j for j in np.flatnonzero(close).tolist() if differences.is_copy(entry, j)]
+        copies[equal, len(representatives)] = 1.0
+        representatives.append(entry)
+    _require_independent(belief, representatives)
+    return np.array(representatives, dtype=np.intp), copies[:, : len(representatives)]
 
 
-def _in_balls(belief: Gaussian, chosen: list[int]) -> tuple[Array, float] | None:
-    bits = FIRST_BITS
-    while bits <= LAST_BITS:
-        with precision(bits):
-            found = _inverted(belief, chosen, bits)
-        if found is not None and found[1] <= TARGET:
-            return found
-        bits *= 2
-    return None
+def _require_vouched_copies(belief: Gaussian) -> None:
+    """Refuse two secret entries that may differ by less than the belief's rounding.
+
+    Taking them for one would leave out the displacements that tell them apart, and with them
+    the worst loss. (A copy that is not secret can only be counted as telling too much.)
+    """
+    if not belief.is_known_exactly:
+        raise Undecidable(
+            "two secret entries are equal in float64 but may differ: give the belief its exact "
+            "form, or say that its covariance is exact by rounding=0."
+        )
 
 
-def _inverted(belief: Gaussian, chosen: list[int], bits: int) -> tuple[Array, float] | None:
-    from flint import arb_mat
+def _require_independent(belief: Gaussian, entries: list[int]) -> None:
+    """Refuse secret entries that others may determine, other than as copies.
 
-    balls = belief.covariance.in_balls() if belief.exact is None else belief.exact(bits)
-    size = range(len(chosen))
-    block = arb_mat([[balls[i, j] for j in chosen] for i in chosen])
-    identity = arb_mat([[int(i == j) for j in size] for i in size])
-    try:
-        inverse = block.solve(identity, algorithm="precond")
-    except ZeroDivisionError:
+    Only some displacements of such entries are possible, and no theorem here looks for the worst
+    of those.
+    """
+    size = len(entries)
+    if size <= 1:
+        return
+    deviations = np.sqrt(belief.covariance.diagonal()[entries])
+    block = belief.covariance.block(entries, entries) / deviations[:, None] / deviations
+    if float(np.linalg.eigvalsh(block)[0]) > 4 * size * (belief.rounding + 16 * ROUNDOFF):
+        return
+    if not exact.are_independent(belief, entries):
+        raise Undecidable(
+            "the covariance of the secret entries, copies apart, cannot be told from a singular "
+            "one: leave out secret entries that the others determine."
+        )
+
+
+# --- float64, with an error bound that is proved, not hoped for ----------------------------------
+
+
+@attrs.frozen(eq=False)
+class Regression:
+    """Z given X_S = x has mean Ã x and covariance C + Γ; with bounds of their rounding."""
+
+    weights: Array  # Ã, (n, k)
+    conditional: Array | None  # C, (n, n); None for zero
+    weights_error: Array  # entrywise bound of Ã_true − Ã
+    reach: Array  # e, (n,), with |yᵀ(C_true − C)y| ≤ (eᵀ|y|)² for every y
+
+    @property
+    def conditional_error(self) -> float:
+        """A bound of ‖C_true − C‖."""
+        return float(np.sum(self.reach**2))
+
+
+def fisher_form(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> tuple[Array, float]:
+    """Return M = Ãᵀ(C + Γ)⁻¹Ã about the representatives, and its relative error (inf: unknown).
+
+    Let Y approximate A⁻¹Ã for the stored A = C + Γ, with residual R = Ã − A Y. If the true matrices
+    are A + E and Ã + D, then exactly
+
+        M_true = [ÃᵀY + YᵀR] + DᵀY + YᵀD − YᵀEY + R'ᵀ(A + E)⁻¹R',   R' = R + D − E Y,
+
+    so the error is at most 2|D|ᵀ|Y| + ‖E‖‖Y‖² + ‖R'‖²/g with g a lower bound of the smallest
+    eigenvalue of A + E: the residual counts only squared.
+    """
+    unknown = np.full((secret.representatives.size,) * 2, np.nan), math.inf
+    scales = np.concatenate([belief.covariance.diagonal(), noise.diagonal()])
+    if np.any((scales != 0) & (scales < TINY)):
+        return unknown
+    regression = regress(belief, secret)
+    if regression is None:
+        return unknown
+    total = noise.dense()
+    error = noise.error_bound() + regression.conditional_error
+    if regression.conditional is not None:
+        total = total + regression.conditional
+    trace = float(np.trace(total))
+    error += 4 * ROUNDOFF * trace
+    # Units in which the noise is of order one: a power of two, so nothing is rounded.
+    unit = 2.0 ** round(math.log2(trace / total.shape[0])) if trace > 0 else 1.0
+    floor = 0.99 * noise.smallest_eigenvalue()
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        matrix, relative = _solve(regression, total / unit, error / unit, floor / unit)
+        matrix = matrix / unit
+    # What overflows or underflows on the way back to the user's units is not certified.
+    sound = np.all(np.isfinite(matrix)) and np.all(np.diag(matrix) >= TINY)
+    return (matrix, relative) if sound else unknown
+
+
+def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
+    """Return Ã and C; None where float64 cannot tell Σ_SS from a singular matrix.
+
+    Entries obey |E_ij| ≤ ε σ_i σ_j, with ε the belief's rounding and that of the elimination. Let
+    τ_i = σ_i + Σ_s |Ã_is| σ_s, and μ be the smallest eigenvalue of the correlations of S. Then
+    D (Σ_SS + E_SS) = E_US − Ã E_SS gives |D_is| ≤ ε τ_i √k / (σ_s μ), and T E Tᵀ with T = [−Ã, I],
+    before and after the perturbation, bounds C_true − C on both sides, in Loewner order:
+    |yᵀ(C_true − C)y| ≤ ε (τᵀ|y|)².
+    """
+    weights = secret.copies.copy()
+    slack = np.zeros_like(weights)
+    if secret.others.size == 0:
+        return Regression(weights, None, slack, np.zeros(belief.entries))
+    chosen, others, k = secret.representatives, secret.others, secret.representatives.size
+    deviations = np.sqrt(belief.covariance.diagonal())
+    own, rest = deviations[chosen], deviations[others]
+    inner = belief.covariance.block(chosen, chosen) / own[:, None] / own[None, :]
+    cross = belief.covariance.block(chosen, others) / own[:, None]
+    rounding = belief.rounding + (5 * k + 8) * ROUNDOFF
+    spread = float(np.linalg.eigvalsh(inner)[0]) - k * rounding
+    if not spread > 2 * k * rounding:
         return None
-    middle = np.array([[float(inverse[i, j].mid()) for j in size] for i in size])
-    radius = np.array([[float(inverse[i, j].rad()) for j in size] for i in size])
-    if not (np.all(np.isfinite(middle)) and np.all(np.isfinite(radius))):
-        return None
-    middle = (middle + middle.T) / 2
-    norm = float(np.linalg.norm(middle, 2))
-    return middle, (float(np.linalg.norm(radius)) / norm + 4 * len(chosen) * ROUNDOFF)
+    scaled = np.linalg.solve(inner, cross).T  # Ã in units of the secret's deviations
+    weights[others] = scaled / own
+    reach = rest + np.sum(np.abs(scaled), axis=1)
+    slack[others] = rounding * math.sqrt(k) / spread * reach[:, None] / own
+    reach = reach + slack[others] @ own
+    conditional = np.zeros((belief.entries, belief.entries))
+    left = belief.covariance.block(others, others) - scaled @ cross
+    conditional[np.ix_(others, others)] = (left + left.T) / 2
+    blurred = np.zeros(belief.entries)
+    blurred[others] = math.sqrt(1.01 * rounding) * reach
+    return Regression(weights, conditional, slack, blurred)
+
+
+def _solve(regression: Regression, total: Array, error: float, floor: float) -> tuple[Array, float]:
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    weights, size = regression.weights, total.shape[0]
+    unknown = np.full((weights.shape[1],) * 2, np.nan), math.inf
+    try:
+        factor = cho_factor(total, lower=True)
+    except (LinAlgError, ValueError):  # not definite, or not finite
+        return unknown
+    solution = cho_solve(factor, weights)
+    residual = weights - total @ solution
+    matrix = weights.T @ solution + solution.T @ residual
+    matrix = (matrix + matrix.T) / 2
+    scale = np.sqrt(np.diag(matrix))
+    if not (np.all(np.isfinite(matrix)) and np.all(scale > 0)):
+        return unknown
+    # Rounding of the residual itself: |A| |y| ≤ a (aᵀ|y|) for a = √diag(A).
+    root = np.sqrt(np.diag(total))
+    missed = (
+        (size + 2)
+        * ROUNDOFF
+        * (_norms(weights) + float(np.linalg.norm(root)) * (root @ np.abs(solution)))
+    )
+    lengths = _norms(solution)
+    off = (_norms(residual) + missed + _norms(regression.weights_error) + error * lengths) / scale
+    first = 2 * _gram(regression.weights_error, solution, scale)
+    first += 2 * (size + 4) * ROUNDOFF * _gram(weights, solution, scale)
+    first += error * float(np.sum((lengths / scale) ** 2))
+    for smallest in (floor, None):
+        bound = _smallest(total, error) if smallest is None else smallest
+        relative = first + float(np.sum(off**2)) / bound if bound > 0 else math.inf
+        if relative <= EXACT / 2:
+            break
+    # M/(1 + ρ) ≤ M_true must hold as well as M_true ≤ M/(1 − ρ).
+    return matrix, relative / (1 - relative) if relative < 0.5 else math.inf
+
+
+def _smallest(total: Array, error: float) -> float:
+    """Return a lower bound of the smallest eigenvalue of every matrix within `error` of `total`."""
+    # LAPACK's symmetric solvers are backward stable: a small multiple of n u ‖A‖.
+    solver = 8.0 * float(total.shape[0]) * ROUNDOFF * float(np.trace(total))
+    return float(np.linalg.eigvalsh(total)[0]) - (solver + error)
+
+
+def _norms(columns: Array) -> Array:
+    return np.asarray(np.linalg.norm(columns, axis=0))
+
+
+def _gram(left: Array, right: Array, scale: Array) -> float:
+    """Bound the 2-norm of LᵀR, its entries in units of √(M_ii M_jj)."""
+    products = np.abs(left).T @ np.abs(right) / scale[:, None] / scale[None, :]
+    return float(np.linalg.norm(products))

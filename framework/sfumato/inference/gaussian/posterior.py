@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import ImpossibleObservation, ParameterError
-from sfumato.inference.gaussian.fisher_information import check_fit
-from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
+from sfumato.inference import exact
+from sfumato.inference.gaussian.fisher_information import EXACT, check_fit
+from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix, as_indices
 
 
 def posterior_covariance(prior: Matrix, noise: Matrix) -> Array:
@@ -84,3 +88,46 @@ def _pseudo_inverse(total: Array) -> tuple[Array, bool]:
         whitened = vectors / np.sqrt(values) / deviations[:, None]
         return np.asarray(whitened @ whitened.T), False
     return np.asarray(np.linalg.pinv(total, rcond=8 * size * ROUNDOFF, hermitian=True)), True
+
+
+def prior_precision(belief: Gaussian, entries: Sequence[int]) -> tuple[Array, float]:
+    """Return Σ_SS⁻¹ and a certified bound of its relative error in the 2-norm (inf: unknown).
+
+    With X an approximate inverse of the stored block A and E the rounding of A, the true inverse
+    differs from X by at most ‖X‖ q / (1 − q), q = ‖I − X A‖ + ‖X‖ ‖E‖.
+
+    >>> from sfumato.matrices import Diagonal
+    >>> prior_precision(Gaussian(Diagonal([2.0, 4.0])), [1])[0]
+    array([[0.25]])
+    """
+    chosen = as_indices(entries, belief.entries)
+    deviations = np.sqrt(belief.covariance.diagonal()[chosen])
+    if not np.all(deviations > 0):
+        return np.full((chosen.size, chosen.size), np.nan), math.inf
+    inverse, error = _precision_in_float64(belief, chosen, deviations)
+    if error <= EXACT:
+        return inverse, error
+    return exact.inverse(belief, chosen.tolist()) or (inverse, error)
+
+
+def _precision_in_float64(
+    belief: Gaussian, chosen: NDArray[np.intp], deviations: Array
+) -> tuple[Array, float]:
+    size = chosen.size
+    block = belief.covariance.block(chosen, chosen)
+    scaled = block / deviations[:, None] / deviations[None, :]
+    try:
+        inverse = np.linalg.inv(scaled)
+    except np.linalg.LinAlgError:
+        return np.full((size, size), np.nan), math.inf
+    inverse = (inverse + inverse.T) / 2
+    rounding = size * (belief.rounding + 4 * ROUNDOFF)
+    norm = float(np.linalg.norm(inverse, 2)) * (1 + 1e-9)
+    missed = float(np.linalg.norm(np.eye(size) - inverse @ scaled, 2))
+    q = missed + norm * (rounding + 2 * size * size * ROUNDOFF)
+    unscaled = inverse / deviations[:, None] / deviations[None, :]
+    if not (q < 0.25 and np.all(np.isfinite(unscaled))):
+        return unscaled, math.inf
+    # ‖D X D‖ of the unscaled inverse may be smaller than ‖X‖ max D², by the spread of D.
+    spread = norm / float(np.min(deviations)) ** 2 / float(np.linalg.norm(unscaled, 2))
+    return unscaled, 2 * q * spread

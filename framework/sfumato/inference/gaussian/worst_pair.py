@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
@@ -14,15 +13,265 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.errors import ParameterError
-from sfumato.inference.gaussian.fisher_information import fisher_information, scalar_informations
+from sfumato.errors import ParameterError, Undecidable
+from sfumato.inference.gaussian.fisher_information import EXACT, fisher_information
+from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.matrices.matrix import ROUNDOFF, Array, finite_array
 from sfumato.questions.displacements import Displacements, Group
-from sfumato.values import ByContent, read_only
 
 Balls: TypeAlias = tuple[NDArray[np.intp], ...]
 
 RESTARTS, STEPS = 32, 500
+"""Starting points of the local search, and its most steps."""
+
+MAX_SIGNS = 20
+"""Largest number of one-entry balls for which all sign vectors are compared."""
+
+AGREEMENT = 1e-9
+"""Relative gap at which a value attained and a certified bound count as the same number."""
+
+
+@attrs.frozen(eq=False)
+class WorstSquares:
+    """For each group j of a question, r_j² sup ΔᵀM_jΔ over unit balls: the loss at order 2.
+
+    Attributes
+    ----------
+    values : array
+        As computed: where `exact`, right to within `errors`; else upper bounds.
+    errors : array
+        Certified relative errors; 0.0 where the value is an upper bound.
+    exact : array of bool
+    displacements : sequence of arrays
+        For each group a Δ that is worst or close to it, in units of the radius; empty where the
+        loss is infinite.
+    hows : sequence of str
+    """
+
+    values: Array
+    errors: Array
+    exact: NDArray[np.bool_]
+    displacements: Sequence[Array]
+    hows: Sequence[str]
+
+    @property
+    def ceilings(self) -> Array:
+        """Values that the true ones do not exceed."""
+        return self.values * (1 + self.errors)
+
+    @property
+    def floors(self) -> Array:
+        """Values that the true ones do not fall below."""
+        return np.where(self.exact, self.values * (1 - self.errors), 0.0)
+
+    @property
+    def worst(self) -> int:
+        """The group with the largest value."""
+        return int(np.argmax(self.values))
+
+
+def worst_squares(
+    belief: Gaussian, question: Displacements, channel: AdditiveGaussian
+) -> WorstSquares:
+    """Return r² sup ΔᵀMΔ of every group, M = V_SS⁻¹ − Σ_SS⁻¹ the gain in precision.
+
+    From one factorisation where all groups are single entries.
+
+    >>> from sfumato.matrices import Diagonal
+    >>> question = Displacements(groups=(((0,),), ((1,),)), radii=(1.0, 2.0))
+    >>> channel = AdditiveGaussian(Diagonal([0.5, 0.25]))
+    >>> worst_squares(Gaussian(Diagonal([1.0, 1.0])), question, channel).values.round(9)
+    array([ 2., 16.])
+    """
+    groups = question.groups
+    if len(groups) > 1 and all(is_scalar(group) for group in groups):
+        informations, error = scalar_informations(belief, channel)
+        units = informations[[group[0][0] for group in groups]]
+        if error > EXACT:  # some are upper bounds, and the others certain up to this
+            units = units * (1 + EXACT)
+        exact = np.full(len(groups), error <= EXACT)
+        errors = np.where(exact, error, 0.0)
+        displacements: Sequence[Array] = (np.ones(1),) * len(groups)
+        hows: Sequence[str] = ("one factorisation for all entries",) * len(groups)
+    else:
+        found = [_worst_of_group(belief, group, channel) for group in groups]
+        units = np.array([worst.value for worst, _ in found])
+        exact = np.array([worst.bound == "exact" for worst, _ in found])
+        errors = np.array([error for _, error in found])
+        displacements = [worst.witness for worst, _ in found]
+        hows = [worst.how for worst, _ in found]
+    for radius in set(question.radii):
+        multiply(radius, np.array([radius]))  # refuses one whose square vanishes or overflows
+    values = multiply(np.square(question.radii), units)
+    return WorstSquares(values, errors, exact, displacements, hows)
+
+
+def _worst_of_group(
+    belief: Gaussian, group: Group, channel: AdditiveGaussian
+) -> tuple[WorstPair, float]:
+    """Return the worst pair of one product of unit balls, and the relative error of its square."""
+    information = fisher_information(belief, channel, [entry for ball in group for entry in ball])
+    if information.infinite:
+        return WorstPair(math.inf, "exact", np.zeros(0), information.how), 0.0
+    worst = worst_pair(information.matrix, positions(group), 1.0, support=information.support)
+    worst = attrs.evolve(worst, how=f"{information.how}; {worst.how}")
+    if information.bound == worst.bound == "exact":
+        return worst, information.relative_error
+    # A bound is one only above the rounding of M; an M that is itself one has been raised already.
+    above = information.relative_error if information.bound == "exact" else 0.0
+    return attrs.evolve(worst, value=worst.value * (1 + above), bound="upper"), 0.0
+
+
+def multiply(factors: float | Array, squares: Array) -> Array:
+    """Return the products; refuse where one overflows, or all vanish, though no factor does.
+
+    >>> multiply(2.0, np.array([0.0, math.inf]))
+    array([ 0., inf])
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        products = np.asarray(factors * squares)
+    overflows = np.any(np.isinf(products) & np.isfinite(squares))
+    if overflows or (not np.any(products) and np.any(squares)):
+        raise Undecidable(
+            "the loss does not fit float64: use a moderate radius and order, or other units."
+        )
+    return products
+
+
+def is_scalar(group: Group) -> bool:
+    """Whether the group is one ball of one entry.
+
+    >>> is_scalar(((3,),)), is_scalar(((3,), (4,)))
+    (True, False)
+    """
+    return len(group) == 1 and len(group[0]) == 1
+
+
+def positions(group: Group) -> tuple[tuple[int, ...], ...]:
+    """Return the balls as positions in the group's own list of entries.
+
+    >>> positions(((7, 8), (3, 4)))
+    ((0, 1), (2, 3))
+    """
+    counter = iter(range(sum(len(ball) for ball in group)))
+    return tuple(tuple(next(counter) for _ in ball) for ball in group)
+
+
+@attrs.frozen(eq=False)
+class WorstPair:
+    """The supremum of ΔᵀMΔ over a product of balls: value, direction, and a Δ that comes close."""
+
+    value: float
+    bound: Literal["exact", "upper"]
+    witness: Array
+    how: str
+
+
+def worst_pair(
+    information: ArrayLike,
+    balls: Sequence[Sequence[int]],
+    radius: float,
+    *,
+    support: Array | None = None,
+) -> WorstPair:
+    """Return the supremum of ΔᵀMΔ over ‖Δ_k‖ ≤ r for every ball k.
+
+    One ball: r² λ_max(M). Balls of one entry each: a convex quadratic is maximal at an extreme
+    point, so the maximum over sign vectors, all compared up to 20 of them. Else the dual bound
+    r² min Σ d_k subject to blkdiag(d_k I) ⪰ M, with every d made feasible before it counts.
+
+    Parameters
+    ----------
+    information : array (k, k)
+        The finite, semidefinite matrix M.
+    balls : sequence of sequences of positions in M
+        A partition of the positions: one time's coordinates each, as a rule.
+    radius : float
+        The radius r of every ball.
+    support : array (k, m), optional
+        Orthonormal vectors, on disjoint entries, that span the Δ that the belief allows: the copies
+        of each free value. Each is limited by the ball that holds most of it; if others hold some,
+        leaving their limits out gives an upper bound, exact if the witness keeps to them.
+
+    Examples
+    --------
+    >>> worst_pair([[2.0, 1.0], [1.0, 2.0]], [(0,), (1,)], 1.0).value
+    6.0
+    """
+    matrix = _semidefinite(information)
+    groups = _partition(balls, matrix.shape[0])
+    if not (math.isfinite(radius) and radius > 0):
+        raise ParameterError(f"radius must be finite and positive; got {radius}.")
+    found = _supported(matrix, groups, np.eye(len(matrix)) if support is None else support)
+    return WorstPair(radius**2 * found.value, found.bound, radius * found.witness, found.how)
+
+
+def _supported(matrix: Array, balls: Balls, support: Array) -> WorstPair:
+    """Return the supremum over the unit balls within the support, at the least a bound of it."""
+    size, rank = support.shape
+    if rank == size:
+        return _unit_radius(matrix, balls)
+    if rank == 0:
+        return WorstPair(0.0, "exact", np.zeros(size), "nothing can move")
+    shares = np.array([np.sum(np.square(support[ball]), axis=0) for ball in balls])
+    owners = np.argmax(shares, axis=0)
+    moved = support / np.sqrt(np.max(shares, axis=0))  # Δ for a unit vector of free values
+    smaller = [np.flatnonzero(owners == k) for k in range(len(balls))]
+    inner = moved.T @ matrix @ moved
+    found = _unit_radius((inner + inner.T) / 2, tuple(ball for ball in smaller if ball.size))
+    witness = moved @ found.witness
+    longest = max(float(np.linalg.norm(witness[ball])) for ball in balls)
+    if longest <= 1 + 64 * size * ROUNDOFF:
+        return attrs.evolve(found, witness=witness)
+    whole = _unit_radius(matrix, balls)  # off the support M vanishes: the smaller bound counts
+    return WorstPair(min(found.value, whole.value), "upper", witness / longest, found.how)
+
+
+def _unit_radius(matrix: Array, balls: Balls) -> WorstPair:
+    if len(balls) == 1:
+        values, vectors = np.linalg.eigh(matrix)
+        return WorstPair(float(max(values[-1], 0.0)), "exact", vectors[:, -1], "largest eigenvalue")
+    scalar = all(ball.size == 1 for ball in balls)
+    if scalar and len(balls) <= MAX_SIGNS:
+        signs = _best_signs(matrix)
+        return WorstPair(float(signs @ matrix @ signs), "exact", signs, "every sign vector")
+    return _bounded(matrix, balls)
+
+
+def _bounded(matrix: Array, balls: Balls) -> WorstPair:
+    """Return the smallest certified upper bound, and the best Δ of a local search."""
+    # Units in which M is of order one: a power of two, so nothing is rounded.
+    trace = float(np.trace(matrix))
+    unit = 2.0 ** math.floor(math.log2(trace)) if trace > 0 else 1.0
+    scaled = matrix / unit
+    witness = local_maximum(scaled, balls)
+    attained = float(witness @ scaled @ witness)
+    value, how = best_dual(scaled, balls, witness)
+    # For two balls the dual has no gap (the S-lemma): agreement with a witness is then exact.
+    exact = len(balls) == 2 and value - attained <= AGREEMENT * value
+    return WorstPair(unit * value, "exact" if exact else "upper", witness, how)
+
+
+def _best_signs(matrix: Array) -> Array:
+    """Return a sign vector v with the largest vᵀMv; v and −v count once.
+
+    With v = (a, b): aᵀM₁₁a + 2 aᵀM₁₂b + bᵀM₂₂b, for all a and b by three matrix products.
+    """
+    size = matrix.shape[0]
+    half = size // 2
+    left, right = _signs(half), _signs(size - half)
+    right = right[right[:, 0] > 0]
+    own = np.einsum("vi,ij,vj->v", left, matrix[:half, :half], left, optimize=True)
+    other = np.einsum("vi,ij,vj->v", right, matrix[half:, half:], right, optimize=True)
+    values = own[:, None] + other[None, :] + 2 * left @ matrix[:half, half:] @ right.T
+    i, j = np.unravel_index(int(np.argmax(values)), values.shape)
+    return np.concatenate([left[i], right[j]])
+
+
+def _signs(count: int) -> Array:
+    """Return all sign vectors as rows."""
+    bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+    return np.asarray(2.0 * bits - 1.0, dtype=np.float64)
 
 
 def local_maximum(matrix: Array, balls: Balls) -> Array:
@@ -55,7 +304,7 @@ def local_maximum(matrix: Array, balls: Balls) -> Array:
     return np.asarray(best if best[np.argmax(np.abs(best))] > 0 else -best)
 
 
-def best_dual(matrix: Array, balls: Balls, witness: Array, agreement: float) -> tuple[float, str]:
+def best_dual(matrix: Array, balls: Balls, witness: Array) -> tuple[float, str]:
     """Return the smallest certified bound Σ d_k with blkdiag(d_k I) ⪰ M, and how it was found.
 
     The multipliers d_k = ‖(MΔ)_k‖ of the witness are tried first; if they prove it optimal, no
@@ -63,14 +312,14 @@ def best_dual(matrix: Array, balls: Balls, witness: Array, agreement: float) -> 
 
     >>> matrix = np.diag([3.0, 1.0])
     >>> balls = (np.array([0]), np.array([1]))
-    >>> round(best_dual(matrix, balls, np.ones(2), 1e-9)[0], 9)
+    >>> round(best_dual(matrix, balls, np.ones(2))[0], 9)
     4.0
     """
     attained = float(witness @ matrix @ witness)
     gradient = matrix @ witness
     multipliers = np.array([np.linalg.norm(gradient[ball]) for ball in balls])
     value = feasible_value(matrix, balls, multipliers)
-    if value - attained <= agreement * value:
+    if value - attained <= AGREEMENT * value:
         return value, "multipliers of the witness"
     options = [(value, "multipliers of the witness"), *_crude(matrix, balls)]
     solved = _program(matrix, balls)
@@ -141,176 +390,6 @@ def _normalised(points: Array, balls: Balls) -> Array:
     return result
 
 
-MOST_CORNERS = 100_000
-"""Candidates up to which all are looked at."""
-
-SINGULAR, UNSURE = 1e-13, 1e-6
-"""Smallest singular values below the first count as zero; between the two, nothing is sure."""
-
-OUTSIDE = 1e-9
-"""How far outside the box rounding may have put a corner: a corner too many errs upwards."""
-
-
-def cut_box_corners(basis: Array) -> Array | None:
-    """Return the corners of {Δ = T δ : |Δ_i| ≤ 1}, one of Δ and −Δ each, as rows; None if unsure.
-
-    For a basis T, (k, r) with orthonormal columns, a corner has r independent rows of T at ±1. A
-    convex function of Δ is largest at one of them.
-
-    >>> cut_box_corners(np.array([[0.6], [0.8]])).round(9)
-    array([[0.75, 1.  ]])
-    """
-    size, rank = basis.shape
-    if math.comb(size, rank) * 2 ** (rank - 1) > MOST_CORNERS:
-        return None
-    rows = basis[np.array(list(itertools.combinations(range(size), rank)))]
-    smallest = np.linalg.svd(rows, compute_uv=False)[:, -1]
-    if np.any((smallest > SINGULAR) & (smallest < UNSURE)):
-        return None
-    signs = np.array([(1.0, *rest) for rest in itertools.product((1.0, -1.0), repeat=rank - 1)])
-    chosen = rows[smallest >= UNSURE]
-    values = np.linalg.solve(chosen, np.broadcast_to(signs.T, (len(chosen), *signs.T.shape)))
-    corners = np.swapaxes(basis @ values, 1, 2).reshape(-1, size)
-    return np.asarray(corners[np.max(np.abs(corners), axis=1) <= 1.0 + OUTSIDE])
-
-
-MAX_SIGNS = 20
-"""Largest number of one-entry balls for which all sign vectors are compared."""
-
-AGREEMENT = 1e-9
-"""Relative gap at which a value attained and a certified bound count as the same number."""
-
-
-@attrs.frozen(eq=False)
-class WorstPair(ByContent):
-    """The supremum of ΔᵀMΔ over a product of balls: value, direction, and a Δ that comes close."""
-
-    value: float
-    bound: Literal["exact", "upper"]
-    witness: Array = attrs.field(converter=read_only)
-    how: str
-
-
-def worst_pair(
-    information: ArrayLike,
-    balls: Sequence[Sequence[int]],
-    radius: float,
-    *,
-    support: Array | None = None,
-) -> WorstPair:
-    """Return the supremum of ΔᵀMΔ over ‖Δ_k‖ ≤ r for every ball k.
-
-    One ball: r² λ_max(M). Balls of one entry each: a convex quadratic is maximal at an extreme
-    point, so the maximum over sign vectors, all compared up to 20 of them. Else the dual bound
-    r² min Σ d_k subject to blkdiag(d_k I) ⪰ M, with every d made feasible before it counts.
-
-    Parameters
-    ----------
-    information : array (k, k)
-        The finite, semidefinite matrix M.
-    balls : sequence of sequences of positions in M
-        A partition of the positions: one time's coordinates each, as a rule.
-    radius : float
-        The radius r of every ball.
-    support : array (k, m), optional
-        Orthonormal basis of the Δ that the belief allows. If each of its vectors moves one ball
-        alone, the problem is one of smaller balls; of balls of one entry each, it cuts a box, whose
-        corners are compared while they are few. Otherwise, as M vanishes off the support, the
-        supremum without it is an upper bound, and exact if the witness lies on it.
-
-    Examples
-    --------
-    >>> worst_pair([[2.0, 1.0], [1.0, 2.0]], [(0,), (1,)], 1.0).value
-    6.0
-    """
-    matrix = _semidefinite(information)
-    groups = _partition(balls, matrix.shape[0])
-    if not (math.isfinite(radius) and radius > 0):
-        raise ParameterError(f"radius must be finite and positive; got {radius}.")
-    found = _supported(matrix, groups, np.eye(len(matrix)) if support is None else support)
-    return WorstPair(radius**2 * found.value, found.bound, radius * found.witness, found.how)
-
-
-def _supported(matrix: Array, balls: Balls, support: Array) -> WorstPair:
-    """Return the supremum over the unit balls within the support, at the least a bound of it."""
-    size, rank = support.shape
-    smaller = _smaller_balls(balls, support)
-    if rank == size or smaller is None:
-        found = _unit_radius(matrix, balls)
-        if _within(found.witness, support):
-            return found
-        corners = cut_box_corners(support) if len(balls) == size else None
-        if corners is None:
-            return attrs.evolve(found, bound="upper")
-        values = np.einsum("ci,ij,cj->c", corners, matrix, corners, optimize=True)
-        best = int(np.argmax(values))
-        return WorstPair(float(values[best]), "exact", corners[best], "every corner of a cut box")
-    if not smaller:
-        return WorstPair(0.0, "exact", np.zeros(size), "nothing can move")
-    inner = support.T @ matrix @ support
-    found = _unit_radius((inner + inner.T) / 2, smaller)
-    return attrs.evolve(found, witness=support @ found.witness)
-
-
-def _smaller_balls(balls: Balls, support: Array) -> Balls | None:
-    """Return the support's vectors ball by ball; None where one of them moves several balls."""
-    moved = np.array([np.any(support[ball] != 0, axis=0) for ball in balls])
-    if np.any(np.sum(moved, axis=0) != 1):
-        return None
-    return tuple(np.flatnonzero(row) for row in moved if np.any(row))
-
-
-def _unit_radius(matrix: Array, balls: Balls) -> WorstPair:
-    if len(balls) == 1:
-        values, vectors = np.linalg.eigh(matrix)
-        return WorstPair(float(max(values[-1], 0.0)), "exact", vectors[:, -1], "largest eigenvalue")
-    scalar = all(ball.size == 1 for ball in balls)
-    if scalar and len(balls) <= MAX_SIGNS:
-        signs = _best_signs(matrix)
-        return WorstPair(float(signs @ matrix @ signs), "exact", signs, "every sign vector")
-    return _bounded(matrix, balls)
-
-
-def _bounded(matrix: Array, balls: Balls) -> WorstPair:
-    """Return the smallest certified upper bound, and the best Δ of a local search."""
-    # Units in which M is of order one: a power of two, so nothing is rounded.
-    trace = float(np.trace(matrix))
-    unit = 2.0 ** math.floor(math.log2(trace)) if trace > 0 else 1.0
-    scaled = matrix / unit
-    witness = local_maximum(scaled, balls)
-    attained = float(witness @ scaled @ witness)
-    value, how = best_dual(scaled, balls, witness, AGREEMENT)
-    # For two balls the dual has no gap (the S-lemma): agreement with a witness is then exact.
-    exact = len(balls) == 2 and value - attained <= AGREEMENT * value
-    return WorstPair(unit * value, "exact" if exact else "upper", witness, how)
-
-
-def _best_signs(matrix: Array) -> Array:
-    """Return a sign vector v with the largest vᵀMv; v and −v count once.
-
-    With v = (a, b): aᵀM₁₁a + 2 aᵀM₁₂b + bᵀM₂₂b, for all a and b by three matrix products.
-    """
-    size = matrix.shape[0]
-    half = size // 2
-    left, right = _signs(half), _signs(size - half, first=1.0)
-    own = np.einsum("vi,ij,vj->v", left, matrix[:half, :half], left, optimize=True)
-    other = np.einsum("vi,ij,vj->v", right, matrix[half:, half:], right, optimize=True)
-    values = own[:, None] + other[None, :] + 2 * left @ matrix[:half, half:] @ right.T
-    i, j = np.unravel_index(int(np.argmax(values)), values.shape)
-    return np.concatenate([left[i], right[j]])
-
-
-def _signs(count: int, first: float | None = None) -> Array:
-    """Return all sign vectors as rows; with `first`, those that start with it."""
-    free = count if first is None else count - 1
-    bits = (np.arange(2**free)[:, None] >> np.arange(free)) & 1
-    signs = np.asarray(2.0 * bits - 1.0, dtype=np.float64)
-    if first is None:
-        return signs
-    fixed = np.full((signs.shape[0], 1), first, dtype=np.float64)
-    return np.concatenate([fixed, signs], axis=1)
-
-
 def _semidefinite(information: ArrayLike) -> Array:
     matrix = finite_array(information, "information", 2)
     if matrix.shape[0] != matrix.shape[1]:
@@ -334,80 +413,3 @@ def _partition(balls: Sequence[Sequence[int]], size: int) -> Balls:
             f"balls must hold each of the positions 0..{size - 1} once; got {balls!r}."
         )
     return groups
-
-
-def _within(displacement: Array, support: Array) -> bool:
-    rest = displacement - support @ (support.T @ displacement)
-    return float(np.linalg.norm(rest)) <= 64 * displacement.size * ROUNDOFF * float(
-        np.linalg.norm(displacement)
-    )
-
-
-@attrs.frozen(eq=False)
-class GroupLosses:
-    """For each group j of a question, an upper bound of r_j² sup ΔᵀM_jΔ, and a Δ that is close.
-
-    Attributes
-    ----------
-    values : array
-        The losses, in units of half the Rényi order, raised by their certified errors.
-    witnesses : tuple of arrays
-        For each group, its displacement Δ in units of the radius; empty where the loss is infinite.
-    """
-
-    values: Array
-    witnesses: tuple[Array, ...]
-
-    @property
-    def worst(self) -> int:
-        """The group with the largest loss."""
-        return int(np.argmax(self.values))
-
-
-def group_losses(
-    belief: Gaussian, question: Displacements, channel: AdditiveGaussian
-) -> GroupLosses:
-    """Return the loss of every group, from one factorisation where all groups are single entries.
-
-    >>> from sfumato.matrices import Diagonal
-    >>> question = Displacements(groups=(((0,),), ((1,),)), radii=(1.0, 2.0))
-    >>> channel = AdditiveGaussian(Diagonal([0.5, 0.25]))
-    >>> group_losses(Gaussian(Diagonal([1.0, 1.0])), question, channel).values.round(9)
-    array([ 2., 16.])
-    """
-    if len(question.groups) > 1 and all(is_scalar(group) for group in question.groups):
-        entries = np.array([group[0][0] for group in question.groups])
-        informations, error = scalar_informations(belief, channel)
-        values = np.square(question.radii) * informations[entries] * (1 + error)
-        return GroupLosses(values, (np.ones(1),) * entries.size)
-    found = [_of_group(belief, group, channel) for group in question.groups]
-    values = np.array([value for value, _ in found]) * np.square(question.radii)
-    return GroupLosses(values, tuple(witness for _, witness in found))
-
-
-def is_scalar(group: Group) -> bool:
-    """Whether the group is one ball of one entry.
-
-    >>> is_scalar(((3,),)), is_scalar(((3,), (4,)))
-    (True, False)
-    """
-    return len(group) == 1 and len(group[0]) == 1
-
-
-def positions(group: Group) -> tuple[tuple[int, ...], ...]:
-    """Return the balls as positions in the group's own list of entries.
-
-    >>> positions(((7, 8), (3, 4)))
-    ((0, 1), (2, 3))
-    """
-    counter = iter(range(sum(len(ball) for ball in group)))
-    return tuple(tuple(next(counter) for _ in ball) for ball in group)
-
-
-def _of_group(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> tuple[float, Array]:
-    entries = tuple(entry for ball in group for entry in ball)
-    information = fisher_information(belief, channel, entries)
-    if information.infinite:
-        return math.inf, np.zeros(0)
-    worst = worst_pair(information.matrix, positions(group), 1.0, support=information.support)
-    return worst.value * (1 + information.relative_error), worst.witness

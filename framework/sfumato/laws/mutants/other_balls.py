@@ -26,14 +26,10 @@ class OtherBalls(Prior):
     def belief(self) -> Gaussian:
         """Return independent entries."""
         noise = Diagonal(np.full(self.times, self.variance))
-        return Gaussian(noise, exact=self._balls, definite=True)
+        return Gaussian(noise, exact=self._formula, definite=True)
 
-    def _balls(self, bits: int) -> Any:
-        from flint import arb, arb_mat
-
-        del bits
-        every = range(self.times)
-        return arb_mat([[arb(1 if i == j else 0) for j in every] for i in every])
+    def _formula(self, numbers: Any) -> Any:
+        return numbers.matrix(np.eye(self.times))
 
 
 MUTANT = Mutant("belief.balls", OtherBalls, "the exact covariance must be the stored one")

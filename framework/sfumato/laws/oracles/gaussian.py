@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
+from sfumato.inference.exact import Balls, in_balls, in_fractions, precision
 from sfumato.laws.law import NotHere
 from sfumato.laws.oracles.bracket import Bracket
 from sfumato.questions import Displacements
@@ -189,7 +190,7 @@ def posterior(
 def mean_squared_error(channel: AdditiveGaussian) -> Bracket:
     """Return tr Γ / n."""
     every = range(channel.entries)
-    noise = channel.noise.rational(list(every), sampled=True)
+    noise = in_fractions(channel.noise, sampled=True)
     return Bracket.of(float(sum((noise[i][i] for i in every), Fraction()) / channel.entries))
 
 
@@ -197,27 +198,17 @@ def _in_numbers(
     belief: Gaussian, channel: AdditiveGaussian, of_numbers: Callable[[Rows, Rows], _T]
 ) -> _T:
     """Evaluate on exact entries: rational if the stored numbers are the belief, else balls."""
-    every = list(range(belief.entries))
-    gamma = channel.noise.rational(every, sampled=True)
+    gamma = in_fractions(channel.noise, sampled=True)
     if belief.exact is None:
-        return of_numbers(belief.covariance.rational(every), gamma)
-    with _precision():
+        return of_numbers(in_fractions(belief.covariance), gamma)
+    with precision(BITS):
         noise = [[_as_ball(value) for value in row] for row in gamma]
         return of_numbers(_balls_of(belief), noise)
 
 
-def _precision() -> Any:
-    try:
-        import flint
-    except ImportError:
-        raise NotHere("the oracle needs the extra sfumato[certify]") from None
-    return flint.ctx.workprec(BITS)
-
-
 def _balls_of(belief: Gaussian) -> Rows:
-    balls = belief.exact(BITS)  # type: ignore[misc]  # the caller knows that it is given
-    every = range(belief.entries)
-    return [[balls[i, j] for j in every] for i in every]
+    rows: Rows = in_balls(belief, BITS).tolist()
+    return rows
 
 
 def is_definite_belief(belief: Gaussian) -> bool | None:
@@ -225,8 +216,8 @@ def is_definite_belief(belief: Gaussian) -> bool | None:
     if belief.exact is None:
         if belief.rounding > 0:  # the stored numbers are not the belief itself
             return None
-        return is_definite(belief.covariance.rational(list(range(belief.entries))))
-    with _precision():
+        return is_definite(in_fractions(belief.covariance))
+    with precision(BITS):
         return is_definite(_balls_of(belief))
 
 
@@ -280,9 +271,8 @@ def _several_balls(matrix: NDArray[np.float64], sizes: Sequence[int]) -> Bracket
 
 
 def _as_ball(value: Fraction) -> Any:
-    from flint import arb
-
-    return arb(value.numerator) / arb(value.denominator)
+    numbers = Balls()
+    return numbers.number(value.numerator) / numbers.number(value.denominator)
 
 
 def _as_float(value: Any, absolute: float = 0.0) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.errors import ParameterError
+from sfumato.inference.exact import in_balls, precision
 from sfumato.laws.capabilities import (
     believes,
     both,
@@ -103,17 +104,13 @@ def stored_belief_is_the_exact_one(prior: Any) -> None:
     belief = prior.belief()
     if belief.exact is None:
         raise NotHere("the belief has no exact covariance to compare with")
-    try:
-        import flint
-    except ImportError:
-        raise NotHere("comparing in balls needs the extra sfumato[certify]") from None
     stored = belief.covariance.dense()
     deviations = np.sqrt(np.outer(stored.diagonal(), stored.diagonal()))
-    with flint.ctx.workprec(256):
-        exact = belief.exact(256)
+    with precision(256):
+        exact = in_balls(belief, 256)
         for i, row in enumerate(stored.tolist()):
             for j, value in enumerate(row):
-                off = abs(float((exact[i, j] - flint.arb(value)).mid()))
+                off = abs(float((exact[i, j] - value).mid()))
                 require(
                     off <= belief.rounding * deviations[i, j] + 1e-300,
                     f"entry ({i}, {j}) must be {float(exact[i, j].mid()):.17g} up to the declared "
