@@ -1,4 +1,4 @@
-"""From a noise covariance to a release."""
+"""Noise for a budget or for a target loss, and the mechanisms that need no design."""
 
 from __future__ import annotations
 
@@ -28,53 +28,49 @@ from sfumato.parameters import (
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements
-from sfumato_gaussian_noise.blocks import class_losses
+from sfumato_gaussian_noise.design import Members
 
-
-def additive_release(
-    mechanism: Mechanism,
-    prior: PriorClass,
-    secret: Secret,
-    noise: Matrix,
-    claims: Mapping[str, Any] | None = None,
-) -> Release:
-    """Return the release that adds the noise; its utility is the noise variance per entry."""
-    belief: Gaussian = next(prior.members()).belief()
-    return Release(
-        mechanism=mechanism,
-        prior=prior,
-        secret=secret,
-        channel=AdditiveGaussian(noise, dimensions=belief.dimensions),
-        utility_value=noise.trace() / belief.entries,
-        utility_quantity=MEAN_SQUARED_ERROR,
-        claims=claims or {},
-    )
-
-
+# Budgets in units of the prior's variance, and in the trace's own, that float64 computes with.
 SMALLEST, LARGEST = 1e-304, 1e304
-"""Budgets in units of the prior's variance, and in the trace's own, that float64 computes with."""
 
 
 @attrs.frozen(eq=False)
 class Design:
-    """A noise covariance, and what is certified about it."""
+    """A noise covariance, what is certified about it, and the worst loss where that is known."""
 
     noise: Matrix
     claims: Mapping[str, Any] = attrs.field(factory=dict)
-    loss: float | None = None
-    """Worst loss over the class in units of half the order, where the design knows it."""
+    loss: float | None = None  # over the class designed for, in units of half the order
+
+
+class AdditiveMechanism(Mechanism):
+    """A mechanism that adds Gaussian noise."""
+
+    asks = ((Gaussian, Displacements),)
+    yields = AdditiveGaussian
+
+    def release(self, members: Members, found: Design) -> Release:
+        """Return the release that adds the noise; its utility is the noise variance per entry."""
+        belief = members.first.belief
+        return Release(
+            mechanism=self,
+            prior=members.prior,
+            secret=members.secret,
+            channel=AdditiveGaussian(found.noise, dimensions=belief.dimensions),
+            utility_value=found.noise.trace() / belief.entries,
+            utility_quantity=MEAN_SQUARED_ERROR,
+            claims=found.claims,
+        )
 
 
 @declare
-class Calibrated(Mechanism):
+class Calibrated(AdditiveMechanism):
     """A mechanism that designs noise for a budget: the author writes `noise`.
 
     With `epsilon` and `order`, the smallest budget is searched for at which the Rényi loss of that
     order is at most `epsilon` for every member of the prior class.
     """
 
-    asks = ((Gaussian, Displacements),)
-    yields = AdditiveGaussian
     rules = (ExactlyOne(("mse", "epsilon")), Together("epsilon", "order"))
 
     mse: float | None = parameter(POSITIVE, default=None, doc="average noise variance per entry")
@@ -84,20 +80,42 @@ class Calibrated(Mechanism):
     order: float | None = parameter(ORDER, default=None, doc="the Rényi order of the target")
 
     @abstractmethod
-    def noise(self, prior: PriorClass, secret: Secret, mse: float) -> Design:
+    def noise(self, members: Members, mse: float) -> Design:
         """Design noise with `mse` as its average variance per entry."""
+
+    def other_prior(self) -> PriorClass | None:
+        """Return the class to design for, where it is not the one that is asked about."""
+        return None
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Design for the budget, or for the smallest budget that meets the target."""
+        asked = Members(prior, secret)
+        designed = self._designed_for(asked)
         if self.mse is not None:
-            found = self._within(prior, secret, self.mse)
+            found = self._within(asked, designed, self.mse)
         else:
-            found = self._for_target(prior, secret)
-        return additive_release(self, prior, secret, found.noise, found.claims)
+            found = self._for_target(asked, designed)
+        return self.release(asked, found)
 
-    def _within(self, prior: PriorClass, secret: Secret, mse: float) -> Design:
+    def _designed_for(self, asked: Members) -> Members:
+        """Return the members to design for, after checking that they speak of the same trace."""
+        other = self.other_prior()
+        if other is None:
+            return asked
+        if not issubclass(other.yields, Gaussian):
+            raise Incompatible(
+                f"design_prior must yield Gaussian beliefs; '{other.name}' yields "
+                f"{other.yields.__name__}."
+            )
+        designed = Members(other, asked.secret)
+        wanted, got = asked.first.belief.shape, designed.first.belief.shape
+        if wanted != got:
+            raise Incompatible(f"design_prior must be about traces of shape {wanted}; got {got}.")
+        return designed
+
+    def _within(self, asked: Members, designed: Members, mse: float) -> Design:
         """Design, if the total variance and the prior's share of it fit float64."""
-        belief: Gaussian = next(prior.members()).belief()
+        belief = asked.first.belief
         least = SMALLEST * max(1.0, float(belief.covariance.diagonal().max()))
         if not least <= mse * belief.entries <= LARGEST:
             raise self.reject(
@@ -106,44 +124,22 @@ class Calibrated(Mechanism):
                 f"{LARGEST:.0e}",
                 mse,
             )
-        return self.noise(prior, secret, mse)
+        return self.noise(designed, mse)
 
-    def _for_target(self, prior: PriorClass, secret: Secret) -> Design:
+    def _for_target(self, asked: Members, designed: Members) -> Design:
         if self.epsilon is None or self.order is None:  # the rules exclude it; types do not
             raise self.reject("epsilon", "given where mse is not", self.epsilon)
         target = 2 * self.epsilon / self.order
 
         def try_budget(mse: float) -> tuple[float, Design]:
-            found = self._within(prior, secret, mse)
-            loss = found.loss
-            if loss is None:
-                loss = class_losses(prior, secret, found.noise).worst
-            return loss, found
+            found = self._within(asked, designed, mse)
+            # A target must hold under the prior that is asked about, whatever was designed for.
+            if found.loss is None or designed is not asked:
+                return asked.losses(found.noise).worst, found
+            return found.loss, found
 
-        belief: Gaussian = next(prior.members()).belief()
-        start = max(r * r for r in secret.question(belief).radii) / target
+        start = max(r * r for r in asked.first.question.radii) / target
         return smallest_budget(try_budget, target, start)
-
-
-def designed_for(prior: PriorClass, design_prior: PriorClass | None) -> PriorClass:
-    """Return the class to design for, after checking that both speak of one kind of trace.
-
-    >>> import sfumato as sf
-    >>> prior = sf.priors.rbf(length_scale=6.0, times=3)
-    >>> designed_for(prior, None) is prior
-    True
-    """
-    if design_prior is None:
-        return prior
-    if not issubclass(design_prior.yields, Gaussian):
-        raise Incompatible(
-            f"design_prior must yield Gaussian beliefs; '{design_prior.name}' yields "
-            f"{design_prior.yields.__name__}."
-        )
-    wanted, got = (next(each.members()).belief().shape for each in (prior, design_prior))
-    if wanted != got:
-        raise Incompatible(f"design_prior must be about traces of shape {wanted}; got {got}.")
-    return design_prior
 
 
 @declare
@@ -158,10 +154,9 @@ class Uniform(Calibrated):
 
     name = "gaussian_uniform"
 
-    def noise(self, prior: PriorClass, secret: Secret, mse: float) -> Design:  # noqa: ARG002
+    def noise(self, members: Members, mse: float) -> Design:
         """Spread the noise evenly; the secret does not matter."""
-        entries = next(prior.members()).belief().entries
-        return Design(Diagonal.constant(mse, entries))
+        return Design(Diagonal.constant(mse, members.first.belief.entries))
 
 
 @declare
@@ -179,17 +174,16 @@ class Concentrated(Calibrated):
 
     name = "gaussian_concentrated"
 
-    def noise(self, prior: PriorClass, secret: Secret, mse: float) -> Design:
+    def noise(self, members: Members, mse: float) -> Design:
         """Spread the noise over the secret entries."""
-        belief = next(prior.members()).belief()
-        chosen = np.array(secret.question(belief).entries)
-        variances = np.zeros(belief.entries)
-        variances[chosen] = mse * belief.entries / chosen.size
+        entries, chosen = members.first.belief.entries, list(members.first.question.entries)
+        variances = np.zeros(entries)
+        variances[chosen] = mse * entries / len(chosen)
         return Design(Diagonal(variances))
 
 
 @declare
-class Given(Mechanism):
+class Given(AdditiveMechanism):
     """Noise of a given covariance Γ, measured as it is.
 
     >>> Given(covariance=[[1.0, 0.5], [0.5, 1.0]]).covariance.shape
@@ -197,38 +191,27 @@ class Given(Mechanism):
     """
 
     name = "gaussian_given"
-    asks = ((Gaussian, Displacements),)
-    yields = AdditiveGaussian
 
     covariance: NDArray[np.float64] = parameter(COVARIANCE("entries"), doc="the noise covariance Γ")
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Use the covariance for traces of its size."""
-        entries = next(prior.members()).belief().entries
+        members = Members(prior, secret)
+        entries = members.first.belief.entries
         if len(self.covariance) != entries:
             raise self.reject(
                 "covariance", f"{entries} by {entries}, as the trace has it", self.covariance
             )
-        return additive_release(self, prior, secret, Dense(self.covariance))
+        return self.release(members, Design(Dense(self.covariance)))
 
+
+# The smallest budget for a target -----------------------------------------------------------------
 
 T = TypeVar("T")
-
-
-SLACK = 1e-7
-"""Relative amount by which the loss may stay below its target."""
-
-
-STEPS = 20
-"""False position needs fewer where the loss is continuous in the budget."""
-
-
-JUMP = 1e-6
-"""Where the loss jumps, a budget is settled to this relative width."""
-
-
-REACH = 1e15
-"""Largest factor between the first budget tried and the last."""
+SLACK = 1e-7  # relative amount by which the loss may stay below its target
+STEPS = 20  # false position needs fewer where the loss is continuous in the budget
+JUMP = 1e-6  # where the loss jumps, a budget is settled to this relative width
+REACH = 1e15  # largest factor between the first budget tried and the last
 
 
 @attrs.frozen
@@ -239,6 +222,10 @@ class _Trial(Generic[T]):
     excess: float
     found: T
 
+    @property
+    def is_close(self) -> bool:
+        return -SLACK <= self.excess <= 0
+
 
 def smallest_budget(
     try_budget: Callable[[float], tuple[float, T]], target: float, start: float
@@ -247,7 +234,8 @@ def smallest_budget(
 
     The loss falls as the budget grows, much like its inverse: the root of log loss − log target as
     a function of log budget is bracketed by steps of slope −1, then refined by false position with
-    the kept end's value halved (the Illinois rule). The result is always from the safe side.
+    the kept end's value halved (the Illinois rule), and by halving where the loss jumps at its
+    root. The result is always from the safe side.
 
     >>> round(smallest_budget(lambda b: (3.0 / b, b), target=1.5, start=1.0), 6)
     2.0
@@ -255,29 +243,36 @@ def smallest_budget(
 
     def trial(budget: float) -> _Trial[T]:
         loss, found = try_budget(budget)
-        excess = math.log(loss / target) if loss > 0 else -math.inf
-        return _Trial(budget, excess, found)
+        return _Trial(budget, math.log(loss / target) if loss > 0 else -math.inf, found)
 
     low, high = _bracket(trial, start)
-    if low is None:
-        return high.found
-    return _refine(trial, low, high).found
+    above, below = min(low.excess, 1e3), max(high.excess, -1e3)
+    for step in itertools.count():
+        jumps = step >= STEPS
+        if high.is_close or high.budget <= low.budget * (1 + (JUMP if jumps else 1e-12)):
+            break
+        width = math.log(high.budget / low.budget)
+        # Aim a little beyond the root: the answer must come from its safe side.
+        share = min(max(above / (above - below) + 0.1 * SLACK / width, 1e-3), 1 - 1e-3)
+        middle = trial(low.budget * math.exp((0.5 if jumps else share) * width))
+        if not low.budget < middle.budget < high.budget:
+            break
+        if middle.excess > 0:
+            low, above, below = middle, min(middle.excess, 1e3), below / 2
+        else:
+            high, below, above = middle, max(middle.excess, -1e3), above / 2
+    return high.found
 
 
-def _bracket(
-    trial: Callable[[float], _Trial[T]], start: float
-) -> tuple[_Trial[T] | None, _Trial[T]]:
-    """Return a budget that is too small and one that is not; no former if none was found."""
-    first = trial(start)
-    low = high = first
+def _bracket(trial: Callable[[float], _Trial[T]], start: float) -> tuple[_Trial[T], _Trial[T]]:
+    """Return a budget that is too small and one that is not; one budget twice if it is the end."""
+    low = high = trial(start)
     least = 1e-6  # doubled each time: where the loss hardly moves, its slope says nothing
-    while low.excess <= 0 and not _close(low):
-        if low.budget < start / REACH:
-            return None, low
+    while low.excess <= 0:
+        if low.is_close or low.budget < start / REACH:
+            return low, low
         high, low = low, trial(low.budget * math.exp(max(1.01 * low.excess - least, -7.0)))
         least *= 2
-    if low.excess <= 0:
-        return None, low
     while high.excess > 0:
         if high.budget > start * REACH:
             raise OutsideHypotheses(
@@ -287,28 +282,3 @@ def _bracket(
         low, high = high, trial(high.budget * math.exp(min(1.01 * high.excess + least, 7.0)))
         least *= 2
     return low, high
-
-
-def _close(trial: _Trial[T]) -> bool:
-    return -SLACK <= trial.excess <= 0
-
-
-def _refine(trial: Callable[[float], _Trial[T]], low: _Trial[T], high: _Trial[T]) -> _Trial[T]:
-    """Narrow the bracket: by false position, and by halving where the loss jumps at its root."""
-    above, below = min(low.excess, 1e3), max(high.excess, -1e3)
-    for step in itertools.count():
-        jumps = step >= STEPS
-        if _close(high) or high.budget <= low.budget * (1 + (JUMP if jumps else 1e-12)):
-            break
-        width = math.log(high.budget / low.budget)
-        # Aim a little beyond the root: the answer must come from its safe side.
-        share = min(max(above / (above - below) + 0.1 * SLACK / width, 1e-3), 1 - 1e-3)
-        share = 0.5 if jumps else share
-        middle = trial(low.budget * math.exp(share * width))
-        if not low.budget < middle.budget < high.budget:
-            break
-        if middle.excess > 0:
-            low, above, below = middle, min(middle.excess, 1e3), below / 2
-        else:
-            high, below, above = middle, max(middle.excess, -1e3), above / 2
-    return high

@@ -11,20 +11,15 @@ from sfumato.beliefs import Gaussian
 from sfumato.errors import SolverFailed
 from sfumato.matrices import Kronecker, Matrix, Toeplitz
 from sfumato.matrices.matrix import ROUNDOFF, Array
-from sfumato.questions import Displacements
-from sfumato_gaussian_noise.blocks import ClassLosses
-from sfumato_gaussian_noise.design_task import Certified, DualBound, Solution, Task, sampled_noise
+from sfumato_gaussian_noise.design import Certified, ClassLosses, DualBound, Solution, Task
 
 ITERATIONS = 5_000
 
-RESIDUAL = 1e-11
-"""Relative residual at which the conjugate gradients stop."""
-
+RESIDUAL = 1e-11  # relative residual at which the conjugate gradients stop
+# Times round the secret to which the first attempt confines the noise; then eightfold.
 WINDOW = 4_096
-"""Times round the secret to which the first attempt confines the noise; then eightfold."""
-
+# Share of the tolerance at which a window is wide enough: a wider one could gain no more.
 CLOSE = 0.01
-"""Share of the tolerance at which a window is wide enough: a wider one could gain no more."""
 
 
 @attrs.frozen(eq=False)
@@ -49,10 +44,9 @@ class _GridBlock:
         """Return the block of the times start, ..., start + width − 1 alone."""
         covariance = self.belief.covariance
         dimensions = self.belief.dimensions
+        part: Matrix = Toeplitz(_over_time(covariance).block(np.arange(width), [0])[:, 0])
         if isinstance(covariance, Kronecker):
-            part: Matrix = Kronecker(_beginning(covariance.time, width), covariance.across)
-        else:
-            part = _beginning(covariance, width)
+            part = Kronecker(part, covariance.across)
         inside = slice(start * dimensions, (start + width) * dimensions)
         belief = Gaussian(part, dimensions=dimensions, rounding=self.belief.rounding)
         return attrs.evolve(self, belief=belief, cross=self.cross[inside])
@@ -92,19 +86,19 @@ def long_trace(task: Task) -> Certified | None:
     block = _grid_block(task)
     if block is None:
         return None
-    secret = task.secret.question(task.belief).entries[0] // task.belief.dimensions
+    secret = task.question.entries[0] // task.belief.dimensions
     narrow = attrs.evolve(task, tolerance=CLOSE * task.tolerance)
     width, times = WINDOW, task.belief.times
     while width < times:
         start = min(max(secret - width // 2, 0), times - width)
-        found = _designed(task, block, start, width)
+        found = _design_in_window(task, block, start, width)
         if narrow.met(found):
             return found
         width *= 8
-    return _designed(task, block, 0, times)
+    return _design_in_window(task, block, 0, times)
 
 
-def _designed(task: Task, block: _GridBlock, start: int, width: int) -> Certified:
+def _design_in_window(task: Task, block: _GridBlock, start: int, width: int) -> Certified:
     """Return the design with Y solved for on some times and zero on all others, certified on all.
 
     A correlation that fades leaves nothing to read far from the secret, and then the window costs
@@ -117,98 +111,76 @@ def _designed(task: Task, block: _GridBlock, start: int, width: int) -> Certifie
     readings = np.zeros((size, count))
     inside = slice(start * task.belief.dimensions, (start + width) * task.belief.dimensions)
     for i, column in enumerate(part.shifts.T):
-        readings[inside, i] = _solved(part, ridge, column)
+        readings[inside, i] = _solve(part, ridge, column)
     lengths = np.linalg.norm(readings, axis=0)
     factor = math.sqrt(task.budget / count) * readings / lengths
-    noise = sampled_noise(Solution(factor, ()), task.budget, task.floor)
-    fluctuating = block.spread(readings) / ridge
-    bound = _lower(block, readings, fluctuating, ridge)
+    noise = task.sampled_noise(Solution(factor))
     floor = task.floor * task.budget / size
-    worst = _upper(block, readings, fluctuating, noise, ridge=ridge, floor=floor)
-    losses = ClassLosses(worst, "single", ())
+    bound, worst = _certificates(block, readings, noise, ridge=ridge, floor=floor)
+    losses = ClassLosses(worst, "single")
     return Certified(noise, losses, bound, "closed form, conjugate gradients on the grid")
 
 
 def _grid_block(task: Task) -> _GridBlock | None:
-    members = list(task.prior.members())
-    belief, question = task.belief, task.secret.question(task.belief)
-    one = task.prior.finite and len(members) == 1 and task.independent is None
-    if not one or not _on_a_grid(belief.covariance) or not _one_ball(question):
+    """Return the block of one prior on a regular grid and one secret time; else None."""
+    covariance, groups = task.belief.covariance, task.question.groups
+    if task.independent is not None or not task.members.is_single:
         return None
-    chosen = question.groups[0][0]
-    inner = belief.covariance.block(chosen, chosen)
+    if len(groups) > 1 or len(groups[0]) > 1 or not isinstance(_over_time(covariance), Toeplitz):
+        return None
+    ((chosen,),) = groups
+    inner = covariance.block(chosen, chosen)
     if not (inner[0, 0] > 0 and np.array_equal(inner, inner[0, 0] * np.eye(len(chosen)))):
         return None
-    cross = belief.covariance.columns(chosen)
-    return _GridBlock(belief, cross, float(inner[0, 0]), question.radii[0])
+    cross = covariance.columns(chosen)
+    return _GridBlock(task.belief, cross, float(inner[0, 0]), task.question.radii[0])
 
 
-def _beginning(over_time: Matrix, width: int) -> Matrix:
-    """Return the covariance of any `width` consecutive times of a grid."""
-    return Toeplitz(over_time.block(np.arange(width), [0])[:, 0])
+def _over_time(covariance: Matrix) -> Matrix:
+    return covariance.time if isinstance(covariance, Kronecker) else covariance
 
 
-def _on_a_grid(covariance: Matrix) -> bool:
-    over_time = covariance.time if isinstance(covariance, Kronecker) else covariance
-    return isinstance(over_time, Toeplitz)
-
-
-def _one_ball(question: Displacements) -> bool:
-    return len(question.groups) == 1 and len(question.groups[0]) == 1
-
-
-def _solved(block: _GridBlock, ridge: float, shift: Array) -> Array:
+def _solve(block: _GridBlock, ridge: float, shift: Array) -> Array:
     """Return (C/ridge + I)⁻¹a by conjugate gradients."""
-    solution, residual = np.zeros_like(shift), np.array(shift)
-    direction, square = np.array(shift), float(shift @ shift)
-    goal = RESIDUAL**2 * square
-    for _ in range(ITERATIONS):
-        product = block.spread(direction) / ridge + direction
-        step = square / float(direction @ product)
-        solution += step * direction
-        residual -= step * product
-        before, square = square, float(residual @ residual)
-        if square <= goal:
-            return solution
-        direction = residual + square / before * direction
-    raise SolverFailed(
-        f"conjugate gradients must converge within {ITERATIONS} steps; their relative residual is "
-        f"{math.sqrt(square / goal) * RESIDUAL:.2g}: allow a larger budget."
-    )
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    def product(column: Array) -> Array:
+        return np.asarray(block.spread(column) / ridge + column)
+
+    size = shift.size
+    operator = LinearOperator((size, size), matvec=product, dtype=np.float64)
+    solution, unsettled = cg(operator, shift, rtol=RESIDUAL, atol=0.0, maxiter=ITERATIONS)
+    if unsettled:
+        left = np.linalg.norm(shift - product(solution)) / np.linalg.norm(shift)
+        raise SolverFailed(
+            f"conjugate gradients must converge within {ITERATIONS} steps; their relative residual "
+            f"is {left:.2g}: allow a larger budget."
+        )
+    return np.asarray(solution)
 
 
-def _lower(block: _GridBlock, readings: Array, fluctuating: Array, ridge: float) -> DualBound:
-    """Return the bound of `dual_bound` for weights 1/k."""
+def _certificates(
+    block: _GridBlock, readings: Array, noise: Matrix, *, ridge: float, floor: float
+) -> tuple[DualBound, float]:
+    """Return the bound of `dual_bound` for weights 1/k, and the upper bound of λ_max(M)."""
     n, count = readings.shape
-    lengths = np.linalg.norm(readings, axis=0)
-    terms = 2 * np.sum(readings * block.shifts, axis=0) - np.sum(readings * fluctuating, axis=0)
-    products = lengths * np.linalg.norm(block.shifts, axis=0) * 2
-    products += lengths * np.linalg.norm(fluctuating, axis=0)
-    off = (math.sqrt(n) + 8) * ROUNDOFF * products  # pairwise sums err far less
-    off += lengths * (2 * block.shift_error() + block.spread_error(readings) / ridge)
-    price = float(np.linalg.eigvalsh(readings.T @ readings)[-1]) / count
-    return DualBound(float(np.mean(terms - off)), price * (1 + 4 * n * ROUNDOFF), ridge)
-
-
-def _upper(
-    block: _GridBlock,
-    readings: Array,
-    fluctuating: Array,
-    noise: Matrix,
-    *,
-    ridge: float,
-    floor: float,
-) -> float:
-    """Return the upper bound of λ_max(M) for the noise that is sampled."""
-    n = readings.shape[0]
+    shifts, fluctuating = block.shifts, block.spread(readings) / ridge
     total = fluctuating + noise.apply(readings) / ridge
-    residual = block.shifts - total
-    value = readings.T @ block.shifts
+    lengths, moved, spread, whole = (
+        np.linalg.norm(columns, axis=0) for columns in (readings, shifts, fluctuating, total)
+    )
+    inputs = block.spread_error(readings) / ridge
+    sums = (math.sqrt(n) + 8) * ROUNDOFF  # pairwise sums err far less
+
+    terms = 2 * np.sum(readings * shifts, axis=0) - np.sum(readings * fluctuating, axis=0)
+    off = sums * lengths * (2 * moved + spread) + lengths * (2 * block.shift_error() + inputs)
+    price = float(np.linalg.eigvalsh(readings.T @ readings)[-1]) / count
+    bound = DualBound(float(np.mean(terms - off)), price * (1 + 4 * n * ROUNDOFF), ridge)
+
+    value = readings.T @ shifts
     value = value + value.T - readings.T @ total
-    lengths = np.linalg.norm(readings, axis=0)
-    off = (block.spread_error(readings) + noise.error_bound() * lengths) / ridge
-    off = off + block.shift_error()
-    off = off + (math.sqrt(n) + 8) * ROUNDOFF * np.linalg.norm(total, axis=0)
-    missed = np.linalg.norm(residual, axis=0) + off
+    off = inputs + noise.error_bound() * lengths / ridge + block.shift_error() + sums * whole
+    missed = np.linalg.norm(shifts - total, axis=0) + off
     slack = float(np.sum(2 * lengths * off) + np.sum(missed**2) * (ridge / (0.99 * floor)))
-    return (float(np.linalg.eigvalsh((value + value.T) / 2)[-1]) + slack) / ridge
+    worst = (float(np.linalg.eigvalsh((value + value.T) / 2)[-1]) + slack) / ridge
+    return bound, worst

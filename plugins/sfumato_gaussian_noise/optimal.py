@@ -1,174 +1,35 @@
-"""The best Gaussian noise there is."""
+"""The best Gaussian noise there is: by a formula where one can be certified, else by a program."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import OutsideHypotheses
-from sfumato.matrices import Diagonal, Matrix, Scaled, Sum
+from sfumato.matrices import Diagonal, Scaled, Sum
+from sfumato.matrices.matrix import Array
 from sfumato.parameters import OPEN_UNIT, OPTIONAL, PLUGIN, POSITIVE, SWITCH, declare, parameter
-from sfumato.protocols import PriorClass, Secret
-from sfumato.questions import Displacements
-from sfumato_gaussian_noise.baselines import Calibrated, Design, designed_for
-from sfumato_gaussian_noise.blocks import Block, ClassLosses, Violation, block_of, class_losses
-from sfumato_gaussian_noise.design_task import (
+from sfumato.protocols import PriorClass
+from sfumato_gaussian_noise.baselines import Calibrated, Design
+from sfumato_gaussian_noise.design import (
+    Block,
     Certified,
+    ClassLosses,
     DualBound,
+    Members,
     Solution,
     Task,
     Witness,
     dual_bound,
-    one_ball,
-    one_value_apart,
 )
 from sfumato_gaussian_noise.long_trace import long_trace
 from sfumato_gaussian_noise.member_exchange import member_exchange
 
-LONG = 4_000
-"""Traces with more entries are never given a dense matrix."""
-
-
-def cheapest_route(task: Task) -> Certified:
-    """Return a design within tolerance: by a formula if one can be certified, else by a program."""
-    long = task.belief.entries > LONG
-    for route in (_prior_shaped, long_trace) if long else (_prior_shaped, _even, _one_ball):
-        found = route(task)
-        if found is not None and task.met(found):
-            return found
-    if long:
-        raise OutsideHypotheses(
-            f"above {LONG} entries a design takes one prior on a regular grid and one secret time, "
-            f"or every point; got {task.belief.entries} entries and another question."
-        )
-    return member_exchange(task)
-
-
-def _even(task: Task) -> Certified | None:
-    """Return the only noise of equal, independent variances where every entry is secret.
-
-    Its own worst displacement a, read by y = (C + σ²I)⁻¹a, proves that there is none other.
-    """
-    belief = task.belief
-    if task.independent is None or task.independent.size < belief.entries:
-        return None
-    variance = task.budget / belief.entries
-    noise = Diagonal.constant(variance, belief.entries)
-    losses = class_losses(task.prior, task.secret, noise)
-    witnesses = [_read(task, violation, variance) for violation in losses.above(0.0)[:1]]
-    bound = DualBound(0.0, 0.0, task.budget)
-    if witnesses:
-        bound = dual_bound(witnesses, task.budget, task.independent)
-    return Certified(noise, losses, bound, "the only noise of its class")
-
-
-def _read(task: Task, worst: Violation, variance: float) -> Witness:
-    belief = worst.member.belief()
-    question = task.secret.question(belief)
-    block = block_of(belief, question.groups[worst.group], question.radii[worst.group])
-    if block is None:
-        raise OutsideHypotheses(
-            "secret entries must not be constants for independent noise on all of them; got some "
-            "that are."
-        )
-    along = block.along(block.values @ worst.displacement)
-    total = along.spread + variance * np.eye(belief.entries)
-    reading = np.asarray(np.linalg.solve(total, along.shifts[:, 0]), dtype=np.float64)
-    return Witness(1.0, along, task.budget * reading)
-
-
-def _one_ball(task: Task) -> Certified | None:
-    """Try the formula for one ball, at the member of the class whose own optimum is the largest.
-
-    No noise beats that member's optimum, so no other member's formula can serve the whole class.
-    """
-    question = task.secret.question(task.belief)
-    if len(question.groups) > 1 or len(question.groups[0]) > 1:
-        return None
-    options = []
-    for member in task.prior.members():
-        block = block_of(member.belief(), question.groups[0], question.radii[0])
-        solution = None if block is None else _formula(block, question, task)
-        if solution is not None:
-            bound = dual_bound(solution.witnesses, task.budget, task.independent)
-            options.append((bound.loss(task.budget), solution))
-    if not options:
-        return None
-    _, best = max(options, key=lambda option: option[0])
-    return task.certify(best, "closed form, one ball")
-
-
-def _formula(block: Block, question: Displacements, task: Task) -> Solution | None:
-    if task.independent is None:
-        return one_ball(block, task.budget)
-    if task.independent.size > 1:
-        return None
-    return one_value_apart(block, question.entries[0], task.budget)
-
-
-def _prior_shaped(task: Task) -> Certified | None:
-    """Try Γ = c Σ for a single prior of equal variances, every entry of which is secret.
-
-    The trace of the posterior covariance V is largest at Γ = c Σ, c = B / tr Σ, as its gradient
-    K⁻¹Σ²K⁻¹, K = Σ + Γ, is there a multiple of the projector on the range of Σ. There
-    V = c/(1 + c) Σ, so with Σ_SS = v I for every group S the loss of each is r²/(c v) = r² n/B,
-    and no noise makes the worst of them smaller. It needs no shared draw: rounding is harmless.
-    """
-    belief = task.belief
-    question = task.secret.question(belief)
-    if task.independent is not None or not _is_single(task) or not _covers_alike(task):
-        return None
-    scale = task.budget / belief.covariance.trace()
-    even = Diagonal.constant(task.floor * task.budget / belief.entries, belief.entries)
-    noise = Sum((Scaled(belief.covariance, (1 - task.floor) * scale), even))
-    if belief.entries > LONG:
-        losses = _above_the_shape(task, noise)
-    else:
-        losses = class_losses(task.prior, task.secret, noise)
-    # r² n / B as a line in the budget: its tangent at this one.
-    best = question.radii[0] ** 2 * belief.entries * (1 - 1e-13)
-    bound = DualBound(gain=2 * best, price=best, unit=task.budget)
-    return Certified(noise, losses, bound, "closed form, noise shaped like the prior")
-
-
-def _above_the_shape(task: Task, noise: Matrix) -> ClassLosses:
-    """Bound the loss by monotonicity: if the floor covers all rounding, Γ ⪰ (1 − κ) c Σ."""
-    belief = task.belief
-    rounding = belief.rounding * task.budget + noise.error_bound()
-    if task.floor * task.budget / belief.entries < rounding:
-        return ClassLosses(np.inf, "single", ())
-    radius = task.secret.question(belief).radii[0]
-    worst = radius**2 * belief.entries / ((1 - task.floor) * task.budget) * (1 + 1e-12)
-    return ClassLosses(worst, "single", ())
-
-
-def _is_single(task: Task) -> bool:
-    return task.prior.finite and len(list(task.prior.members())) == 1
-
-
-def _covers_alike(task: Task) -> bool:
-    """Whether the groups are single balls that share out all entries, each with Σ_SS = v I."""
-    belief = task.belief
-    question = task.secret.question(belief)
-    variances = belief.covariance.diagonal()
-    entries = [entry for group in question.groups for ball in group for entry in ball]
-    alike = len(set(question.radii)) == 1 and np.ptp(variances) == 0 and variances[0] > 0
-    if not alike or sorted(entries) != list(range(belief.entries)):
-        return False
-    if any(len(group) > 1 for group in question.groups):
-        return False
-    widths = {len(group[0]) for group in question.groups}
-    return widths == {1} or all(
-        np.array_equal(belief.covariance.block(ball, ball), variances[0] * np.eye(len(ball)))
-        for (ball,) in question.groups
-    )
-
-
+LONG = 4_000  # traces with more entries are never given a dense matrix
+# Radii beyond it, or below its inverse, have no squares that float64 could compare.
 LARGEST_RADIUS = 1e140
-"""Radii beyond it, or below its inverse, have no squares that float64 could compare."""
 
 
 @declare
@@ -216,26 +77,28 @@ class Optimal(Calibrated):
         doc="design for this prior class, whatever class the release is later measured under",
     )
 
-    def noise(self, prior: PriorClass, secret: Secret, mse: float) -> Design:
+    def other_prior(self) -> PriorClass | None:
+        """Return `design_prior`."""
+        return self.design_prior
+
+    def noise(self, members: Members, mse: float) -> Design:
         """Design by the cheapest route that can be certified."""
-        chosen = designed_for(prior, self.design_prior)
-        belief = next(chosen.members()).belief()
-        _check_radii(secret.question(belief).radii)
-        independent: NDArray[np.intp] | None = None
-        if self.independent_secret_noise:
-            independent = np.array(secret.question(belief).entries)
+        question = members.first.question
+        low, high = min(question.radii), max(question.radii)
+        if not 1 / LARGEST_RADIUS <= low <= high <= LARGEST_RADIUS:
+            raise OutsideHypotheses(
+                f"gaussian_optimal designs for radii between {1 / LARGEST_RADIUS:.0e} and "
+                f"{LARGEST_RADIUS:.0e}; got {low:.3g} to {high:.3g}: use other units."
+            )
         task = Task(
-            prior=chosen,
-            secret=secret,
-            budget=mse * belief.entries,
+            members=members,
+            budget=mse * members.first.belief.entries,
             floor=self.floor,
             tolerance=self.tolerance,
-            independent=independent,
+            independent=np.array(question.entries) if self.independent_secret_noise else None,
         )
         found = cheapest_route(task)
-        # A target must hold under the prior that is asked about, whatever the design was for.
-        loss = found.losses.worst if chosen is prior else None
-        return Design(found.noise, self._claims(task, found), loss)
+        return Design(found.noise, self._claims(task, found), found.losses.worst)
 
     def _claims(self, task: Task, found: Certified) -> dict[str, Any]:
         claims = {
@@ -251,9 +114,188 @@ class Optimal(Calibrated):
         return claims
 
 
-def _check_radii(radii: Sequence[float]) -> None:
-    if not 1 / LARGEST_RADIUS <= min(radii) <= max(radii) <= LARGEST_RADIUS:
+def cheapest_route(task: Task) -> Certified:
+    """Return a design within tolerance: by a formula if one can be certified, else by a program."""
+    long = task.belief.entries > LONG
+    for route in (_prior_shaped, long_trace) if long else (_prior_shaped, _even, _one_ball):
+        found = route(task)
+        if found is not None and task.met(found):
+            return found
+    if long:
         raise OutsideHypotheses(
-            f"gaussian_optimal designs for radii between {1 / LARGEST_RADIUS:.0e} and "
-            f"{LARGEST_RADIUS:.0e}; got {min(radii):.3g} to {max(radii):.3g}: use other units."
+            f"above {LONG} entries a design takes one prior on a regular grid and one secret time, "
+            f"or every point; got {task.belief.entries} entries and another question."
         )
+    return member_exchange(task)
+
+
+# One ball -----------------------------------------------------------------------------------------
+
+
+def _one_ball(task: Task) -> Certified | None:
+    """Try the formula for one ball, at the member of the class whose own optimum is the largest.
+
+    No noise beats that member's optimum, so no other member's formula can serve the whole class.
+    """
+    groups, independent = task.question.groups, task.independent
+    if len(groups) > 1 or len(groups[0]) > 1 or (independent is not None and independent.size > 1):
+        return None
+    blocks = [member.block(0) for member in task.members.listed]
+    solutions = [
+        one_ball(block, task.budget)
+        if independent is None
+        else one_value_apart(block, int(independent[0]), task.budget)
+        for block in blocks
+        if block is not None
+    ]
+    if not solutions:
+        return None
+
+    def lower(solution: Solution) -> float:
+        return dual_bound(solution.witnesses, task.budget, independent).loss(task.budget)
+
+    return task.certify(max(solutions, key=lower), "closed form, one ball")
+
+
+def one_ball(block: Block, budget: float) -> Solution:
+    """Return the best noise for one ball of k values that are independent and alike.
+
+    For one value, the maximum over Γ and the minimum over y of −2 yᵀa + yᵀ(C + Γ)y may be swapped;
+    the inner maximum over tr Γ ≤ B is B ‖y‖², so y = (C + B I)⁻¹a and Γ = B ŷŷᵀ: one shared draw
+    times a smooth bump, with the loss aᵀ(C + B I)⁻¹a that independent noise of variance B on every
+    entry would have. Of k values that are independent and alike each takes B/k.
+    """
+    k = block.shifts.shape[1]
+    unit = max(budget / k, float(np.diagonal(block.spread).max()))
+    readings = budget / unit * _ridge(block.spread / unit, budget / k / unit, block.shifts)
+    lengths = np.linalg.norm(readings, axis=0)
+    return Solution(math.sqrt(budget / k) * readings / lengths, _witnesses(block, readings))
+
+
+def _ridge(spread: Array, ridge: float, shifts: Array) -> Array:
+    """Return (C + ridge I)⁻¹A, for a C that rounding may have made indefinite."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    try:
+        factor = cho_factor(spread + ridge * np.eye(len(spread)), lower=True)
+    except LinAlgError:
+        values, vectors = np.linalg.eigh(spread)
+        scaled = (vectors.T @ shifts) / (np.maximum(values, 0.0) + ridge)[:, None]
+        return np.asarray(vectors @ scaled)
+    return np.asarray(cho_solve(factor, shifts))
+
+
+def one_value_apart(block: Block, entry: int, budget: float) -> Solution:
+    """Return the best noise for one value, independent on its entry s of the noise on the rest.
+
+    Γ_ss = σ² and Γ_UU = τ v̂v̂ᵀ with v = (C_UU + τ I)⁻¹a_U. The loss
+    a_s²/σ² + a_Uᵀ(C_UU + τ I)⁻¹a_U is convex in τ = B − σ², and its derivative has one root.
+    (The optimum of the class that Meehan and Chaudhuri's program SDP_A approximates.)
+    """
+    from scipy.optimize import brentq
+
+    n, shift = block.shifts.shape[0], block.shifts[:, 0]
+    others = np.delete(np.arange(n), entry)
+    values, vectors = np.linalg.eigh(block.spread[np.ix_(others, others)])
+    values, weights = np.maximum(values, 0.0), vectors.T @ shift[others]
+
+    def rest(share: float) -> Array:
+        return np.asarray(weights * (budget / (values + share * budget)))
+
+    def slope(share: float) -> float:
+        return abs(float(shift[entry])) / (1 - share) - float(np.linalg.norm(rest(share)))
+
+    tiny = 1e-12
+    share = 0.0 if slope(tiny) >= 0 else float(brentq(slope, tiny, 1 - tiny, xtol=1e-15))
+    reading, factor, extra = np.zeros(n), np.zeros((n, 1)), np.zeros(n)
+    extra[entry] = (1 - share) * budget
+    reading[entry] = shift[entry] / (1 - share)
+    if share > 0:
+        reading[others] = vectors @ rest(share)
+        along = reading[others] / np.linalg.norm(reading[others])
+        factor[others, 0] = math.sqrt(share * budget) * along
+    return Solution(factor, _witnesses(block, reading[:, None]), extra)
+
+
+def _witnesses(block: Block, readings: Array) -> tuple[Witness, ...]:
+    k = readings.shape[1]
+    return tuple(Witness(1 / k, block.along(np.eye(k)[i]), readings[:, i]) for i in range(k))
+
+
+# Every entry --------------------------------------------------------------------------------------
+
+
+def _even(task: Task) -> Certified | None:
+    """Return the only noise of equal, independent variances where every entry is secret.
+
+    Its own worst displacement a, read by y = (C + σ²I)⁻¹a, proves that there is none other.
+    """
+    if task.independent is None or task.independent.size < task.belief.entries:
+        return None
+    noise = task.even_noise()
+    losses = task.members.losses(noise)
+    bound = DualBound(0.0, 0.0, task.budget)
+    for worst in losses.above(0.0)[:1]:
+        block = worst.member.block(worst.group)
+        if block is None:
+            raise OutsideHypotheses(
+                "secret entries must not be constants for independent noise on all of them; got "
+                "some that are."
+            )
+        along = block.along(block.values @ worst.displacement)
+        reading = np.asarray(
+            np.linalg.solve(along.spread + noise.dense(), along.shifts[:, 0]), np.float64
+        )
+        bound = dual_bound(
+            [Witness(1.0, along, task.budget * reading)], task.budget, task.independent
+        )
+    return Certified(noise, losses, bound, "the only noise of its class")
+
+
+def _prior_shaped(task: Task) -> Certified | None:
+    """Try Γ = c Σ for a single prior of equal variances, every entry of which is secret.
+
+    The trace of the posterior covariance V is largest at Γ = c Σ, c = B / tr Σ, as its gradient
+    K⁻¹Σ²K⁻¹, K = Σ + Γ, is there a multiple of the projector on the range of Σ. There
+    V = c/(1 + c) Σ, so with Σ_SS = v I for every group S the loss of each is r²/(c v) = r² n/B,
+    and no noise makes the worst of them smaller. It needs no shared draw: rounding is harmless.
+    """
+    belief = task.belief
+    if task.independent is not None or not task.members.is_single or not _covers_alike(task):
+        return None
+    shape = Scaled(belief.covariance, (1 - task.floor) * task.budget / belief.covariance.trace())
+    even = Diagonal.constant(task.floor * task.budget / belief.entries, belief.entries)
+    noise, square = Sum((shape, even)), task.question.radii[0] ** 2 * belief.entries
+    if belief.entries <= LONG:
+        losses = task.members.losses(noise)
+    else:  # Γ ⪰ (1 − κ) c Σ if the floor covers all rounding, and more noise loses less
+        rounding = belief.rounding * task.budget + noise.error_bound()
+        worst = square / ((1 - task.floor) * task.budget) * (1 + 1e-12)
+        covered = task.floor * task.budget / belief.entries >= rounding
+        losses = ClassLosses(worst if covered else np.inf, "single")
+    # r² n / B as a line in the budget: its tangent at this one.
+    best = square * (1 - 1e-13)
+    bound = DualBound(gain=2 * best, price=best, unit=task.budget)
+    return Certified(noise, losses, bound, "closed form, noise shaped like the prior")
+
+
+def _covers_alike(task: Task) -> bool:
+    """Whether the groups are single balls that share out all entries, each with Σ_SS = v I."""
+    belief, question = task.belief, task.question
+    variances = belief.covariance.diagonal()
+    entries = [entry for group in question.groups for ball in group for entry in ball]
+    return (
+        len(set(question.radii)) == 1
+        and np.ptp(variances) == 0
+        and variances[0] > 0
+        and sorted(entries) == list(range(belief.entries))
+        and all(
+            len(group) == 1
+            and (len(group[0]) == 1 or _is_isotropic(belief.covariance.block(group[0], group[0])))
+            for group in question.groups
+        )
+    )
+
+
+def _is_isotropic(covariance: Array) -> bool:
+    return np.array_equal(covariance, covariance[0, 0] * np.eye(len(covariance)))

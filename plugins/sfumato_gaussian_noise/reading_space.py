@@ -7,25 +7,15 @@ from collections.abc import Sequence
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.matrices.matrix import Array
-from sfumato_gaussian_noise.blocks import Block
+from sfumato_gaussian_noise.design import Block, Indices
 
-STEP = 10.0
-"""Ratio of one shift to the next."""
-
-
+STEP = 10.0  # ratio of one shift to the next
+# Products with C by which the Krylov spaces grow, in which the shifted systems are solved.
 STEPS = 60
-"""Products with C by which the Krylov spaces grow, in which the shifted systems are solved."""
-
-
-ALIKE = 1e-7
-"""A direction that adds less than this share to the space is left out."""
-
-
-FAINT = 1e-3
-"""Directions of the noise with a smaller share of its deviation are the solver's slack."""
+ALIKE = 1e-7  # A direction that adds less than this share to the space is left out
+FAINT = 1e-3  # directions of the noise with a smaller share of its deviation are the solver's slack
 
 
 @attrs.define(eq=False)
@@ -40,32 +30,25 @@ class ReadingSpace:
     one belief Γ Y = Y H with a matrix H of the eigenvalues τ of Γ, so that C Y + Y H = A and Y is
     a mixture of the (C + τ I)⁻¹A. So the space begins without F, and takes it from one design after
     the other, until nothing is lacking. What is designed in it is certified without it.
-
-    Attributes
-    ----------
-    budget, floor : float
-        B, and the share of it that is spent on independent noise.
-    independent : array, optional
-        Entries whose noise is apart: the space is zero there.
-    noise : array (n, m), optional
-        F, the directions of the last design's noise.
     """
 
     budget: float
-    floor: float
-    independent: NDArray[np.intp] | None = None
-    noise: Array | None = None
+    floor: float  # share of the budget that is spent on independent noise
+    independent: Indices | None = None  # entries whose noise is apart: the space is zero there
+    noise: Array | None = None  # F, (n, m), the directions of the last design's noise
 
     def basis(self, blocks: Sequence[Block]) -> Array:
         """Return an orthonormal basis."""
-        size = blocks[0].shifts.shape[0]
+        size = len(blocks[0].spread)
         shared = [] if self.noise is None else [self.noise]
         if self.independent is not None:
             shared.append(np.eye(size)[:, self.independent])
         by_spread: dict[int, tuple[Array, list[Array]]] = {}
         for block in blocks:
             by_spread.setdefault(id(block.spread), (block.spread, []))[1].append(block.shifts)
-        shifts = _shifts(self.budget, self.floor * self.budget / size)
+        least = self.floor * self.budget / size
+        count = math.ceil(math.log(self.budget / least) / math.log(STEP)) + 1
+        shifts = np.geomspace(self.budget, least, count)
         columns = np.hstack(
             [
                 _shifted_solutions(spread, _range([*starts, *shared], 1e-12), shifts)
@@ -80,11 +63,6 @@ class ReadingSpace:
         """Take over the directions of a design's noise L Lᵀ."""
         left, values, _ = np.linalg.svd(factor, full_matrices=False)
         self.noise = np.asarray(left[:, values > FAINT * values.max(initial=0.0)])
-
-
-def _shifts(high: float, low: float) -> Array:
-    count = math.ceil(math.log(high / low) / math.log(STEP)) + 1
-    return np.geomspace(high, low, count)
 
 
 def _range(parts: Sequence[Array], negligible: float) -> Array:
@@ -106,24 +84,17 @@ def _shifted_solutions(spread: Array, start: Array, shifts: Array) -> Array:
 
 
 def _krylov(matrix: Array, start: Array) -> Array:
-    """Return an orthonormal basis of the span of S, C S, C² S, ... as far as it goes.
-
-    >>> _krylov(np.diag([1.0, 2.0, 2.0]), np.ones((3, 1)) / np.sqrt(3.0)).shape
-    (3, 2)
-    """
+    """Return an orthonormal basis of the span of S, C S, C² S, ... as far as it goes."""
     size = matrix.shape[0]
-    space = np.zeros((size, min(size, (STEPS + 1) * start.shape[1])))
-    space[:, : start.shape[1]] = start
-    first, end = 0, start.shape[1]
+    space = newest = start
     for _ in range(STEPS):
-        moved = matrix @ space[:, first:end]
+        moved = matrix @ newest
         scale = float(np.linalg.norm(moved))
         for _ in range(2):  # once is not enough in float64
-            moved -= space[:, :end] @ (space[:, :end].T @ moved)
+            moved = moved - space @ (space.T @ moved)
         left, values, _ = np.linalg.svd(moved, full_matrices=False)
-        newest = left[:, values > 1e-12 * scale][:, : size - end]
+        newest = left[:, values > 1e-12 * scale][:, : size - space.shape[1]]
         if newest.shape[1] == 0:
             break
-        first, end = end, end + newest.shape[1]
-        space[:, first:end] = newest
-    return space[:, :end]
+        space = np.hstack([space, newest])
+    return space

@@ -1,10 +1,11 @@
-"""Reading traces for fitting: one real series for every coordinate of every trace."""
+"""Fitting: traces read as real series, kernels fitted to them, and what every fit gives."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from sfumato.comparison.executors import watched
 from sfumato.errors import ParameterError
-from sfumato.prior_classes.families import Family, family_of
+from sfumato.matrices.matrix import Array
+from sfumato.prior_classes.families import family_of
 from sfumato.prior_classes.sets import Interval
 from sfumato.protocols import PriorClass
 from sfumato.values import replaced
@@ -24,34 +26,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from sfumato_gaussian_process.kernel import Kernel
-    from sfumato_gaussian_process.stationary import StationaryPrior
 
 
-Array = NDArray[np.float64]
-
+# Values beyond it, or below its inverse throughout, have no usable squares in float64.
 LARGEST = 1e140
-"""Values beyond it, or below its inverse throughout, have no usable squares in float64."""
 
 
 @attrs.frozen(eq=False)
 class Series:
-    """One coordinate of one trace.
-
-    Attributes
-    ----------
-    values
-        The numbers.
-    stamps
-        Their times from the first, in sampling periods.
-    period
-        The sampling period: the median step between stamps.
-    """
+    """One coordinate of one trace."""
 
     trace: int
     coordinate: int
     values: Array
-    stamps: Array
-    period: float
+    stamps: Array  # from the first, in sampling periods
+    period: float  # the sampling period: the median step between stamps
 
     def lags(self) -> Array:
         """Return the table of lags, in sampling periods."""
@@ -59,12 +48,7 @@ class Series:
 
 
 def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[Series]:
-    """Return the series of all traces; refuse what cannot be fitted, naming the trace.
-
-    >>> one, = read_series("rbf", [[1.0, 3.0]], None, normalise=True)
-    >>> one.values, one.period
-    (array([-1.,  1.]), 1.0)
-    """
+    """Return the series of all traces; refuse what cannot be fitted, naming the trace."""
     if isinstance(traces, (str, bytes)) or not hasattr(traces, "__len__") or len(traces) == 0:
         raise ParameterError(f"{name}.fit must get one or more traces; got {traces!r}.")
     if not isinstance(normalise, (bool, np.bool_)):
@@ -77,47 +61,25 @@ def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[
         period = float(np.median(np.diff(stamps)))
         relative = (stamps - stamps[0]) / period
         for coordinate, column in enumerate(table.T):
-            values = _normalised(column, where) if normalise else _as_given(column, where)
+            values = _usable(column, where, normalise=bool(normalise))
             found.append(Series(position, coordinate, values, relative, period))
     return found
 
 
-def check_noise(name: str, noise: Any) -> None:
-    """Refuse a measurement error that is not a positive number.
+def places_of(series: Sequence[Series]) -> dict[str, Any]:
+    """Return the trace, coordinate and length of every series."""
+    return {
+        "trace": np.array([one.trace for one in series]),
+        "coordinate": np.array([one.coordinate for one in series]),
+        "lengths": np.array([len(one.stamps) for one in series]),
+    }
 
-    >>> check_noise("rbf", 0.01)
-    """
+
+def check_noise(name: str, noise: Any) -> None:
+    """Refuse a measurement error that is not a positive number."""
     number = isinstance(noise, Real) and not isinstance(noise, bool)
     if not (number and math.isfinite(noise) and noise > 0):
         raise ParameterError(f"{name}.fit noise must be finite and positive; got {noise!r}.")
-
-
-def check_quantiles(quantiles: Any) -> None:
-    """Refuse what is no pair of ordered quantiles.
-
-    >>> check_quantiles((0.25, 0.75))
-    """
-    try:
-        low, high = quantiles
-        valid = bool(0 <= low <= high <= 1)
-    except (TypeError, ValueError):
-        valid = False
-    if not valid:
-        raise ParameterError(f"quantiles must be 0 <= low <= high <= 1; got {quantiles!r}.")
-
-
-def common_length(lengths: NDArray[np.intp]) -> int:
-    """Return the one number of points that all traces have, or refuse.
-
-    >>> common_length(np.array([5, 5]))
-    5
-    """
-    if np.unique(lengths).size > 1:
-        raise ParameterError(
-            f"prior_class must get times, as traces have from {lengths.min()} to "
-            f"{lengths.max()} points; got none."
-        )
-    return int(lengths[0])
 
 
 def _table(given: Any, where: str) -> Array:
@@ -161,20 +123,15 @@ def _stamps(times: Any, position: int, count: int, length: int, where: str) -> A
     return stamps
 
 
-def _normalised(column: Array, where: str) -> Array:
-    """Return the values with mean zero and variance one, whatever their unit."""
+def _usable(column: Array, where: str, *, normalise: bool) -> Array:
+    """Return values with mean zero and variance one, or as given if their squares fit float64."""
     largest = float(np.max(np.abs(column)))
-    scaled = column / largest if largest > 0 else column
-    centred = scaled - scaled.mean()
-    deviation = float(centred.std())
-    if not deviation > 1e-12:
-        raise ParameterError(f"{where} must not be constant; got one value throughout.")
-    return np.asarray(centred / deviation)
-
-
-def _as_given(column: Array, where: str) -> Array:
-    """Return the values, if their squares fit float64 and a variance can be fitted to them."""
-    largest = float(np.max(np.abs(column)))
+    if normalise:
+        scaled = column / largest if largest > 0 else column
+        centred = scaled - scaled.mean()
+        if not centred.std() > 1e-12:
+            raise ParameterError(f"{where} must not be constant; got one value throughout.")
+        return np.asarray(centred / centred.std())
     if not 1 / LARGEST <= largest <= LARGEST:
         raise ParameterError(
             f"{where} must have a largest value between {1 / LARGEST:.0e} and {LARGEST:.0e} where "
@@ -183,25 +140,88 @@ def _as_given(column: Array, where: str) -> Array:
     return np.array(column)
 
 
+def ordered_pair(
+    given: Any, is_pair: Callable[[Any, Any], bool], words: str
+) -> tuple[float, float]:
+    """Return two numbers that are such a pair, or refuse them in words that name it."""
+    try:
+        low, high = given
+        valid = bool(is_pair(low, high))
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ParameterError(f"{words}; got {given!r}.")
+    return float(low), float(high)
+
+
 @attrs.frozen(eq=False, kw_only=True)
-class FittedPriors:
+class Fitted(ABC):
     """Maximum-likelihood parameters, one row for each coordinate of each trace.
 
-    Attributes
-    ----------
-    effective
-        The fitted parameters; durations count samples (l / P in the paper).
-    sampling_periods
-        The median step P between stamps.
-    fixed
-        The parameters that were given.
-    noise
-        The share of measurement error in the fitted model.
-    log_likelihoods, at_bound
-        How well the best parameters explain the trace, and whether they lie at an end of the
-        search, so that the true optimum may lie beyond.
-    trace, coordinate, lengths
-        Which trace and coordinate a row belongs to, and the number of its points.
+    `effective` are the fitted parameters by name, in which durations count samples (l / P in the
+    paper); `at_bound` says that they lie at an end of the search, so that the true optimum may lie
+    beyond.
+    """
+
+    prior: type[Any]
+    effective: Mapping[str, Array]
+    log_likelihoods: Array
+    at_bound: NDArray[np.bool_]
+    trace: NDArray[np.intp]
+    coordinate: NDArray[np.intp]
+    lengths: NDArray[np.intp]
+
+    @abstractmethod
+    def between(self, low: Array, high: Array, trace: Mapping[str, int]) -> PriorClass:
+        """Return the class with each fitted parameter between two values, about such traces."""
+
+    @abstractmethod
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return what the table shows of the parameters."""
+
+    def prior_class(
+        self, quantiles: tuple[float, float] = (0.25, 0.75), times: int | None = None
+    ) -> PriorClass:
+        """Return the class of priors on a regular grid between two quantiles of each parameter.
+
+        `times` is the number of points of a trace; missing means the one that all traces have.
+        """
+        ends = ordered_pair(
+            quantiles, lambda a, b: 0 <= a <= b <= 1, "quantiles must be 0 <= low <= high <= 1"
+        )
+        if times is None and np.unique(self.lengths).size > 1:
+            raise ParameterError(
+                f"prior_class must get times, as traces have from {self.lengths.min()} to "
+                f"{self.lengths.max()} points; got none."
+            )
+        width = int(self.coordinate.max()) + 1
+        trace = {"times": int(self.lengths[0]) if times is None else times}
+        if width > 1:
+            trace["dimensions"] = width
+        low, high = np.quantile(list(self.effective.values()), ends, axis=1)
+        return self.between(low, high, trace)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row for each coordinate of each trace."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "trace": self.trace,
+                "coordinate": self.coordinate,
+                **self.columns(),
+                "log_likelihood": self.log_likelihoods,
+                "at_bound": self.at_bound,
+            }
+        )
+
+    def __len__(self) -> int:
+        return len(self.trace)
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class FittedPriors(Fitted):
+    """The most likely stationary priors.
 
     >>> import sfumato as sf
     >>> traces = sf.priors.rbf(length_scale=3.0, times=40).belief().sample(
@@ -212,16 +232,9 @@ class FittedPriors:
     True
     """
 
-    prior: type[StationaryPrior]
-    fixed: Mapping[str, float]
-    noise: float
-    effective: Mapping[str, Array]
-    sampling_periods: Array
-    log_likelihoods: Array
-    at_bound: NDArray[np.bool_]
-    trace: NDArray[np.intp]
-    coordinate: NDArray[np.intp]
-    lengths: NDArray[np.intp]
+    fixed: Mapping[str, float]  # the parameters that were given
+    noise: float  # the share of measurement error in the fitted model
+    sampling_periods: Array  # the median step P between stamps
 
     @property
     def parameters(self) -> dict[str, Array]:
@@ -232,56 +245,21 @@ class FittedPriors:
             for name, values in self.effective.items()
         }
 
-    def prior_class(
-        self, quantiles: tuple[float, float] = (0.25, 0.75), times: int | None = None
-    ) -> PriorClass:
-        """Return the class of priors on a regular grid between two quantiles of each parameter.
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return lengths, periods and parameters; durations also in samples."""
+        durations = [name for name in self.prior.in_time_units if name in self.effective]
+        return {
+            "points": self.lengths,
+            "sampling_period": self.sampling_periods,
+            **self.parameters,
+            **{f"effective_{name}": self.effective[name] for name in durations},
+        }
 
-        Parameters
-        ----------
-        quantiles
-            The ends of the class, such as the quartiles.
-        times
-            Number of points of a trace; missing means the one that all traces have.
-        """
-        check_quantiles(quantiles)
-        points = common_length(self.lengths) if times is None else times
-        settled: dict[str, Any] = {**self._fixed_in_samples(), "times": points}
-        width = int(self.coordinate.max()) + 1
-        if width > 1:
-            settled["dimensions"] = width
-        varying = {}
-        for name, values in self.effective.items():
-            ends = np.quantile(values, quantiles)
-            if ends[0] < ends[1]:
-                varying[name] = Interval(float(ends[0]), float(ends[1]))
-            else:
-                settled[name] = float(ends[0])
-        return Family(self.prior, settled, varying) if varying else self.prior(**settled)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row for each coordinate of each trace."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "trace": self.trace,
-                "coordinate": self.coordinate,
-                "points": self.lengths,
-                "sampling_period": self.sampling_periods,
-                **self.parameters,
-                **{
-                    f"effective_{name}": self.effective[name]
-                    for name in self.effective
-                    if name in self.prior.in_time_units
-                },
-                "log_likelihood": self.log_likelihoods,
-                "at_bound": self.at_bound,
-            }
-        )
-
-    def __len__(self) -> int:
-        return len(self.trace)
+    def between(self, low: Array, high: Array, trace: Mapping[str, int]) -> PriorClass:
+        """Return the family of priors."""
+        ends = zip(self.effective, low.tolist(), high.tolist(), strict=True)
+        fitted = {name: Interval(a, b) if a < b else a for name, a, b in ends}
+        return family_of(self.prior, {**self._fixed_in_samples(), **trace, **fitted})
 
     def _fixed_in_samples(self) -> dict[str, float]:
         """Return the fixed parameters, durations in samples."""
@@ -299,20 +277,8 @@ class FittedPriors:
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class FittedKernels:
-    """The most likely kernel of every coordinate of every trace, times in sampling periods.
-
-    Attributes
-    ----------
-    start
-        The kernel that was fitted.
-    names, values
-        The fitted parameters and their values, (series, parameters).
-    log_likelihoods, at_bound
-        How well the best parameters explain each series, and whether one of them lies at an end
-        of the search.
-    trace, coordinate, lengths
-        Which trace and coordinate a row belongs to, and the number of its points.
+class FittedKernels(Fitted):
+    """The most likely kernels of the shape of `start`, times in sampling periods.
 
     >>> import sfumato as sf
     >>> from sklearn.gaussian_process.kernels import RBF
@@ -322,59 +288,33 @@ class FittedKernels:
     ('length_scale',)
     """
 
-    prior: type[Kernel]
     start: Any
-    names: tuple[str, ...]
-    values: Array
-    log_likelihoods: Array
-    at_bound: NDArray[np.bool_]
-    trace: NDArray[np.intp]
-    coordinate: NDArray[np.intp]
-    lengths: NDArray[np.intp]
 
     @property
-    def effective(self) -> dict[str, Array]:
-        """The fitted parameters by name; durations count samples."""
-        return dict(zip(self.names, self.values.T, strict=True))
+    def names(self) -> tuple[str, ...]:
+        """The names of the fitted parameters."""
+        return tuple(self.effective)
+
+    @property
+    def values(self) -> Array:
+        """The fitted parameters, (series, parameters)."""
+        return np.stack(list(self.effective.values()), axis=1)
 
     def kernel(self, values: Array) -> KernelExpression:
         """Return the kernel with the given values of the fitted parameters."""
         return KernelExpression.read(self.start.clone_with_theta(np.log(values)))
 
-    def prior_class(
-        self, quantiles: tuple[float, float] = (0.25, 0.75), times: int | None = None
-    ) -> PriorClass:
-        """Return the class of priors on a regular grid between two quantiles of each parameter.
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the fitted parameters."""
+        return dict(self.effective)
 
-        Without `times`, a trace has as many points as all the fitted ones.
-        """
-        check_quantiles(quantiles)
-        points = common_length(self.lengths) if times is None else times
-        ends = np.quantile(self.values, quantiles, axis=0)
-        table = self.kernel(ends[0]).plain()
-        for name, (low, high) in zip(self.names, ends.T.tolist(), strict=True):
-            if low < high:
-                table = replaced(table, name.replace("__", "."), Interval(low, high))
-        width = int(self.coordinate.max()) + 1
-        dimensions = {"dimensions": width} if width > 1 else {}
-        return family_of(self.prior, {"kernel": table, "times": points, **dimensions})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row for each coordinate of each trace."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "trace": self.trace,
-                "coordinate": self.coordinate,
-                **self.effective,
-                "log_likelihood": self.log_likelihoods,
-                "at_bound": self.at_bound,
-            }
-        )
-
-    def __len__(self) -> int:
-        return len(self.trace)
+    def between(self, low: Array, high: Array, trace: Mapping[str, int]) -> PriorClass:
+        """Return the family of kernels."""
+        table = self.kernel(low).plain()
+        for name, a, b in zip(self.names, low.tolist(), high.tolist(), strict=True):
+            if a < b:
+                table = replaced(table, name.replace("__", "."), Interval(a, b))
+        return family_of(self.prior, {"kernel": table, **trace})
 
 
 def fit_kernels(
@@ -395,16 +335,14 @@ def fit_kernels(
     found = [_fitted(start, one, noise) for one in watched(series, f"fitting {cls.name}")]
     thetas = np.array([theta for theta, _ in found])
     low, high = start.bounds.T
+    names = [free.name for free in start.hyperparameters if not free.fixed]
     return FittedKernels(
         prior=cls,
         start=start,
-        names=tuple(free.name for free in start.hyperparameters if not free.fixed),
-        values=np.exp(thetas),
+        effective=dict(zip(names, np.exp(thetas).T, strict=True)),
         log_likelihoods=np.array([likelihood for _, likelihood in found]),
         at_bound=np.any((thetas <= low + 1e-5) | (thetas >= high - 1e-5), axis=1),
-        trace=np.array([one.trace for one in series]),
-        coordinate=np.array([one.coordinate for one in series]),
-        lengths=np.array([len(one.stamps) for one in series]),
+        **places_of(series),
     )
 
 

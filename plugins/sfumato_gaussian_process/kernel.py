@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.domains import Domain, Rejected, Sizes
 from sfumato.matrices import Dense, Matrix, Toeplitz
-from sfumato.matrices.matrix import ROUNDOFF
-from sfumato.parameters import TIMES, declare, parameter, stamps
-from sfumato.protocols import Prior
+from sfumato.matrices.matrix import ROUNDOFF, Array
+from sfumato.parameters import declare, parameter, stamps
 from sfumato_gaussian_process.stationary import (
-    across_coordinates,
+    RBF,
+    GaussianProcess,
+    Matern,
+    Periodic,
     across_parameter,
     dimensions_parameter,
-    trace_of,
+    formula_of,
+    times_parameter,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
     from sfumato_gaussian_process.fitting import FittedKernels
 
-
+# The numeric parameters of every kernel that is taken.
 NUMBERS: Mapping[str, tuple[str, ...]] = {
     "RBF": ("length_scale",),
     "Matern": ("length_scale", "nu"),
@@ -40,18 +43,18 @@ NUMBERS: Mapping[str, tuple[str, ...]] = {
     "DotProduct": ("sigma_0",),
     "Exponentiation": ("exponent",),
 }
-"""The numeric parameters of every kernel that is taken."""
-
+# The kernels inside another.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "Sum": ("k1", "k2"),
     "Product": ("k1", "k2"),
     "Exponentiation": ("kernel",),
 }
-"""The kernels inside another."""
-
 NAMES = tuple(dict.fromkeys((*NUMBERS, *PARTS)))
 ZERO_ALLOWED = frozenset({"sigma_0", "noise_level"})
 SMOOTHNESS = (0.5, 1.5, 2.5, math.inf)
+
+
+# The expression -----------------------------------------------------------------------------------
 
 
 @attrs.frozen(repr=False)
@@ -102,22 +105,16 @@ class KernelExpression:
         """
         if isinstance(value, KernelExpression):
             return value.plain()
-        if isinstance(value, Mapping):
-            table = dict(value)
-        elif _is_kernel(value):
-            table = _table(value)
-        else:
+        if not isinstance(value, Mapping) and not _is_kernel(value):
             return value
+        table = value if isinstance(value, Mapping) else _table(value)
         return {key: KernelExpression.opened(inner) for key, inner in table.items()}
 
     def plain(self) -> dict[str, Any]:
         """Return the table that `read` reads."""
         inner = zip(PARTS.get(self.name, ()), self.parts, strict=True)
-        return {
-            "name": self.name,
-            **{key: part.plain() for key, part in inner},
-            **dict(self.numbers),
-        }
+        parts = {key: part.plain() for key, part in inner}
+        return {"name": self.name, **parts, **dict(self.numbers)}
 
     def __repr__(self) -> str:
         return repr(self.plain()).replace("inf", "float('inf')")
@@ -203,66 +200,43 @@ class KernelDomain(Domain):
         from hypothesis import strategies as st
 
         del sizes
-        scale = st.floats(0.25, 8.0)
+
+        def drawn(name: str) -> SearchStrategy[Any]:
+            scales = {key: st.floats(0.25, 8.0) for key in NUMBERS[name]}
+            return st.fixed_dictionaries({"name": st.just(name), **scales})
+
         single = st.one_of(
-            st.builds(lambda x: {"name": "RBF", "length_scale": x}, scale),
-            st.builds(
-                lambda x, a: {"name": "RationalQuadratic", "length_scale": x, "alpha": a},
-                scale,
-                scale,
-            ),
-            st.builds(
-                lambda x, p: {"name": "ExpSineSquared", "length_scale": x, "periodicity": p},
-                scale,
-                scale,
-            ),
-            st.builds(lambda x: {"name": "WhiteKernel", "noise_level": x}, scale),
+            *map(drawn, ("RBF", "RationalQuadratic", "ExpSineSquared", "WhiteKernel"))
         )
-        pair = st.builds(
-            lambda name, one, other: {"name": name, "k1": one, "k2": other},
-            st.sampled_from(["Sum", "Product"]),
-            single,
-            single,
+        pair = st.fixed_dictionaries(
+            {"name": st.sampled_from(["Sum", "Product"]), "k1": single, "k2": single}
         )
         return (single | pair).map(KernelExpression.read)
 
 
-def is_definite(kernel: KernelExpression, times: NDArray[np.float64]) -> bool:
+# What is known of its covariance ------------------------------------------------------------------
+
+
+def is_definite(kernel: KernelExpression, times: Array) -> bool:
     """Whether the covariance at distinct times is known to be strictly positive definite.
 
     A sum is if one term is; a product if one factor is and the other's variances are positive
     (Schur's product theorem).
-
-    >>> is_definite(KernelExpression.read({"name": "RBF", "length_scale": 1.0}), np.arange(2.0))
-    True
     """
-    name = kernel.name
-    if name in ("RBF", "Matern", "RationalQuadratic"):
-        return True
-    if name == "WhiteKernel":
+    definite = [is_definite(part, times) for part in kernel.parts]
+    if kernel.name == "WhiteKernel":
         return kernel.number("noise_level") > 0
-    if name == "Sum":
-        return any(is_definite(part, times) for part in kernel.parts)
-    if name == "Product":
-        one, other = kernel.parts
-        return (is_definite(one, times) and _has_positive_variances(other, times)) or (
-            is_definite(other, times) and _has_positive_variances(one, times)
-        )
-    return name == "Exponentiation" and is_definite(kernel.parts[0], times)
+    if kernel.name == "Product":
+        positive = [np.all(p.scikit_learn().diag(times[:, None]) > 0) for p in kernel.parts]
+        return bool((definite[0] and positive[1]) or (definite[1] and positive[0]))
+    return any(definite) or kernel.name in ("RBF", "Matern", "RationalQuadratic")
 
 
-def _has_positive_variances(kernel: KernelExpression, times: NDArray[np.float64]) -> bool:
-    return bool(np.all(kernel.scikit_learn().diag(times[:, None]) > 0))
-
-
-def rounding_of(kernel: KernelExpression, times: NDArray[np.float64]) -> float:
+def rounding_of(kernel: KernelExpression, times: Array) -> float:
     """Bound the rounding of scikit-learn's float64 values, in units of the deviations.
 
     Times are divided by the length scale before they are subtracted, so errors grow with the
     largest time; the sine's argument is not reduced, so they grow with the number of periods.
-
-    >>> rounding_of(KernelExpression.read({"name": "RBF", "length_scale": 1.0}), np.arange(2.0))
-    2.6645352591003757e-15
     """
     inner = [rounding_of(part, times) for part in kernel.parts]
     if kernel.name == "Sum":
@@ -272,80 +246,57 @@ def rounding_of(kernel: KernelExpression, times: NDArray[np.float64]) -> float:
     if kernel.name == "Exponentiation":
         power = kernel.number("exponent")
         return math.expm1(power * math.log1p(inner[0])) + 4 * power * ROUNDOFF
-    return 16 * ROUNDOFF * (1 + _amplified(kernel, float(np.max(np.abs(times)))))
-
-
-def _amplified(kernel: KernelExpression, farthest: float) -> float:
-    """Return by how much a kernel's parameters enlarge the rounding of its argument."""
+    farthest, amplified = float(np.max(np.abs(times))), 0.0
     if kernel.name in ("RBF", "Matern"):
-        return 0.5 * farthest / kernel.number("length_scale")
+        amplified = 0.5 * farthest / kernel.number("length_scale")
     if kernel.name == "RationalQuadratic":
-        return 0.5 * kernel.number("alpha")
+        amplified = 0.5 * kernel.number("alpha")
     if kernel.name == "ExpSineSquared":
-        return 2 * farthest / kernel.number("periodicity") / kernel.number("length_scale")
-    return 0.0
+        amplified = 2 * farthest / kernel.number("periodicity") / kernel.number("length_scale")
+    return 16 * ROUNDOFF * (1 + amplified)
 
 
-def kernel_formula(kernel: KernelExpression, times: NDArray[np.float64], numbers: Any) -> Any:
-    """Return the covariance in exact numbers, from the expression's own."""
-    t = [numbers.number(stamp) for stamp in times.tolist()]
-    every = range(len(t))
-    return numbers.matrix([[_ball(kernel, t[i], t[j], same=i == j) for j in every] for i in every])
+def exact_covariance(kernel: KernelExpression, s: Any, t: Any) -> Any:
+    """Return k(s, t) for two exact times; white noise is seen where both are the same."""
+    parts = [exact_covariance(part, s, t) for part in kernel.parts]
+    given, lag = [number for _, number in kernel.numbers], abs(s - t)
+    formulas: Mapping[str, Callable[[], Any]] = {
+        "Sum": lambda: parts[0] + parts[1],
+        "Product": lambda: parts[0] * parts[1],
+        "Exponentiation": lambda: parts[0] ** int(given[0]),
+        "WhiteKernel": lambda: 0 * lag + (given[0] if lag == 0 else 0),
+        "ConstantKernel": lambda: 0 * lag + given[0],
+        "DotProduct": lambda: (0 * lag + given[0]) ** 2 + s * t,
+        "RBF": lambda: RBF.exact_correlation(lag, *given),
+        "Matern": lambda: (
+            RBF.exact_correlation(lag, given[0])
+            if math.isinf(given[1])
+            else Matern.exact_correlation(lag, *given)
+        ),
+        "ExpSineSquared": lambda: Periodic.exact_correlation(lag, *given),
+        "RationalQuadratic": lambda: _exact_rational_quadratic(lag, *given),
+    }
+    return formulas[kernel.name]()
 
 
-def _ball(kernel: KernelExpression, s: Any, t: Any, *, same: bool) -> Any:
-    """Return k(s, t); white noise is seen only where both are the same point."""
-    inner = [_ball(part, s, t, same=same) for part in kernel.parts]
-    if kernel.name == "Exponentiation":
-        return inner[0] ** int(kernel.number("exponent"))
-    if inner:
-        return inner[0] + inner[1] if kernel.name == "Sum" else inner[0] * inner[1]
-    if kernel.name == "WhiteKernel":
-        return 0 * t + (kernel.number("noise_level") if same else 0)
-    if kernel.name == "DotProduct":
-        return (0 * t + kernel.number("sigma_0")) ** 2 + s * t
-    return _STATIONARY[kernel.name](abs(s - t), *(number for _, number in kernel.numbers))
-
-
-def _rbf(lag: Any, length_scale: float) -> Any:
+def _exact_rational_quadratic(lag: Any, length_scale: float, alpha: float) -> Any:
     scaled = lag / length_scale
-    return (-(scaled * scaled) / 2).exp()
+    return (-(1 + scaled * scaled / alpha / 2).log() * alpha).exp()
 
 
-def _matern(lag: Any, length_scale: float, nu: float) -> Any:
-    if math.isinf(nu):
-        return _rbf(lag, length_scale)
-    scaled = lag / length_scale
-    u = (scaled * scaled * (2 * nu)).sqrt()
-    polynomial = {0.5: 1 + 0 * u, 1.5: 1 + u, 2.5: 1 + u + u * u / 3}[nu]
-    return polynomial * (-u).exp()
+def _smoothest(kernel: KernelExpression, span: float) -> float:
+    """Return the largest length scale, in units of the trace or of a shorter period."""
+    scales = dict(kernel.numbers)
+    own = scales.get("length_scale", 0.0)
+    own *= max(1.0, scales["periodicity"] / span) if "periodicity" in scales else 1 / span
+    return max([own, *(_smoothest(part, span) for part in kernel.parts)])
 
 
-def _rational_quadratic(lag: Any, length_scale: float, alpha: float) -> Any:
-    scaled = lag / length_scale
-    return (-(1 + scaled * scaled / (2 * alpha)).log() * alpha).exp()
-
-
-def _exp_sine_squared(lag: Any, length_scale: float, periodicity: float) -> Any:
-    sine = (lag / periodicity).sin_pi() / length_scale
-    return (-2 * sine * sine).exp()
-
-
-def _constant(lag: Any, constant_value: float) -> Any:
-    return 0 * lag + constant_value
-
-
-_STATIONARY: Mapping[str, Callable[..., Any]] = {
-    "RBF": _rbf,
-    "Matern": _matern,
-    "RationalQuadratic": _rational_quadratic,
-    "ExpSineSquared": _exp_sine_squared,
-    "ConstantKernel": _constant,
-}
+# The prior ----------------------------------------------------------------------------------------
 
 
 @declare
-class Kernel(Prior):
+class Kernel(GaussianProcess):
     """The covariance of a scikit-learn kernel, with its sums, products and whole powers.
 
     Given as a kernel object, or as a table with its class name, its parameters and, for
@@ -371,14 +322,12 @@ class Kernel(Prior):
     """
 
     name = "kernel"
-    yields = Gaussian
+    smoothed_by = "kernel"
 
     kernel: KernelExpression = parameter(KernelDomain(), doc="the kernel, or its table")
-    times: int | NDArray[np.float64] = parameter(
-        TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
-    )
+    times: int | Array = times_parameter()
     dimensions: int | None = dimensions_parameter()
-    across: NDArray[np.float64] | None = across_parameter()
+    across: Array | None = across_parameter()
 
     @classmethod
     def fit(
@@ -392,50 +341,35 @@ class Kernel(Prior):
     ) -> FittedKernels:
         """Fit the kernel's parameters to every trace by maximum likelihood.
 
-        Parameters
-        ----------
-        traces
-            As for the other priors.
-        kernel
-            Where to start, with the bounds of the search, as a scikit-learn kernel or its table.
-        times
-            Time stamps of all traces, or a list with those of each; missing means 0, 1, ….
-        noise
-            Variance of the measurement error, a parameter of the fitted model.
-        normalise
-            Subtract each trace's mean and divide by its standard deviation first.
-
-        Times are counted in sampling periods.
+        `kernel` says where to start, with the bounds of the search, as a scikit-learn kernel or
+        its table; the rest is as for the other priors. Times are counted in sampling periods.
         """
         from sfumato_gaussian_process.fitting import fit_kernels
 
         return fit_kernels(cls, traces, kernel, times, noise=noise, normalise=normalise)
 
-    def belief(self) -> Gaussian:
-        """Return the Gaussian belief."""
-        points = self._points()
-        over_time = Gaussian(
-            self._over_time(points),
+    def smoothest(self, span: float) -> float:
+        """Return the largest length scale of the kernels inside, in units of the trace."""
+        return _smoothest(self.kernel, span)
+
+    def over_time(self) -> Gaussian:
+        """Return a Toeplitz covariance for a stationary kernel on a regular grid, else dense."""
+        made, points = self.kernel.scikit_learn(), stamps(self.times)
+        stationary = made.is_stationary()
+        if stationary:  # counted from the first, as only lags are seen
+            points = points - points[0]
+        column, covariance = points[:, None], functools.partial(exact_covariance, self.kernel)
+        stored: Matrix
+        if stationary and isinstance(self.times, int):
+            first = made(column, column[:1])[:, 0]
+            first[0] = made.diag(column[:1])[0]  # white noise, which a pair of sets does not show
+            stored = Toeplitz(first)
+        else:
+            stored = Dense(made(column))
+        times = self.times if isinstance(self.times, int) else points
+        return Gaussian(
+            stored,
             definite=is_definite(self.kernel, points),
             rounding=rounding_of(self.kernel, points),
-            exact=lambda numbers: kernel_formula(self.kernel, points, numbers),
+            exact=functools.partial(formula_of, covariance, times, stationary=stationary),
         )
-        return across_coordinates(over_time, self.dimensions, self.across)
-
-    def trace_signature(self) -> Hashable:
-        """Return the numbers of times and of coordinates, and stamps other than 0, 1, …."""
-        return trace_of(self.times, self.dimensions, self.across)
-
-    def _points(self) -> NDArray[np.float64]:
-        """Return the times, counted from the first where the kernel sees lags only."""
-        points = stamps(self.times)
-        return points - points[0] if self.kernel.scikit_learn().is_stationary() else points
-
-    def _over_time(self, points: NDArray[np.float64]) -> Matrix:
-        """Return a Toeplitz matrix for a stationary kernel on a regular grid, else a dense one."""
-        made, column = self.kernel.scikit_learn(), points[:, None]
-        if not (isinstance(self.times, int) and made.is_stationary()):
-            return Dense(made(column))
-        first = made(column, column[:1])[:, 0]
-        first[0] = made.diag(column[:1])[0]  # with white noise, which a pair of sets does not show
-        return Toeplitz(first)

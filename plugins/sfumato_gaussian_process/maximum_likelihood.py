@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from sfumato.comparison.executors import watched
 from sfumato.errors import ParameterError
-from sfumato_gaussian_process.fitting import FittedPriors, Series, check_noise, read_series
+from sfumato_gaussian_process.fitting import (
+    FittedPriors,
+    Series,
+    check_noise,
+    ordered_pair,
+    places_of,
+    read_series,
+)
 
 if TYPE_CHECKING:
     from sfumato_gaussian_process.stationary import StationaryPrior
@@ -22,8 +29,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-FARTHEST = 8.0
-"""Longest step along any axis, in units of the stencil."""
+FARTHEST = 8.0  # longest step along any axis, in units of the stencil
 
 
 def quadratic_step(offsets: Array, gains: Array) -> Array:
@@ -33,10 +39,6 @@ def quadratic_step(offsets: Array, gains: Array) -> Array:
     centre, for k functions; the result is (k, w). H is taken by its absolute eigenvalues, so that
     the step leads uphill along a ridge that is not curved at all, and it is shortened to
     `FARTHEST`. Where a gain is not finite, it is zero.
-
-    >>> offsets = np.array([[-1.0], [1.0]])
-    >>> quadratic_step(offsets, -np.square(offsets - 3.0) + 9.0)
-    array([[3.]])
     """
     width = offsets.shape[1]
     rows, columns = np.triu_indices(width)
@@ -76,14 +78,7 @@ class TraceLikelihood:
         its value at the best variance xᵀR⁻¹x / N.
         """
         size = lags.shape[-1]
-        matrices = self.correlations(lags, periods, points)
-        matrices[..., np.arange(size), np.arange(size)] += self.noise
-        factors: Array = np.linalg.cholesky(matrices).astype(np.float64, copy=False)
-        whitened = _forward_substituted(factors, values)
-        squares = np.sum(whitened**2, axis=-2)
-        diagonal = np.diagonal(factors, axis1=-2, axis2=-1)
-        determinant = 2 * np.sum(np.log(diagonal), axis=-1)[..., None]
-        determinant = determinant + size * math.log(2 * math.pi)
+        squares, determinant = self._whitened(lags, periods, points, values)
         if self.normalised:
             return np.asarray(-0.5 * (squares + determinant))
         with np.errstate(divide="ignore"):  # a constant trace of zeros has no best variance
@@ -91,10 +86,21 @@ class TraceLikelihood:
 
     def variances(self, lags: Array, periods: Array, points: Points, values: Array) -> Array:
         """Return the best variance xᵀR⁻¹x / N of each series."""
+        squares, _ = self._whitened(lags, periods, points, values)
+        return np.asarray(squares / lags.shape[-1])
+
+    def _whitened(
+        self, lags: Array, periods: Array, points: Points, values: Array
+    ) -> tuple[Array, Array]:
+        """Return xᵀR⁻¹x and log det 2πR."""
         size = lags.shape[-1]
-        matrices = self.correlations(lags, periods, points) + self.noise * np.eye(size)
-        solved = np.linalg.solve(matrices, values)
-        return np.asarray(np.sum(values * solved, axis=-2) / size)
+        matrices = self.correlations(lags, periods, points)
+        matrices[..., np.arange(size), np.arange(size)] += self.noise
+        factors: Array = np.linalg.cholesky(matrices).astype(np.float64, copy=False)
+        squares = np.sum(_forward_substituted(factors, values) ** 2, axis=-2)
+        diagonal = np.diagonal(factors, axis1=-2, axis2=-1)
+        determinant = 2 * np.sum(np.log(diagonal), axis=-1)[..., None]
+        return squares, determinant + size * math.log(2 * math.pi)
 
     def correlations(self, lags: Array, periods: Array, points: Points) -> Array:
         """Return the correlation matrices; lags and durations in sampling periods."""
@@ -120,17 +126,12 @@ def _forward_substituted(factors: Array, values: Array) -> Array:
     return solved
 
 
+# Points of the first grid along a parameter; likelihoods have narrow peaks in periods.
 GRID = {"length_scale": 25, "period": 97}
-"""Points of the first grid along a parameter; likelihoods have narrow peaks in periods."""
-
-STEP = 1e-5
-"""Relative change of a parameter at which the search stops."""
-
+STEP = 1e-5  # relative change of a parameter at which the search stops
+# Smallest gain of log likelihood, for each point of a trace, that the search takes a step for.
 GAIN = 1e-9
-"""Smallest gain of log likelihood, for each point of a trace, that the search takes a step for."""
-
-CHUNK = 500_000
-"""Largest number of matrix entries handled at once."""
+CHUNK = 500_000  # largest number of matrix entries handled at once
 
 
 def fit_traces(
@@ -148,17 +149,21 @@ def fit_traces(
     Traces whose stamps are equal up to origin and unit share the factorisations of the grid.
     """
     check_noise(cls.name, noise)
-    variance = _known_variance(cls, fixed, normalise=normalise)
+    if normalise and "variance" in fixed:
+        raise ParameterError(
+            f"{cls.name}.fit must have normalise=False where the variance is known; got both."
+        )
     settled = normalise or "variance" in fixed
-    shape = {name: value for name, value in fixed.items() if name != "variance"}
-    model = _model(cls, noise, settled, bounds, shape)
+    model = _model(cls, noise, settled, bounds, fixed)
+    variance = model.fixed.get("variance", 1.0)
     series = [
         attrs.evolve(one, values=one.values / math.sqrt(variance))
         for one in read_series(cls.name, traces, times, normalise=normalise)
     ]
     low, high = _limits(model, series, bounds)
     best = np.empty((len(series), len(model.free)))
-    for group in watched(list(_alike(series)), f"fitting {cls.name}: a grid for all"):
+    alike = _grouped(series, lambda one: np.round(one.stamps, 9).tobytes())
+    for group in watched(alike, f"fitting {cls.name}: a grid for all"):
         best[group] = _on_grid(model, [series[i] for i in group], low[group], high[group])
     values, variances = np.empty(len(series)), np.ones(len(series))
     for group in watched(list(_equally_long(series)), f"fitting {cls.name}: each trace"):
@@ -167,122 +172,79 @@ def fit_traces(
         if not settled:
             variances[group] = _at(model.variances, chosen, best[group])
     near = 2 * STEP
-    lengths = np.array([one.values.size for one in series])
+    places = places_of(series)
     effective = {name: np.exp(best[:, k]) for k, name in enumerate(model.free)}
     return FittedPriors(
         prior=cls,
-        fixed={**model.fixed, **({"variance": variance} if "variance" in fixed else {})},
+        fixed=model.fixed,
         noise=model.noise,
         effective=effective if settled else {**effective, "variance": variances},
         sampling_periods=np.array([one.period for one in series]),
-        log_likelihoods=values - lengths * math.log(variance) / 2,
+        log_likelihoods=values - places["lengths"] * math.log(variance) / 2,
         at_bound=np.any((best <= low + near) | (best >= high - near), axis=1),
-        trace=np.array([one.trace for one in series]),
-        coordinate=np.array([one.coordinate for one in series]),
-        lengths=lengths,
+        **places,
     )
-
-
-def _known_variance(
-    cls: type[StationaryPrior], fixed: Mapping[str, float], *, normalise: bool
-) -> float:
-    """Return the prior variance that was given, or one."""
-    if "variance" not in fixed:
-        return 1.0
-    if normalise:
-        raise ParameterError(
-            f"{cls.name}.fit must have normalise=False where the variance is known; got both."
-        )
-    known: float = cls(**_stand_ins(cls, "variance", fixed["variance"])).variance
-    return known
 
 
 def _model(
     cls: type[StationaryPrior],
     noise: float,
-    normalise: bool,
+    normalised: bool,
     bounds: Mapping[str, Any],
     fixed: Mapping[str, float],
 ) -> TraceLikelihood:
-    defaults = {item.name: item for item in cls.parameters()}
-    known: dict[str, float] = {}
+    """Return what is to be fitted: shape parameters that are not known and have a range."""
     if not isinstance(bounds, Mapping):
         raise ParameterError(
             f"{cls.name}.fit bounds must be a table of pairs by parameter; got {bounds!r}."
         )
-    for name in (*fixed, *bounds):
+    for name in (*(name for name in fixed if name != "variance"), *bounds):
         if name not in cls.shape_parameters:
             raise ParameterError(
                 f"{cls.name}.fit takes {', '.join(cls.shape_parameters)} as shape parameters; "
                 f"got {name!r}."
             )
-    for name in cls.shape_parameters:
-        if name in fixed:
-            known[name] = getattr(cls(**_stand_ins(cls, name, fixed[name])), name)
-        elif name not in cls.fit_ranges:
-            known[name] = defaults[name].default
+    stand_ins = {**dict.fromkeys(cls.fit_ranges, 1.0), "times": 1}
+    # The class itself checks each value.
+    known = {n: getattr(cls(**{**stand_ins, n: value}), n) for n, value in fixed.items()}
+    unfitted = set(cls.shape_parameters) - set(cls.fit_ranges) - set(known)
+    known |= {item.name: item.default for item in cls.parameters() if item.name in unfitted}
     free = tuple(name for name in cls.shape_parameters if name not in known)
     if not free:
         raise ParameterError(f"{cls.name}.fit must have a free parameter; got all of them fixed.")
-    return TraceLikelihood(cls, free, known, float(noise), normalise)
-
-
-def _stand_ins(cls: type[StationaryPrior], name: str, value: float) -> dict[str, Any]:
-    """Return arguments that let the class itself check one value."""
-    return {**dict.fromkeys(cls.fit_ranges, 1.0), "times": 1, name: value}
+    return TraceLikelihood(cls, free, known, float(noise), normalised)
 
 
 def _limits(
     model: TraceLikelihood, series: Sequence[Series], bounds: Mapping[str, tuple[float, float]]
 ) -> tuple[Points, Points]:
     """Return the logarithms of the ends of the search, (series, parameters)."""
-    periods = np.array([one.period for one in series])
-    ends = []
+    periods, ends = np.array([one.period for one in series]), []
     for name in model.free:
+        low, high = model.cls.fit_ranges[name]
+        unit = np.ones(len(series))
         if name in bounds:
-            low, high = _ends(model.cls.name, bounds[name])
-            unit = periods if name in model.cls.in_time_units else np.ones_like(periods)
-            ends.append((low / unit, high / unit))
-        else:
-            low, high = model.cls.fit_ranges[name]
-            ends.append((np.full(len(series), low), np.full(len(series), high)))
-    return (
-        np.log(np.stack([low for low, _ in ends], axis=1)),
-        np.log(np.stack([high for _, high in ends], axis=1)),
-    )
+            words = f"{model.cls.name}.fit bounds must be pairs of numbers 0 < low < high"
+            low, high = ordered_pair(bounds[name], lambda a, b: 0 < a < b < math.inf, words)
+            unit = periods if name in model.cls.in_time_units else unit
+        ends.append(np.log([low / unit, high / unit]))
+    low_ends, high_ends = np.stack(ends, axis=2)
+    return low_ends, high_ends
 
 
-def _ends(name: str, given: Any) -> tuple[float, float]:
-    """Return the ends of a search that was asked for."""
-    try:
-        low, high = given
-        valid = bool(0 < low < high < math.inf)
-    except (TypeError, ValueError):
-        valid = False
-    if not valid:
-        raise ParameterError(
-            f"{name}.fit bounds must be pairs of numbers 0 < low < high; got {given!r}."
-        )
-    return float(low), float(high)
-
-
-def _alike(series: Sequence[Series]) -> Iterator[list[int]]:
-    """Yield the series whose stamps agree up to origin and unit: they share correlations."""
-    groups: dict[bytes, list[int]] = defaultdict(list)
+def _grouped(series: Sequence[Series], key: Callable[[Series], Hashable]) -> list[list[int]]:
+    """Return the positions of series with equal keys."""
+    groups: dict[Hashable, list[int]] = defaultdict(list)
     for position, one in enumerate(series):
-        groups[np.round(one.stamps, 9).tobytes()].append(position)
-    yield from groups.values()
+        groups[key(one)].append(position)
+    return list(groups.values())
 
 
 def _equally_long(series: Sequence[Series]) -> Iterator[list[int]]:
     """Yield chunks of series of one length."""
-    groups: dict[int, list[int]] = defaultdict(list)
-    for position, one in enumerate(series):
-        groups[one.values.size].append(position)
-    for size, members in groups.items():
-        step = max(1, CHUNK // size**2)
-        for start in range(0, len(members), step):
-            yield members[start : start + step]
+    for group in _grouped(series, lambda one: len(one.stamps)):
+        step = max(1, CHUNK // len(series[group[0]].stamps) ** 2)
+        yield from (group[start : start + step] for start in range(0, len(group), step))
 
 
 def _on_grid(model: TraceLikelihood, series: Sequence[Series], low: Points, high: Points) -> Points:

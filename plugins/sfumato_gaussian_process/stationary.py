@@ -1,11 +1,11 @@
-"""Traces of several coordinates per time: the same dependence over time in each."""
+"""Gaussian processes: the covariance of a trace over time, alike in each of its coordinates."""
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Gaussian
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.exact import is_definite
-from sfumato.matrices import Dense, Kronecker, Matrix, Toeplitz
-from sfumato.matrices.matrix import ROUNDOFF
+from sfumato.matrices import Dense, Kronecker, Toeplitz
+from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.parameters import (
     CHOICE,
     COUNT,
@@ -33,143 +33,135 @@ from sfumato.protocols import Prior
 if TYPE_CHECKING:
     from sfumato_gaussian_process.fitting import FittedPriors
 
-
-def dimensions_parameter() -> Any:
-    """Declare the number d of coordinates per time."""
-    doc = "coordinates per time; 1 unless `across` says otherwise"
-    return parameter(OPTIONAL(COUNT("d")), default=None, doc=doc)
+# Largest length scale, in units of the trace: beyond it the trace is a constant in float64.
+LONGEST = 1e12
 
 
-def across_parameter() -> Any:
-    """Declare the covariance across the coordinates."""
-    doc = "covariance of the coordinates at one time, in units of the variance; None: independent"
-    return parameter(OPTIONAL(COVARIANCE("d")), default=None, doc=doc)
+times_parameter = functools.partial(
+    parameter, TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
+)
+variance_parameter = functools.partial(
+    parameter, POSITIVE, default=1.0, doc="prior variance of each entry"
+)
+dimensions_parameter = functools.partial(
+    parameter,
+    OPTIONAL(COUNT("d")),
+    default=None,
+    doc="coordinates per time; 1 unless `across` says otherwise",
+)
+across_parameter = functools.partial(
+    parameter,
+    OPTIONAL(COVARIANCE("d")),
+    default=None,
+    doc="covariance of the coordinates at one time, in units of the variance; None: independent",
+)
 
 
-def coordinates_of(dimensions: int | None, across: NDArray[np.float64] | None) -> int:
-    """Return d.
+class GaussianProcess(Prior):
+    """A prior over times, with covariance (over time) ⊗ across for d coordinates per time.
 
-    >>> coordinates_of(None, None), coordinates_of(None, np.eye(3))
-    (1, 3)
-    """
-    if across is not None:
-        return len(across)
-    return 1 if dimensions is None else dimensions
-
-
-def trace_of(
-    times: int | NDArray[np.float64], dimensions: int | None, across: NDArray[np.float64] | None
-) -> Hashable:
-    """Return what two priors about one kind of trace agree in: times and coordinates.
-
-    >>> trace_of(2, None, None) == trace_of(np.array([0.0, 1.0]), 1, None)
-    True
-    >>> trace_of(np.array([0.0, 2.0]), None, None)
-    (2, 1, (0.0, 2.0))
-    """
-    width = coordinates_of(dimensions, across)
-    if isinstance(times, int):
-        return times, width
-    if np.array_equal(times, np.arange(len(times))):
-        return len(times), width
-    return len(times), width, tuple(times.tolist())
-
-
-def across_coordinates(
-    over_time: Gaussian, dimensions: int | None, across: NDArray[np.float64] | None
-) -> Gaussian:
-    """Return the belief Σ_time ⊗ across, whose entries are time · d + coordinate.
-
-    It is definite if and only if both factors are. `across` must be definite, which rational
-    numbers decide, or diagonal.
-
-    >>> across_coordinates(Gaussian(Dense(np.eye(2))), 3, None).shape
-    (2, 3)
-    """
-    if across is None and dimensions in (None, 1):
-        return over_time
-    matrix = np.eye(coordinates_of(dimensions, across)) if across is None else across
-    diagonal = not np.any(matrix - np.diag(np.diagonal(matrix)))
-    definite = bool(np.all(np.diagonal(matrix) > 0)) if diagonal else is_definite(matrix)
-    if not (definite or diagonal):
-        raise OutsideHypotheses(
-            "across must be positive definite or diagonal; got a singular matrix, under which some "
-            "coordinates determine others: leave those out."
-        )
-    return attrs.evolve(
-        over_time,
-        covariance=Kronecker(over_time.covariance, Dense(matrix)),
-        dimensions=len(matrix),
-        definite=over_time.definite and definite,
-        rounding=over_time.rounding + 2 * ROUNDOFF,
-        exact=_product(over_time.exact, matrix),
-    )
-
-
-def _product(exact: Any, matrix: NDArray[np.float64]) -> Any:
-    """Return k ⊗ across as a formula."""
-    if exact is None:
-        return None
-
-    def formula(numbers: Any) -> Any:
-        time, mixed = exact(numbers), numbers.matrix(matrix)
-        times, axes = np.divmod(np.arange(time.nrows() * len(matrix)), len(matrix))
-        return numbers.entrywise(
-            numbers.block(time, times, times), numbers.block(mixed, axes, axes)
-        )
-
-    return formula
-
-
-class StationaryPrior(Prior):
-    """A prior whose covariance is a function k of the lag: what a kernel's author subclasses.
-
-    The author declares parameters, among them `variance`, `times`, `dimensions` and `across`,
-    and writes `correlation` and `ball_at`.
-    With d coordinates per time the covariance is k ⊗ across.
-
-    Attributes
-    ----------
-    shape_parameters
-        The parameters that `correlation` takes.
-    in_time_units
-        Those of them that are durations: divided by the sampling period they count samples.
-    fit_ranges
-        Where `fit` looks for a parameter: as multiples of the sampling period for a duration.
+    The author declares `times`, `dimensions` and `across`, and writes `over_time` and
+    `smoothest`. Entries of the trace are time · d + coordinate.
     """
 
     yields = Gaussian
+    smoothed_by: ClassVar[str] = "length_scale"
+
+    times: int | Array
+    dimensions: int | None
+    across: Array | None
+
+    @abstractmethod
+    def over_time(self) -> Gaussian:
+        """Return the belief about one coordinate."""
+
+    @abstractmethod
+    def smoothest(self, span: float) -> float:
+        """Return the largest length scale, in units of a trace of length `span`."""
+
+    def belief(self) -> Gaussian:
+        """Return the belief; it is definite if and only if both factors are."""
+        self._refuse_what_looks_singular()
+        over_time = self.over_time()
+        if self.across is None and self.dimensions in (None, 1):
+            return over_time
+        across = np.eye(self.dimensions or 1) if self.across is None else self.across
+        return attrs.evolve(
+            over_time,
+            covariance=Kronecker(over_time.covariance, Dense(across)),
+            dimensions=len(across),
+            definite=over_time.definite and bool(np.all(np.diagonal(across) > 0)),
+            rounding=over_time.rounding + 2 * ROUNDOFF,
+            exact=functools.partial(_formula_of_product, over_time.exact, across),
+        )
+
+    def _refuse_what_looks_singular(self) -> None:
+        """Refuse a trace that is all but constant, and coordinates that others all but determine.
+
+        What float64 takes for singular although it is not would hide the worst displacement.
+        """
+        span = self.times - 1 if isinstance(self.times, int) else float(np.ptp(self.times))
+        if span > 0 and self.smoothest(span) > LONGEST:
+            raise OutsideHypotheses(
+                f"{self.name}.{self.smoothed_by} must have length scales of at most {LONGEST:.0e} "
+                f"times the trace; got {getattr(self, self.smoothed_by)}: the trace is a constant."
+            )
+        if not (self.across is None or _is_diagonal(self.across) or is_definite(self.across)):
+            raise OutsideHypotheses(
+                "across must be positive definite or diagonal; got a singular matrix, under which "
+                "some coordinates determine others: leave those out."
+            )
+
+    def trace_signature(self) -> Hashable:
+        """Return the numbers of times and of coordinates, and stamps other than 0, 1, …."""
+        width = (self.dimensions or 1) if self.across is None else len(self.across)
+        if isinstance(self.times, int):
+            return self.times, width
+        if np.array_equal(self.times, np.arange(len(self.times))):
+            return len(self.times), width
+        return len(self.times), width, tuple(self.times.tolist())
+
+
+def _is_diagonal(matrix: Array) -> bool:
+    return not np.any(matrix - np.diag(np.diagonal(matrix)))
+
+
+def _formula_of_product(exact: Any, across: Array, numbers: Any) -> Any:
+    """Return (over time) ⊗ across in exact numbers."""
+    time, mixed = exact(numbers), numbers.matrix(across)
+    times, axes = np.divmod(np.arange(time.nrows() * len(across)), len(across))
+    return numbers.entrywise(numbers.block(time, times, times), numbers.block(mixed, axes, axes))
+
+
+class StationaryPrior(GaussianProcess):
+    """A prior whose covariance is a function k of the lag: what a kernel's author subclasses.
+
+    The author declares parameters, among them `variance`, `times`, `dimensions` and `across`,
+    and writes `correlation` and `exact_correlation`.
+
+    Class attributes say whether the covariance at distinct times is strictly `definite`, which
+    `shape_parameters` `correlation` takes, which of them are `in_time_units`, so that divided by
+    the sampling period they count samples, and the `fit_ranges` in which `fit` looks for them.
+    """
+
     scale_parameter = "variance"
+    definite: ClassVar[bool]
     shape_parameters: ClassVar[tuple[str, ...]] = ("length_scale",)
     in_time_units: ClassVar[tuple[str, ...]] = ("length_scale",)
-    fit_ranges: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType(
-        {"length_scale": (0.1, 200.0)}
-    )
+    fit_ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"length_scale": (0.1, 200.0)}
 
+    length_scale: float
     variance: float
-    times: int | NDArray[np.float64]
-    dimensions: int | None
-    across: NDArray[np.float64] | None
 
     @staticmethod
     @abstractmethod
-    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+    def correlation(lag: Array, *shape: Any) -> Array:
         """Return the correlation at each lag, for shape parameters that may be arrays."""
 
+    @staticmethod
     @abstractmethod
-    def ball_at(self, lag: Any) -> Any:
-        """Return a ball that holds the covariance at a lag that is itself a ball."""
-
-    @property
-    @abstractmethod
-    def definite(self) -> bool:
-        """Whether the covariance at distinct times is strictly positive definite."""
-
-    def covariance_at(self, lag: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the covariance at each lag."""
-        shape = [getattr(self, name) for name in self.shape_parameters]
-        with np.errstate(over="ignore"):  # a lag of infinitely many length scales is an answer
-            return self.variance * self.correlation(lag, *shape)
+    def exact_correlation(lag: Any, *shape: float) -> Any:
+        """Return the correlation at a lag that is an exact number, such as a ball."""
 
     @classmethod
     def fit(
@@ -184,25 +176,16 @@ class StationaryPrior(Prior):
     ) -> FittedPriors:
         """Fit the prior to every trace by maximum likelihood.
 
-        Parameters
-        ----------
-        traces
-            An array (traces, times) or (traces, times, d), or a list of arrays (times,) or
-            (times, d) of any lengths. Coordinates are fitted one by one.
-        times
-            Time stamps of all traces, or a list with those of each; missing means 0, 1, ….
-        noise
-            Variance of the measurement error, as a share of the prior's. It is a parameter of the
-            fitted model: without one, a smooth kernel explains no real trace, and its likelihood
-            cannot be computed in float64. The default is the square of 5 %.
-        normalise
-            Subtract each trace's mean and divide by its standard deviation first, so that the
-            variance is one and only the shape is fitted. Else the variance is fitted too.
-        bounds
-            Where to look for a parameter, in the units of `times`.
-        fixed
-            Parameters that are known, such as ``period=24.0``, or ``variance=1.0`` with
-            ``normalise=False``.
+        `traces` is an array (traces, times) or (traces, times, d), or a list of arrays (times,) or
+        (times, d) of any lengths; coordinates are fitted one by one. `times` are the stamps of all
+        traces, or a list with those of each; missing means 0, 1, ….
+        `noise` is the variance of the measurement error as a share of the prior's, a parameter of
+        the model: without one, a smooth kernel explains no real trace, and its likelihood cannot
+        be computed in float64. The default is the square of 5 %.
+        With `normalise`, each trace's mean is subtracted and it is divided by its deviation first,
+        so that only the shape is fitted; else the variance is fitted too.
+        `bounds` say where to look for a parameter, in the units of `times`; `fixed` are known
+        parameters, such as ``period=24.0``, or ``variance=1.0`` with ``normalise=False``.
 
         Reference: Meehan and Chaudhuri (2021), appendix 7.4.
         """
@@ -212,19 +195,37 @@ class StationaryPrior(Prior):
             cls, traces, times, noise=noise, normalise=normalise, bounds=bounds or {}, fixed=fixed
         )
 
+    def smoothest(self, span: float) -> float:
+        """Return the length scale in units of the trace."""
+        return self.length_scale / span
+
     def rounding(self) -> float:
-        """Bound the rounding of `covariance_at`, in units of the variance."""
+        """Bound the rounding of the stored covariance, in units of the variance."""
         return 16 * ROUNDOFF
 
-    def belief(self) -> Gaussian:
+    def over_time(self) -> Gaussian:
         """Return the belief: Toeplitz over time on a regular grid, dense otherwise."""
-        over_time = Gaussian(
-            self._over_time(),
+        if regular := isinstance(self.times, int):
+            lags: Array = np.arange(self.times, dtype=np.float64)
+        else:
+            lags = self.times[:, None] - self.times
+        with np.errstate(over="ignore"):  # a lag of infinitely many length scales is an answer
+            entries = self.variance * self.correlation(lags, *self._shape())
+        return Gaussian(
+            Toeplitz(entries) if regular else Dense(entries),
             definite=self.definite,
             rounding=self.rounding(),
-            exact=self._formula,
+            exact=functools.partial(
+                formula_of, self._exact_covariance, self.times, stationary=True
+            ),
         )
-        return across_coordinates(over_time, self.dimensions, self.across)
+
+    def _shape(self) -> list[float]:
+        return [getattr(self, name) for name in self.shape_parameters]
+
+    def _exact_covariance(self, s: Any, t: Any) -> Any:
+        """Return the covariance at two times in exact numbers."""
+        return self.exact_correlation(abs(s - t), *self._shape()) * self.variance
 
     @classmethod
     def glance(cls, members: Sequence[Self]) -> NDArray[np.float64] | None:
@@ -234,35 +235,28 @@ class StationaryPrior(Prior):
             return None
         lags = np.arange(times, dtype=np.float64)
         shape = [_common([getattr(m, name) for m in members]) for name in cls.shape_parameters]
-        with np.errstate(over="ignore"):  # as in `covariance_at`
+        with np.errstate(over="ignore"):  # as in `over_time`
             columns = cls.correlation(lags[None, :], *shape)
         columns = np.array([[member.variance] for member in members]) * columns
         ring = np.concatenate([columns[:, :0:-1], columns], axis=1)
         windows = np.lib.stride_tricks.sliding_window_view(ring, times, axis=1)
         return np.ascontiguousarray(windows[:, ::-1])
 
-    def trace_signature(self) -> Hashable:
-        """Return the numbers of times and of coordinates, and stamps other than 0, 1, …."""
-        return trace_of(self.times, self.dimensions, self.across)
 
-    def _over_time(self) -> Matrix:
-        if isinstance(self.times, int):
-            return Toeplitz(self.covariance_at(np.arange(self.times, dtype=np.float64)))
-        return Dense(self.covariance_at(self.times[:, None] - self.times[None, :]))
-
-    def _formula(self, numbers: Any) -> Any:
-        """Return the covariance over time in exact numbers, from the kernel's parameters."""
-        if isinstance(self.times, int):
-            column = [self.ball_at(numbers.number(lag)) for lag in range(self.times)]
-            every = range(self.times)
-            return numbers.matrix([[column[abs(i - j)] for j in every] for i in every])
-        t = [numbers.number(float(stamp)) for stamp in stamps(self.times)]
-        return numbers.matrix([[self.ball_at(abs(a - b)) for b in t] for a in t])
-
-
-def _common(values: list[float]) -> float | NDArray[np.float64]:
+def _common(values: list[float]) -> float | Array:
     """Return the value that all share, else a column of them: a smoothness takes no array."""
     return values[0] if len(set(values)) == 1 else np.array(values)[:, None]
+
+
+def formula_of(
+    covariance: Callable[[Any, Any], Any], times: int | Array, numbers: Any, *, stationary: bool
+) -> Any:
+    """Return a covariance over time in exact numbers, from the formula for two times."""
+    t = [numbers.number(stamp) for stamp in stamps(times).tolist()]
+    if not (stationary and isinstance(times, int)):
+        return numbers.matrix([[covariance(one, other) for other in t] for one in t])
+    column, every = [covariance(one, t[0]) for one in t], range(times)
+    return numbers.matrix([[column[abs(i - j)] for j in every] for i in every])
 
 
 @declare
@@ -282,26 +276,24 @@ class RBF(StationaryPrior):
     definite = True  # its spectral density is positive everywhere
 
     length_scale: float = parameter(POSITIVE, doc="distance in time over which entries look alike")
-    times: int | NDArray[np.float64] = parameter(
-        TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
-    )
-    variance: float = parameter(POSITIVE, default=1.0, doc="prior variance of each entry")
+    times: int | Array = times_parameter()
+    variance: float = variance_parameter()
     dimensions: int | None = dimensions_parameter()
-    across: NDArray[np.float64] | None = across_parameter()
+    across: Array | None = across_parameter()
 
     @staticmethod
-    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+    def correlation(lag: Array, *shape: Any) -> Array:
         """Return exp(−lag² / (2 l²))."""
         (length_scale,) = shape
         # Beyond 100 length scales the exponential underflows anyway; the square must not overflow.
         scaled = np.minimum(np.abs(lag) / length_scale, 100.0)
-        correlation: NDArray[np.float64] = np.exp(-0.5 * np.square(scaled))
-        return correlation
+        return np.asarray(np.exp(-0.5 * np.square(scaled)))
 
-    def ball_at(self, lag: Any) -> Any:
-        """Return σ² exp(−lag² / (2 l²)) in balls."""
-        scaled = lag / self.length_scale
-        return (-(scaled * scaled) / 2).exp() * self.variance
+    @staticmethod
+    def exact_correlation(lag: Any, *shape: float) -> Any:
+        """Return exp(−lag² / (2 l²))."""
+        scaled = lag / shape[0]
+        return (-(scaled * scaled) / 2).exp()
 
 
 @declare
@@ -321,19 +313,17 @@ class Periodic(StationaryPrior):
     definite = False
     shape_parameters = ("length_scale", "period")
     in_time_units = ("period",)
-    fit_ranges = MappingProxyType({"length_scale": (0.05, 50.0), "period": (4.0, 100.0)})
+    fit_ranges: ClassVar = {"length_scale": (0.05, 50.0), "period": (4.0, 100.0)}
 
     length_scale: float = parameter(POSITIVE, doc="smoothness within one period")
     period: float = parameter(POSITIVE, doc="time after which the trace repeats")
-    times: int | NDArray[np.float64] = parameter(
-        TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
-    )
-    variance: float = parameter(POSITIVE, default=1.0, doc="prior variance of each entry")
+    times: int | Array = times_parameter()
+    variance: float = variance_parameter()
     dimensions: int | None = dimensions_parameter()
-    across: NDArray[np.float64] | None = across_parameter()
+    across: Array | None = across_parameter()
 
     @staticmethod
-    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+    def correlation(lag: Array, *shape: Any) -> Array:
         """Return exp(−2 sin²(π lag / p) / l²).
 
         The lag is folded into half a period first, exactly: points a whole number of periods
@@ -344,8 +334,17 @@ class Periodic(StationaryPrior):
         folded = np.minimum(folded, period - folded)
         # Beyond 50 the exponential underflows anyway; the square must not overflow.
         sine = np.minimum(np.sin(np.pi * (folded / period)) / length_scale, 50.0)
-        correlation: NDArray[np.float64] = np.exp(-2.0 * np.square(sine))
-        return correlation
+        return np.asarray(np.exp(-2.0 * np.square(sine)))
+
+    @staticmethod
+    def exact_correlation(lag: Any, *shape: float) -> Any:
+        """Return exp(−2 sin²(π lag / p) / l²)."""
+        sine = (lag / shape[1]).sin_pi() / shape[0]
+        return (-2 * sine * sine).exp()
+
+    def smoothest(self, span: float) -> float:
+        """Return l, or the length scale p l of a period longer than the trace, in its units."""
+        return self.length_scale * max(1.0, self.period / span)
 
     def rounding(self) -> float:
         """Bound the rounding: a lag of irregular stamps is rounded before it is folded.
@@ -356,11 +355,6 @@ class Periodic(StationaryPrior):
             return super().rounding()
         span = float(self.times[-1] - self.times[0])
         return super().rounding() + 4 * ROUNDOFF * span / (self.period * self.length_scale)
-
-    def ball_at(self, lag: Any) -> Any:
-        """Return σ² exp(−2 sin²(π lag / p) / l²) in balls."""
-        sine = (lag / self.period).sin_pi() / self.length_scale
-        return (-2 * sine * sine).exp() * self.variance
 
 
 @declare
@@ -381,28 +375,27 @@ class Matern(StationaryPrior):
     definite = True  # its spectral density is positive everywhere
 
     length_scale: float = parameter(POSITIVE, doc="distance in time over which entries look alike")
-    times: int | NDArray[np.float64] = parameter(
-        TIMES("n"), doc="number of points 0, 1, ..., or increasing time stamps"
-    )
+    times: int | Array = times_parameter()
     nu: float = parameter(CHOICE(0.5, 1.5, 2.5), default=1.5, doc="smoothness ν")
-    variance: float = parameter(POSITIVE, default=1.0, doc="prior variance of each entry")
+    variance: float = variance_parameter()
     dimensions: int | None = dimensions_parameter()
-    across: NDArray[np.float64] | None = across_parameter()
+    across: Array | None = across_parameter()
 
     @staticmethod
-    def correlation(lag: NDArray[np.float64], *shape: Any) -> NDArray[np.float64]:
+    def correlation(lag: Array, *shape: Any) -> Array:
         """Return the correlation at each lag."""
         length_scale, nu = shape
         # Beyond u = 800 the exponential underflows anyway; the square must not overflow.
         u = np.minimum(math.sqrt(2 * nu) * (np.abs(lag) / length_scale), 800.0)
-        correlation: NDArray[np.float64] = _polynomial(nu, u) * np.exp(-u)
-        return correlation
+        return np.asarray(_polynomial(nu, u) * np.exp(-u))
 
-    def ball_at(self, lag: Any) -> Any:
-        """Return the covariance in balls."""
-        scaled = lag / self.length_scale
-        u = (scaled * scaled * (2 * self.nu)).sqrt()
-        return (-u).exp() * _polynomial(self.nu, u) * self.variance
+    @staticmethod
+    def exact_correlation(lag: Any, *shape: float) -> Any:
+        """Return the correlation at a lag."""
+        length_scale, nu = shape
+        scaled = lag / length_scale
+        u = (scaled * scaled * (2 * nu)).sqrt()
+        return (-u).exp() * _polynomial(nu, u)
 
 
 def _polynomial(nu: float, u: Any) -> Any:

@@ -7,8 +7,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.matrices import Diagonal, LowRank, Sum
-from sfumato_gaussian_noise import blocks as module
-from sfumato_gaussian_noise.blocks import class_losses, rough_losses
+from sfumato_gaussian_noise import design
+from sfumato_gaussian_noise.design import Members, rough_losses
 
 
 def even(variance, n):
@@ -30,18 +30,18 @@ SHARED = Sum((LowRank(BUMP[:, None] / np.linalg.norm(BUMP)), even(1e-4, 50)))
 )
 def test_it_finds_what_the_ordinary_search_finds(monkeypatch, prior, noise):
     secret = sf.secrets.basic(7) | sf.secrets.basic(12, radius=2.0)
-    led = class_losses(prior, secret, noise)
-    monkeypatch.setattr(module, "LARGEST_GLANCE", 0)
-    searched = class_losses(prior, secret, noise)
+    led = Members(prior, secret).losses(noise)
+    monkeypatch.setattr(design, "LARGEST_GLANCE", 0)
+    searched = Members(prior, secret).losses(noise)
     assert led.how == searched.how == "searched"
     assert led.worst == pytest.approx(searched.worst, rel=1e-5)
 
 
 def test_the_resonance_of_a_periodic_prior():
     prior = sf.priors.periodic(length_scale=1.0, period=sf.Interval(3.3, 11), times=50)
-    found = class_losses(prior, sf.secrets.basic(24), even(0.1, 50))
+    found = Members(prior, sf.secrets.basic(24)).losses(even(0.1, 50))
     assert found.worst == pytest.approx(130.33, rel=1e-4)
-    assert found.readings[0][0].period == pytest.approx(4.0, abs=1e-3)
+    assert found.readings[0][0].prior.period == pytest.approx(4.0, abs=1e-3)
 
 
 def test_rough_losses_are_close_to_the_certified_ones():
@@ -50,7 +50,7 @@ def test_rough_losses_are_close_to_the_certified_ones():
     stack = np.array([member.belief().covariance.dense() for member in members])
     rough = rough_losses(stack, SHARED.dense(), np.array([24, 30]), np.array([1.0, 2.0]))
     secret = sf.secrets.basic(24) | sf.secrets.basic(30, radius=2.0)
-    exact = [class_losses(member, secret, SHARED).worst for member in members]
+    exact = [Members(member, secret).losses(SHARED).worst for member in members]
     np.testing.assert_allclose(rough, exact, rtol=1e-4)
 
 

@@ -16,13 +16,13 @@ def widths(monkeypatch):
     """Windows of 64 times and then more; the widths that were tried."""
     monkeypatch.setattr(long_trace, "WINDOW", 64)
     tried = []
-    designed = long_trace._designed  # to see which widths it is asked for
+    designed = long_trace._design_in_window  # to see which widths it is asked for
 
     def counted(task, block, start, width):
         tried.append(width)
         return designed(task, block, start, width)
 
-    monkeypatch.setattr(long_trace, "_designed", counted)
+    monkeypatch.setattr(long_trace, "_design_in_window", counted)
     return tried
 
 

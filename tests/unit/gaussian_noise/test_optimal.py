@@ -13,8 +13,7 @@ from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Incompatible, OutsideHypotheses, SolverFailed
 from sfumato.matrices import Dense, Kronecker
 from sfumato.parameters import COUNT, COVARIANCE, declare, parameter
-from sfumato_gaussian_noise.blocks import class_losses
-from sfumato_gaussian_noise.design_task import Certified, DualBound, Task
+from sfumato_gaussian_noise.design import Certified, DualBound, Members, Task
 
 
 @declare
@@ -282,9 +281,9 @@ def test_a_huge_target_budget_has_a_certified_smallest():
 
 def test_a_loss_below_its_lower_bound_is_an_error():
     prior, secret = sf.priors.rbf(length_scale=2.0, times=5), sf.secrets.basic(2)
-    task = Task(prior, secret, budget=5.0, floor=1e-6, tolerance=1e-4)
+    task = Task(Members(prior, secret), budget=5.0, floor=1e-6, tolerance=1e-4)
     noise = Dense(np.eye(5))
-    losses = class_losses(prior, secret, noise)
+    losses = task.members.losses(noise)
     false = DualBound(gain=5.0 * 2 * losses.worst, price=0.0, unit=5.0)
     with pytest.raises(SolverFailed, match="a guess must prove a lower bound below the loss"):
         task.gap(Certified(noise, losses, false, "a guess"))
@@ -457,12 +456,12 @@ def test_a_singular_prior_and_a_tiny_budget_break_no_factorisation():
 @pytest.mark.parametrize("times", [6, 7])
 def test_a_class_that_may_be_reversed_in_time_is_solved_at_half_the_size(times, monkeypatch):
     """The program for even and odd vectors has the optimum of the whole program."""
-    from sfumato_gaussian_noise import member_exchange
+    from sfumato_gaussian_noise import dual_program
 
     prior = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 3.0), times=times)
     half = claims(prior, sf.secrets.every_point(), mse=0.1)
     assert half["relative_gap"] < 1e-5
-    monkeypatch.setattr(member_exchange, "mirror_partners", lambda blocks: None)
+    monkeypatch.setattr(dual_program, "mirror_partners", lambda blocks: None)
     whole = claims(prior, sf.secrets.every_point(), mse=0.1)
     assert half["worst_loss"] == pytest.approx(whole["worst_loss"], rel=1e-5)
     problems = []
@@ -474,7 +473,7 @@ def test_a_class_that_may_be_reversed_in_time_is_solved_at_half_the_size(times, 
 
 
 def test_mirror_images_are_found_only_where_there_are_some():
-    from sfumato_gaussian_noise.blocks import block_of
+    from sfumato_gaussian_noise.design import block_of
     from sfumato_gaussian_noise.dual_program import mirror_groups, mirror_partners
 
     belief = sf.priors.rbf(length_scale=2.0, times=5).belief()
@@ -487,3 +486,29 @@ def test_mirror_images_are_found_only_where_there_are_some():
     question = (sf.secrets.basic(0) | sf.secrets.basic(4, radius=2.0)).question(belief)
     assert mirror_groups(question, 5) == {}
     assert mirror_groups(sf.secrets.compound([0, 4]).question(belief), 5) == {}
+
+
+def test_secrets_that_are_functions_of_one_another_are_refused():
+    """Copies are served (above); a time that is the sum of two others is not."""
+    mixed = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    prior = Given(mixed @ mixed.T)
+    for secret in (sf.secrets.compound([0, 1, 2]), sf.secrets.compound([0, 2, 1])):
+        with pytest.raises(sf.Undecidable, match="leave out secret entries that the others"):
+            claims(prior, secret, mse=0.1)
+
+
+def test_secret_times_that_share_a_coordinate_are_refused():
+    copies = np.array([[1.0, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])  # one of two coordinates
+
+    @declare
+    class Shared(sf.Prior):
+        """Two places in the plane with one coordinate in common."""
+
+        name = "shared_coordinate"
+        yields = Gaussian
+
+        def belief(self):
+            return Gaussian(Dense(copies @ copies.T), dimensions=2, rounding=0.0)
+
+    with pytest.raises(OutsideHypotheses, match="secret times that are free or wholly equal"):
+        claims(Shared(), sf.secrets.compound([0, 1]), mse=0.1)

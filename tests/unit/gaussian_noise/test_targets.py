@@ -7,7 +7,9 @@ import math
 import pytest
 
 import sfumato as sf
+from sfumato.beliefs import Gaussian
 from sfumato.errors import OutsideHypotheses, ParameterError
+from sfumato.questions import Displacements
 from sfumato_gaussian_noise.baselines import smallest_budget
 
 MIDDLE = sf.secrets.basic(10, radius=0.5)
@@ -104,3 +106,32 @@ def test_the_papers_mechanisms_meet_a_target_over_a_class_as_their_advice_says(n
     found = sf.measures.renyi(order=2.0).loss(both, secret, release)
     assert found.value == pytest.approx(1.0, rel=1e-5)
     assert found.value <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("prior", "members"),
+    [
+        (sf.priors.rbf(length_scale=6.0, times=20), 1),
+        (sf.priors.rbf(length_scale=sf.AnyOf(3.0, 6.0, 9.0), times=20), 3),
+    ],
+    ids=["one prior", "three priors"],
+)
+def test_each_members_belief_and_question_are_built_once(monkeypatch, prior, members):
+    """However many budgets are tried on the way to the target."""
+    built = {Gaussian: 0, Displacements: 0}
+
+    def counted(cls):
+        original = cls.__init__
+
+        def init(self, *args, **options):
+            built[cls] += 1
+            original(self, *args, **options)
+
+        monkeypatch.setattr(cls, "__init__", init)
+
+    counted(Gaussian)
+    counted(Displacements)
+    fresh = sf.registry.build("prior", prior.specification())
+    release = sf.mechanisms.gaussian_optimal(epsilon=1.0, order=2.0).protect(fresh, MIDDLE)
+    assert release.claims["worst_loss"] <= 1.0
+    assert built == {Gaussian: members, Displacements: members}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -76,11 +77,27 @@ def test_a_grid_is_toeplitz_and_equals_its_stamps(kind):
 
 
 @pytest.mark.parametrize("kind", FORMULAS, ids=str)
-@pytest.mark.parametrize("length", [1e-300, 5e-324, 1e-8, 1e8, 1e300])
+@pytest.mark.parametrize("length", [1e-300, 5e-324, 1e-8, 1e8, 1e11])
 def test_extreme_length_scales_give_the_two_limits(kind, length):
     entries = prior_of(kind, length, 4).belief().covariance.dense()
     limit = np.eye(4) if length < 1 else np.ones((4, 4))
     np.testing.assert_allclose(entries, limit, atol=1e-7)
+
+
+def prior_of_a_sum(length, times):
+    smooth, white = (
+        {"name": "RBF", "length_scale": length},
+        {"name": "WhiteKernel", "noise_level": 1.0},
+    )
+    return sf.priors.kernel({"name": "Sum", "k1": white, "k2": smooth}, times=times)
+
+
+@pytest.mark.parametrize("make", [*(partial(prior_of, k) for k in FORMULAS), prior_of_a_sum])
+def test_a_trace_that_is_all_but_constant_is_refused_in_one_sentence(make):
+    """At 1e12 traces the entries differ by 1e-24: float64 cannot tell, and a loss must not hide."""
+    prior = make(1e300, 4)
+    with pytest.raises(sf.OutsideHypotheses, match=r"at most 1e\+12 times the trace; got "):
+        prior.belief()
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, 0.0, -1.0, "1", None, True, 1j])
@@ -128,13 +145,27 @@ def test_a_covariance_across_coordinates_sets_their_number():
     assert float(in_balls(belief, 128)[0, 3]) == pytest.approx(expected[0, 3], rel=1e-15)
 
 
-def test_a_singular_covariance_across_coordinates_is_refused_unless_it_is_diagonal():
+@pytest.mark.parametrize(
+    "across",
+    [np.ones((2, 2)), [[1.0, 2.0], [2.0, 4.0]]],
+)
+@pytest.mark.parametrize("name", ["rbf", "kernel"])
+def test_a_singular_covariance_across_coordinates_is_refused_in_one_sentence(name, across):
+    kernel = {"kernel": {"name": "RBF", "length_scale": 2.0}}
+    given = kernel if name == "kernel" else {"length_scale": 2.0}
+    prior = getattr(sf.priors, name)(**given, times=2, across=across)
     with pytest.raises(sf.OutsideHypotheses, match="across must be positive definite or diagonal"):
-        sf.priors.rbf(length_scale=2.0, times=2, across=np.ones((2, 2))).belief()
-    flat = sf.priors.rbf(length_scale=2.0, times=2, across=np.diag([1.0, 0.0])).belief()
-    assert not flat.definite
-    near = sf.priors.rbf(length_scale=2.0, times=2, across=[[1.0, 1.0], [1.0, 1.0 + 2**-52]])
-    assert near.belief().definite
+        prior.belief()
+
+
+def test_a_constant_coordinate_is_not_definite_and_tells_nothing():
+    prior = sf.priors.rbf(length_scale=2.0, times=2, across=np.diag([1.0, 0.0]))
+    assert not prior.belief().definite
+    secret, noise = sf.secrets.basic(0), sf.mechanisms.gaussian_uniform(mse=0.5)
+    alone = sf.priors.rbf(length_scale=2.0, times=2)
+    expected = sf.measures.renyi().loss(alone, secret, noise.protect(alone, secret)).value
+    found = sf.measures.renyi().loss(prior, secret, noise.protect(prior, secret))
+    assert found.value == pytest.approx(expected, rel=1e-9)
 
 
 def test_dimensions_and_across_must_agree():

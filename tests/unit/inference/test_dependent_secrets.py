@@ -199,7 +199,7 @@ def periodic_information(length_scale, period, times, variance, secret):
         return np.array(found.tolist(), dtype=np.float64)
 
 
-@pytest.mark.parametrize("length_scale", [1e20, 1e40, 1e150, 1e300])
+@pytest.mark.parametrize("length_scale", [1e7, 1e9, 1e11])
 def test_entries_that_differ_in_the_last_of_many_digits_are_no_copies(length_scale):
     prior = sf.priors.periodic(length_scale=length_scale, period=7.3, times=3)
     secret = sf.secrets.compound([0, 1])
