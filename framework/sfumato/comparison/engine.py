@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ import attrs
 
 from sfumato.comparison.cache import Cache, classes_of, fingerprint, framework_fingerprint
 from sfumato.comparison.cells import Cell, Comparison, Finding, Labelled, measure_scenario
+from sfumato.comparison.executors import one_thread_for_linear_algebra, run
 from sfumato.comparison.study import Part, Study, StudyError, StudyResult
-from sfumato.errors import BrokenPluginWarning
 from sfumato.parameters import Declared
-from sfumato.plugin_registry import Registry, default_registry, use_registry
+from sfumato.plugin_registry import Registry, default_registry
 from sfumato.values import digest, from_json, to_json
 
 
@@ -89,7 +89,6 @@ class Work:
             {
                 **{factor: getattr(self, factor).specification() for factor in FACTORS},
                 "measures": [measure.specification() for measure in self.measures],
-                "plugins": list(registry.paths),
                 "code": self.code(),
             }
         )
@@ -98,7 +97,7 @@ class Work:
 def answer(message: str) -> str:
     """Do the work that a message describes, in whatever process this is, and write the findings."""
     table = from_json(message)
-    registry = _registry(tuple(table["plugins"]))
+    registry = default_registry()
     work = Work(
         **{factor: registry.build(factor, table[factor]) for factor in FACTORS},
         measures=tuple(registry.build("measure", plain) for plain in table["measures"]),
@@ -119,28 +118,6 @@ def read_answer(text: str) -> list[Finding]:
 def failed(work: Work, reason: str) -> list[Finding]:
     """Return the findings of work that could not be done."""
     return [Finding(outcome="failed", reason=reason) for _ in work.measures]
-
-
-@cache
-def _registry(paths: tuple[str, ...]) -> Registry:
-    """Load the plugins once in each process."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BrokenPluginWarning)  # the caller has reported them
-        registry = Registry.load(paths)
-    use_registry(registry)
-    one_thread_for_linear_algebra()
-    return registry
-
-
-def one_thread_for_linear_algebra() -> Any:
-    """Limit linear algebra to one thread: sums are then added in one order on every machine.
-
-    Returned is a context that restores the earlier limits.
-    """
-    import scipy.linalg  # noqa: F401 - its libraries must be loaded to be limited
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1)
 
 
 def _require_registered(cls: type, registry: Registry) -> None:
@@ -314,18 +291,26 @@ def run_study(
 
 def _executor(jobs: int, dask: str | None) -> Execute:
     """Return who does the work."""
-    if dask is not None:
-        from sfumato.comparison.executors import run_on_dask
-
-        return partial(run_on_dask, address=dask, registry=default_registry())
     if jobs < 1:
         raise StudyError(f"jobs must be 1 or more; got {jobs}.")
-    if jobs > 1:
-        from sfumato.comparison.executors import run_in_workers
+    if jobs == 1 and dask is None:
+        return run_in_process
+    return partial(_run_elsewhere, jobs=jobs, dask=dask)
 
-        return partial(run_in_workers, jobs=jobs, registry=default_registry())
 
-    return run_in_process
+def _run_elsewhere(
+    works: Sequence[Work], jobs: int, dask: str | None
+) -> Iterator[tuple[int, int, Finding]]:
+    messages = [work.message(default_registry()) for work in works]
+    with closing(run(answer, messages, jobs=jobs, cluster=dask)) as finished:
+        for number, future in finished:
+            error = future.exception()
+            if error is None:
+                findings = read_answer(future.result())
+            else:
+                findings = failed(works[number], str(error))
+            for place, finding in enumerate(findings):
+                yield number, place, finding
 
 
 def _key(*nouns: Identified) -> str | None:

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.comparison.engine import one_thread_for_linear_algebra
+from sfumato.comparison.executors import one_thread_for_linear_algebra
 from sfumato.comparison.executors import watched
 from sfumato.errors import ParameterError
 from sfumato.plugin_registry import Registry, default_registry, use_registry

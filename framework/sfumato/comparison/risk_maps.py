@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sfumato.comparison.cells import attempt
-from sfumato.comparison.executors import delayed_progress
+from sfumato.comparison.executors import progress
 from sfumato.comparison.glimpses import glimpses
 from sfumato.errors import OutsideHypotheses
 from sfumato.plugin_registry import default_registry
@@ -121,8 +121,8 @@ def risk_maps(comparison: Comparison) -> list[RiskMap]:
     """
     chosen = _spread(_mappable(comparison), MOST_MAPS)
     until = clock.monotonic() + PATIENCE
-    with delayed_progress("risk maps", sum(map(len, chosen))) as advance:
-        maps = [_risk_map(comparison.measured, cells, until, advance) for cells in chosen]
+    with progress("risk maps", sum(map(len, chosen))) as update:
+        maps = [_risk_map(comparison.measured, cells, until, update) for cells in chosen]
     return [risk for risk in maps if risk.rows or risk.left_out]
 
 
@@ -162,7 +162,7 @@ def _spread(items: list[Any], most: int) -> list[Any]:
 
 
 def _risk_map(
-    every: Sequence[Cell], cells: list[Cell], until: float, advance: Callable[[int], None]
+    every: Sequence[Cell], cells: list[Cell], until: float, update: Callable[..., None]
 ) -> RiskMap:
     names = {kind: noun_names(every, kind) for kind in ("prior", "secret", "mechanism")}
     rows: list[RiskRow] = []
@@ -170,7 +170,7 @@ def _risk_map(
     marked = _marked(cells[0])
     for cell in cells:
         name = names["mechanism"].of(cell, "mechanism")
-        advance(1)
+        update(advance=1)
         if clock.monotonic() > until or len(rows) >= MOST_ROWS:
             left_out.append(f"{name} (too many)")
             continue

@@ -162,7 +162,7 @@ def test_a_changed_plugin_is_computed_again(misbehaving, small_table, tmp_path, 
     table = small_table(measures=["attack"], adversaries=["map"])
     before = sf.Study.from_table(table).run(cache=tmp_path / "c")
     misbehaving.write_text(
-        misbehaving.read_text().replace("value=1.0, witness", "value=2.0, witness")
+        misbehaving.read_text().replace('value=1.0, bound="exact", w', 'value=2.0, bound="exact", w')
     )
     use_registry(Registry.load([misbehaving]))
     after = sf.Study.from_table(table).run(cache=tmp_path / "c")
