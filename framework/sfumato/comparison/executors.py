@@ -202,7 +202,7 @@ class Workers(Executor):
         self._last[pool] = pool.submit(fn, *args, **kwargs)
         return self._last[pool]
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Stop the processes, whatever they are doing."""
         del cancel_futures
         for pool in self._last:
