@@ -16,9 +16,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import attrs
+from typing_extensions import Generator, TypeVar
 
 from sfumato.errors import BrokenPluginWarning
 from sfumato.plugin_registry import Registry, default_registry, use_registry
@@ -44,7 +45,7 @@ def run(
     cluster: str | None = None,
     what: str = "",
     total: int | None = None,
-) -> Iterator[tuple[int, Future[R]]]:
+) -> Generator[tuple[int, Future[R]]]:
     """Do `work` on every task and yield (number of the task, its future), as they finish.
 
     The future is done: its ``result()`` returns, or raises what went wrong with that task alone.
