@@ -14,17 +14,19 @@ import attrs
 from typing_extensions import Generator
 
 from sfumato.comparison.cache import Cache, classes_of, fingerprint, framework_fingerprint
-from sfumato.comparison.cells import Ask, Cell, Comparison, Labelled, answer_each, ask_loss
+from sfumato.comparison.cells import Cell, Comparison, Labelled, answer_each, ask_loss
 from sfumato.comparison.executors import run
 from sfumato.comparison.risk_maps import PlannedMap, RisksOf, plan_maps
 from sfumato.comparison.study import Part, Study, StudyError, StudyResult
 from sfumato.parameters import Declared
 from sfumato.plugin_registry import Registry, default_registry
+from sfumato.protocols import NOUNS
 from sfumato.values import digest, from_json, to_json
 
 FORMAT = 2
 """Of cache entries; a new one when cells change their form."""
 
+SCENARIO = ("prior", "secret", "mechanism")
 Progress = Callable[[int, int], None]
 
 
@@ -103,7 +105,10 @@ class Work:
 
     def cells(self) -> Iterator[Cell]:
         """Yield the answers, each as it is found."""
-        return answer_each(self.prior, self.secret, self.mechanism, map(_ask, self.measures))
+        asks = (
+            one if isinstance(one, RisksOf) else partial(ask_loss, one) for one in self.measures
+        )
+        return answer_each(self.prior, self.secret, self.mechanism, asks)
 
     def code(self) -> str:
         """Return a hash of all the code the work needs, to be equal wherever it is done."""
@@ -111,8 +116,14 @@ class Work:
 
     def message(self, registry: Registry) -> str:
         """Write the work as text: specifications and a hash of the code."""
+        registered = {entry.value for entry in registry.entries if entry.kind in NOUNS}
         for cls in classes_of(self._nouns()):
-            _require_registered(cls, registry)
+            if cls not in registered:
+                raise NotRegistered(
+                    f"{getattr(cls, 'name', cls.__name__)} must be registered to be measured in "
+                    "another process; put its class into a plugin file, or run the study in this "
+                    "process."
+                )
         nouns = {kind: getattr(self, kind).specification() for kind in SCENARIO}
         measures = [measure.specification() for measure in self.measures]
         return to_json({**nouns, "measures": measures, "code": self.code()})
@@ -121,28 +132,12 @@ class Work:
         return self.prior, self.secret, self.mechanism, *self.measures
 
 
-SCENARIO = ("prior", "secret", "mechanism")
-
-
-def _ask(measure: Any) -> Ask:
-    return measure if isinstance(measure, RisksOf) else partial(ask_loss, measure)
-
-
-def _require_registered(cls: type, registry: Registry) -> None:
-    kind, name = str(getattr(cls, "kind", "")), str(getattr(cls, "name", cls.__name__))
-    if cls not in [entry.value for entry in registry.find(name) if entry.kind == kind]:
-        raise NotRegistered(
-            f"{name} must be registered to be measured in another process; put its class into a "
-            "plugin file, or run the study in this process."
-        )
-
-
 def answer(message: str) -> str:
     """Do the work that a message describes, in whatever process this is, and write the cells."""
     table, registry = from_json(message), default_registry()
     work = Work(
         **{kind: registry.build(kind, table[kind]) for kind in SCENARIO},
-        measures=tuple(_measure(plain, registry) for plain in table["measures"]),
+        measures=tuple(_build_measure(plain, registry) for plain in table["measures"]),
     )
     if work.code() != table["code"]:
         raise RuntimeError(
@@ -152,7 +147,7 @@ def answer(message: str) -> str:
     return to_json([cell.plain() for cell in work.cells()])
 
 
-def _measure(plain: Mapping[str, Any], registry: Registry) -> Any:
+def _build_measure(plain: Mapping[str, Any], registry: Registry) -> Any:
     if "risks_of" in plain:
         return RisksOf.build(plain, registry)
     return registry.build("measure", plain)
@@ -162,36 +157,27 @@ def _run(
     works: Sequence[Work], jobs: int, dask: str | None
 ) -> Iterator[tuple[Sequence[Hashable], Sequence[Cell]]]:
     """Yield the keys and the cells of what is finished: by scenario, in this process by cell."""
-    keys: list[Sequence[Hashable]]
+    keys: list[tuple[Hashable, ...]]
     finished: Generator[tuple[int, Future[Any]]]
     if jobs == 1 and dask is None:
         keys = [(key,) for work in works for key in work.keys]
-        steps = (partial(next, cells) for work in works for cells in _repeat(work))
-        finished = run(_step, steps)
+        each = (itertools.repeat(work.cells(), len(work.keys)) for work in works)
+        finished = run(next, itertools.chain.from_iterable(each))
     else:
         keys = [work.keys for work in works]
         messages = [work.message(default_registry()) for work in works]
         finished = run(answer, messages, jobs=jobs, cluster=dask)
     with closing(finished):
         for number, future in finished:
-            yield keys[number], _cells(future, len(keys[number]))
-
-
-def _repeat(work: Work) -> Iterator[Iterator[Cell]]:
-    """Yield the work's cells, to be asked for the next one, as often as there is one."""
-    return itertools.repeat(work.cells(), len(work.keys))
-
-
-def _step(step: Callable[[], Cell]) -> Cell:
-    return step()
-
-
-def _cells(future: Future[Any], count: int) -> list[Cell]:
-    error = future.exception()
-    if error is not None:
-        return [Cell(outcome="failed", reason=f"{type(error).__name__}: {error}")] * count
-    found = future.result()
-    return [found] if isinstance(found, Cell) else list(map(Cell.from_plain, from_json(found)))
+            error = future.exception()
+            if error is not None:
+                reason = f"{type(error).__name__}: {error}"
+                cells = [Cell(outcome="failed", reason=reason)] * len(keys[number])
+            elif isinstance(future.result(), Cell):
+                cells = [future.result()]
+            else:
+                cells = list(map(Cell.from_plain, from_json(future.result())))
+            yield keys[number], cells
 
 
 # Studies -----------------------------------------------------------------------------------------
@@ -201,22 +187,27 @@ def _cells(future: Future[Any], count: int) -> list[Cell]:
 class Plan:
     """The cells that a study asks for, by key: those that are there, and the work that is left."""
 
-    seed: int
-    cache: Cache | None
-    cells: dict[Hashable, Cell] = attrs.field(factory=dict)
-    seeds: dict[Hashable, int | None] = attrs.field(factory=dict)
-    works: list[Work] = attrs.field(factory=list)
-    asked: int = 0
+    study: Study
+    progress: Progress | None = None
+    jobs: int = 1
+    dask: str | None = None
+    cache: Cache | None = attrs.field(default=None, converter=attrs.converters.optional(Cache))
+    cells: dict[Hashable, Cell] = attrs.field(factory=dict, init=False)
+    seeds: dict[Hashable, int | None] = attrs.field(factory=dict, init=False)
+    works: list[Work] = attrs.field(factory=list, init=False)
+    asked: int = attrs.field(default=0, init=False)
 
-    def add(
-        self, scenario: tuple[Identified, ...], measures: Iterable[Identified]
-    ) -> list[Hashable]:
+    def __attrs_post_init__(self) -> None:
+        if self.jobs < 1:
+            raise StudyError(f"jobs must be 1 or more; got {self.jobs}.")
+
+    def ask(self, scenario: Sequence[Identified], measures: Iterable[Identified]) -> list[Hashable]:
         """Ask measures of a scenario and return the keys of the cells; equal ones share one."""
         # A mechanism keeps its own seed: its row must name the very mechanism that was measured.
         keys: list[Hashable] = []
         left: dict[Hashable, Any] = {}
         for given in measures:
-            measure, seed = given.seeded(self.seed, *(noun.said for noun in scenario))
+            measure, seed = given.seeded(self.study.seed, *(noun.said for noun in scenario))
             key = _key(*scenario, measure)
             keys.append(key)
             if key in self.seeds:
@@ -233,67 +224,56 @@ class Plan:
             self.works.append(Work(**nouns, measures=tuple(left.values()), keys=tuple(left)))
         return keys
 
-    def execute(self, jobs: int, dask: str | None, progress: Progress) -> None:
+    def execute(self) -> None:
         """Do the work that is left, keeping each cell as it comes."""
         works, self.works = self.works, []
         left = sum(len(work.keys) for work in works)
-        progress(self.asked - left, self.asked)
-        for keys, cells in _run(works, jobs, dask) if works else ():
+        self._report(left)
+        for keys, cells in _run(works, self.jobs, self.dask) if works else ():
             for key, cell in zip(keys, cells, strict=True):
                 self.cells[key] = attrs.evolve(cell, seed=self.seeds[key])
                 if self.cache and isinstance(key, str):
                     self.cache.put(key, self.cells[key])
                 left -= 1
-                progress(self.asked - left, self.asked)
+                self._report(left)
+
+    def _report(self, left: int) -> None:
+        if self.progress is not None:
+            self.progress(self.asked - left, self.asked)
 
 
 def run_study(
     study: Study, *, maps: bool = False, progress: Progress | None = None, **where: Any
 ) -> StudyResult:
     """Run a study; see `Study.run`."""
-    plan, execute = _start(study, progress, **where)
+    plan = Plan(study, progress, **where)
     asked = [list(_ask_part(plan, part)) for part in study.parts]
-    execute()
+    plan.execute()
     alone = study.title if len(study.parts) == 1 else ""
-    comparisons = tuple(
+    comparisons = [
         Comparison(
-            cells=tuple(plan.cells[key].with_nouns(nouns) for nouns, key in planned),
+            cells=tuple(plan.cells[key].with_nouns(nouns) for nouns, key in cells),
             title=part.title or alone,
             notes=part.notes,
         )
-        for part, planned in zip(study.parts, asked, strict=True)
-    )
+        for part, cells in zip(study.parts, asked, strict=True)
+    ]
     wanted = [maps if part.maps is None else part.maps for part in study.parts]
-    if any(wanted):
-        comparisons = _add_maps(plan, execute, comparisons, wanted)
-    problems = tuple(plan.cache.problems) if plan.cache else ()
-    return StudyResult(study=study, comparisons=comparisons, problems=problems, where=where)
+    return StudyResult(
+        study=study,
+        comparisons=_with_maps(plan, comparisons, wanted),
+        problems=tuple(plan.cache.problems) if plan.cache else (),
+        where=where,
+    )
 
 
 def add_maps(result: StudyResult) -> StudyResult:
     """Return the result with the risk maps that it does not have yet, from where its cells are."""
     parts = zip(result.study.parts, result.comparisons, strict=True)
     wanted = [part.maps is not False and comparison.maps is None for part, comparison in parts]
-    if not any(wanted):
-        return result
-    plan, execute = _start(result.study, None, **result.where)
-    comparisons = _add_maps(plan, execute, result.comparisons, wanted)
-    return attrs.evolve(result, comparisons=comparisons)
-
-
-def _start(
-    study: Study,
-    progress: Progress | None,
-    *,
-    jobs: int = 1,
-    dask: str | None = None,
-    cache: Any = None,
-) -> tuple[Plan, Callable[[], None]]:
-    """Return an empty plan, and what executes it."""
-    if jobs < 1:
-        raise StudyError(f"jobs must be 1 or more; got {jobs}.")
-    plan = Plan(study.seed, None if cache is None else Cache(cache))
-    return plan, partial(plan.execute, jobs, dask, progress or (lambda _done, _total: None))
+    plan = Plan(result.study, **result.where)
+    comparisons = _with_maps(plan, result.comparisons, wanted)
+    return attrs.evolve(result, comparisons=comparisons) if any(wanted) else result
 
 
 def _ask_part(plan: Plan, part: Part) -> Iterator[tuple[tuple[Labelled, ...], Hashable]]:
@@ -302,39 +282,36 @@ def _ask_part(plan: Plan, part: Part) -> Iterator[tuple[tuple[Labelled, ...], Ha
     *scenarios, measures = ([(one, Identified.of(one.noun)) for one in each] for each in lists)
     for scenario in itertools.product(*scenarios):
         labels, nouns = zip(*scenario, strict=True)
-        keys = plan.add(nouns, [identified for _, identified in measures])
+        keys = plan.ask(nouns, [identified for _, identified in measures])
         for (measure, _), key in zip(measures, keys, strict=True):
             yield (*labels, measure), key
 
 
-def _add_maps(
-    plan: Plan,
-    execute: Callable[[], None],
-    comparisons: Sequence[Comparison],
-    wanted: Sequence[bool],
+def _with_maps(
+    plan: Plan, comparisons: Sequence[Comparison], wanted: Sequence[bool]
 ) -> tuple[Comparison, ...]:
-    """Ask for the rows of all risk maps, run them together, and put the maps together."""
-    asked: list[list[tuple[PlannedMap, list[Hashable]]]] = [
-        [(planned, _ask_map(plan, planned)) for planned in (plan_maps(comparison) if own else ())]
+    """Ask for the rows of all risk maps that are wanted, run them together, and draw the maps."""
+    asked = [
+        [(planned, _ask_map(plan, planned)) for planned in plan_maps(comparison)] if own else []
         for comparison, own in zip(comparisons, wanted, strict=True)
     ]
-    execute()
-    found = []
-    for comparison, own, each in zip(comparisons, wanted, asked, strict=True):
-        maps = tuple(
-            planned.draw(comparison.measured, (plan.cells[key] for key in keys))
-            for planned, keys in each
-        )
-        found.append(attrs.evolve(comparison, maps=maps) if own else comparison)
+    if any(asked):
+        plan.execute()
+    found = list(comparisons)
+    for place, comparison in enumerate(comparisons):
+        if wanted[place]:
+            maps = (
+                planned.draw(comparison.measured, [plan.cells[key] for key in keys])
+                for planned, keys in asked[place]
+            )
+            found[place] = attrs.evolve(comparison, maps=tuple(maps))
     return tuple(found)
 
 
 def _ask_map(plan: Plan, planned: PlannedMap) -> list[Hashable]:
-    return [
-        key
-        for cell, ask in zip(planned.cells, planned.asks, strict=True)
-        if ask is not None
-        for key in plan.add(
-            tuple(Identified.of(getattr(cell, kind)) for kind in SCENARIO), [Identified.of(ask)]
-        )
-    ]
+    keys: list[Hashable] = []
+    for cell, ask in zip(planned.cells, planned.asks, strict=True):
+        if ask is not None:
+            scenario = [Identified.of(getattr(cell, kind)) for kind in SCENARIO]
+            keys += plan.ask(scenario, [Identified.of(ask)])
+    return keys
