@@ -74,21 +74,10 @@ class Cell:
 
     It is what workers send and what the cache keeps, then without its nouns.
 
-    Attributes
-    ----------
-    outcome
-        "refused" where the measure or the mechanism does not apply.
-    loss
-        In plain values: its witness is text, its worst member a specification, and the mechanism,
-        which determines it, stands for the channel.
-    risks
-        Plain rows of a risk map, for the cells that ask for those instead of a loss.
-    utility, utility_quantity
-        How useful the release is.
-    seconds
-        Time spent on the measure, without designing the release.
-    versions
-        Of the software that computed it.
+    `outcome` is "refused" where the measure or the mechanism does not apply. The `loss` is in plain
+    values: its witness is text, its worst member a specification, and the mechanism, which
+    determines it, stands for the channel. `risks` are plain rows of a risk map, for the cells that
+    ask for those instead. `seconds` are spent on the measure, without designing the release.
     """
 
     outcome: Outcome

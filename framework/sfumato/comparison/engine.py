@@ -48,7 +48,7 @@ class Identified:
             return cls(noun, str(noun), None)
         return cls(noun, digest(noun.specification()), fingerprint(noun))
 
-    def seeded(self, study_seed: int, *others: str) -> tuple[Identified, int | None]:
+    def with_seed(self, study_seed: int, *others: str) -> tuple[Identified, int | None]:
         """Return the noun with a seed, drawn where it leaves one open (None), and that seed.
 
         A seed with any other default is the noun's own: 0 that was given could not be told from it.
@@ -207,7 +207,7 @@ class Plan:
         keys: list[Hashable] = []
         left: dict[Hashable, Any] = {}
         for given in measures:
-            measure, seed = given.seeded(self.study.seed, *(noun.said for noun in scenario))
+            measure, seed = given.with_seed(self.study.seed, *(noun.said for noun in scenario))
             key = _key(*scenario, measure)
             keys.append(key)
             if key in self.seeds:

@@ -73,15 +73,15 @@ def run(
     if what:
         yield from with_progress(run(work, tasks, jobs=jobs, cluster=cluster), what, total)
         return
-    with _place(jobs, cluster) as place:
+    with _open_place(jobs, cluster) as place:
         call = work if place.here else partial(_call, work, default_registry().paths)
         again: list[tuple[int, T]] = []
-        for number, task, future in _finished(place, call, enumerate(tasks), place.room):
+        for number, task, future in _iterate_finished(place, call, enumerate(tasks), place.room):
             if _died(future):
                 again.append((number, task))
             else:
                 yield number, future
-        for number, _, future in _finished(place, call, iter(again), room=1):
+        for number, _, future in _iterate_finished(place, call, iter(again), room=1):
             yield number, _told_of_death(future) if _died(future) else future
 
 
@@ -101,6 +101,7 @@ class WorkerDied(RuntimeError):
 
 
 def _died(future: Future[Any]) -> bool:
+    """Whether a task's process died: loky's pool is then broken; Dask says it by its own name."""
     error = None if future.cancelled() else future.exception()
     return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
@@ -109,19 +110,19 @@ def _told_of_death(future: Future[R]) -> Future[R]:
     """Return the future with an error that says what happened, in one sentence."""
     error = future.exception()
     if not isinstance(error, BrokenExecutor):  # a cluster has tried it more often
-        return _failed(WorkerDied("the workers that had this task died again and again"))
+        return _failed_future(WorkerDied("the workers that had this task died again and again"))
     status = re.search(r"EXIT\((-?\d+)\)|(SIG\w+)", str(error))
     how = f" (exit status {status[1] or status[2]})" if status else ""
-    return _failed(WorkerDied(f"the worker process died{how}, 2 times"))
+    return _failed_future(WorkerDied(f"the worker process died{how}, 2 times"))
 
 
-def _failed(error: BaseException) -> Future[Any]:
+def _failed_future(error: BaseException) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_exception(error)
     return future
 
 
-def _finished(
+def _iterate_finished(
     place: Place, call: Callable[[T], R], tasks: Iterator[tuple[int, T]], room: int
 ) -> Iterator[tuple[int, T, Future[R]]]:
     """Yield what finishes, with at most `room` tasks under way; when the place is lost, the rest.
@@ -141,7 +142,7 @@ def _finished(
                 yield *under_way.pop(future), future
         if lost is not None:
             for number, task in (*under_way.values(), *tasks):
-                yield number, task, _failed(lost)
+                yield number, task, _failed_future(lost)
             return
 
 
@@ -178,12 +179,9 @@ class ThisProcess(Executor):
     """Does what is submitted at once, so that its future is done."""
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
-        """Return the finished future; only an interruption is not caught."""
+        """Return the finished future; `Place` takes what is raised for the task's failure."""
         future: Future[R] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001 - the future raises it
-            return _failed(error)
+        future.set_result(fn(*args, **kwargs))
         return future
 
 
@@ -235,17 +233,17 @@ class Place:
     trouble: Callable[[Iterable[Future[Any]]], Exception | None] = lambda _done: None
 
     def submit(self, call: Callable[[T], R], task: T) -> Future[R]:
-        """Return the future of a call, failed where nothing can be submitted any more."""
+        """Return the future of a call, failed where it was refused; only Ctrl-C is not caught."""
         try:
             return self.executor.submit(call, task)
-        except Exception as error:  # noqa: BLE001 - `trouble` says what it means
-            return _failed(error)
+        except Exception as error:  # noqa: BLE001 - the future raises it
+            return _failed_future(error)
 
 
 @contextlib.contextmanager
-def _place(jobs: int, cluster: str | None) -> Iterator[Place]:
+def _open_place(jobs: int, cluster: str | None) -> Iterator[Place]:
     if cluster is not None:
-        with _connected(cluster) as client:
+        with _connect(cluster) as client:
             room = max(1, sum(client.nthreads().values()))
             # Equal tasks are still two tasks: `pure` would do them once.
             yield Place(client.get_executor(pure=False), room, trouble=_watch(client))
@@ -260,7 +258,7 @@ def _place(jobs: int, cluster: str | None) -> Iterator[Place]:
             yield Place(ThisProcess(), here=True)
 
 
-def _connected(address: str) -> Any:
+def _connect(address: str) -> Any:
     """Return a client of the cluster, or say what is missing."""
     try:
         import distributed
@@ -351,4 +349,4 @@ def with_progress(items: Iterable[T], what: str, total: int | None = None) -> It
             update(advance=1)
 
 
-watched = with_progress
+watched = with_progress  # the name under which readers of data sets and fits call it

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,9 +18,10 @@ from sfumato.comparison.cells import Cell, Comparison, attempt
 from sfumato.comparison.glimpses import LeakMatrix as LeakMatrix  # noqa: PLC0414 - for who draws
 from sfumato.comparison.glimpses import leak_matrix
 from sfumato.plugin_registry import default_registry
-from sfumato.protocols import LossMeasure, Quantity, Reading, Release
+from sfumato.protocols import LossMeasure, Quantity, Reading, Release, Situation
 from sfumato.questions.events import by_time
 from sfumato.report.words import noun_names
+from sfumato.values import digest
 
 if TYPE_CHECKING:
     from sfumato.plugin_registry import Registry
@@ -39,17 +41,9 @@ TOO_MANY = "too many"
 class RiskRow:
     """The loss at each time of one thing that is asked, under one mechanism.
 
-    Attributes
-    ----------
-    losses
-        With each time as the secret, from all that is released.
-    alone
-        With the first time as the secret, from what is released at the second time alone; empty
-        where that has no answer.
-    why_not_alone
-        Why it is empty.
-    exact
-        Whether all of these are exact.
+    `losses` are those with each time as the secret, from all that is released; `alone` those with
+    the first time as the secret, from what is released at the second time alone, or empty, which
+    `why_not_alone` explains. `exact` says whether all of them are.
     """
 
     mechanism: str
@@ -71,12 +65,8 @@ class RiskRow:
 class RiskMap:
     """Losses by mechanism and time, for one prior and one secret.
 
-    Attributes
-    ----------
-    marked
-        The times that the secret itself names.
-    left_out
-        The mechanisms that are not drawn, with the reason.
+    `marked` are the times that the secret itself names; `left_out` are the mechanisms that are not
+    drawn, with the reason.
     """
 
     prior: str
@@ -99,14 +89,8 @@ class RiskMap:
 class RisksOf:
     """Asks a release for its rows of a map: a measure's losses of single times.
 
-    Attributes
-    ----------
-    worst
-        The specification of the member of the prior class whose map it is.
-    marked
-        The times that the secret names.
-    squares
-        Whether the rows have matrices, too.
+    The map is that of the prior class's member `worst`, a specification; `marked` are the times
+    that the secret names, and `squares` says whether the rows have matrices, too.
     """
 
     measure: Any
@@ -132,14 +116,18 @@ class RisksOf:
     def __call__(self, release: Release) -> dict[str, tuple[Any, ...]]:
         """Return the rows, in plain values."""
         at = release.situation(_member(release.prior, self.worst), release.secret)
-        asked = by_time(at.question, at.belief).items()
-        return {
-            "risks": tuple(self._row(name, each, at.belief, at.channel) for name, each in asked)
-        }
+        asked = by_time(at.question, at.belief)
+        return {"risks": tuple(self._row(name, each, at) for name, each in asked.items())}
 
-    def _row(self, asked: str, each: Mapping[int, Any], belief: Any, channel: Any) -> Any:
-        found = {time: self.measure.evaluate(belief, one, channel) for time, one in each.items()}
-        alone, why_not = self._alone(belief, channel, each) if self.squares else ({}, TOO_MANY)
+    def _row(self, asked: str, each: Mapping[int, Any], at: Situation) -> dict[str, Any]:
+        found = {time: self.measure.evaluate(at.belief, q, at.channel) for time, q in each.items()}
+        alone: LeakMatrix | None = None
+        why_not = TOO_MANY
+        if self.squares:
+            sides = _side_times(list(each), self.marked)
+            matrix = partial(leak_matrix, self.measure, at.belief, at.channel, each, sides)
+            alone, _, why_not = attempt(dict, matrix)
+        alone = alone or {}
         readings: Iterable[Reading] = (*found.values(), *alone.values())
         return {
             "asked": asked,
@@ -149,23 +137,17 @@ class RisksOf:
             "exact": all(reading.bound == "exact" for reading in readings),
         }
 
-    def _alone(self, belief: Any, channel: Any, each: Mapping[int, Any]) -> tuple[LeakMatrix, str]:
-        sides = _sides(list(each), self.marked)
-        found, _, why_not = attempt(
-            dict, lambda: leak_matrix(self.measure, belief, channel, each, sides)
-        )
-        return found or {}, why_not
-
 
 def _member(prior: Any, specification: Mapping[str, Any]) -> Any:
     """Return the member of a class that a specification is the specification of."""
+    wanted = digest(specification)
     for member in prior.members():
-        if member.specification() == specification:
+        if digest(member.specification()) == wanted:
             return member
     return default_registry().build("prior", specification)
 
 
-def _sides(times: list[int], marked: Iterable[int]) -> list[int]:
+def _side_times(times: list[int], marked: Iterable[int]) -> list[int]:
     """Return the times on the sides of a matrix: evenly spread, with those the secret names."""
     stride = math.ceil(len(times) / MOST_TIMES)
     named = sorted(set(marked) & set(times))[:MOST_MARKED]
@@ -259,7 +241,7 @@ def _plan(cells: Sequence[Cell]) -> PlannedMap:
     question = cells[0].secret.question(belief)
     asked = by_time(question, belief)
     values = sum(map(len, asked.values()))
-    marked = _marked(question, belief)
+    marked = _marked_times(question, belief)
     planned: PlannedMap = []
     for place, cell in enumerate(cells if asked else ()):
         rows = place * len(asked)
@@ -277,7 +259,7 @@ def _plan(cells: Sequence[Cell]) -> PlannedMap:
     return planned
 
 
-def _marked(question: Any, belief: Any) -> frozenset[int]:
+def _marked_times(question: Any, belief: Any) -> frozenset[int]:
     """Return the times that a question about displacements names."""
     entries = set(getattr(question, "entries", ()))
     if not entries or not hasattr(belief, "entries_at"):

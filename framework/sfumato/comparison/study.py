@@ -70,7 +70,7 @@ class StudyResult:
         write_page(Path(path), self.with_maps())
 
 
-def _labelled(given: Iterable[Any]) -> tuple[Labelled, ...]:
+def _label_each(given: Iterable[Any]) -> tuple[Labelled, ...]:
     return tuple(Labelled.of(noun) for noun in given)
 
 
@@ -84,10 +84,10 @@ class Part:
     title: str = ""
     notes: str = ""
     maps: bool | None = None
-    priors: tuple[Labelled, ...] = attrs.field(converter=_labelled)
-    secrets: tuple[Labelled, ...] = attrs.field(converter=_labelled)
-    mechanisms: tuple[Labelled, ...] = attrs.field(converter=_labelled)
-    measures: tuple[Labelled, ...] = attrs.field(converter=_labelled)
+    priors: tuple[Labelled, ...] = attrs.field(converter=_label_each)
+    secrets: tuple[Labelled, ...] = attrs.field(converter=_label_each)
+    mechanisms: tuple[Labelled, ...] = attrs.field(converter=_label_each)
+    measures: tuple[Labelled, ...] = attrs.field(converter=_label_each)
 
     @property
     def size(self) -> int:

@@ -401,7 +401,7 @@ def to_toml(study: Study) -> str:
         {
             **_without_empty({"title": part.title, "notes": part.notes}),
             **({} if part.maps is None else {"maps": part.maps}),
-            **{key: [_written(labelled) for labelled in getattr(part, key)] for key in LISTS},
+            **{key: [_noun_table(labelled) for labelled in getattr(part, key)] for key in LISTS},
         }
         for part in study.parts
     ]
@@ -413,7 +413,7 @@ def _without_empty(table: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if value}
 
 
-def _written(labelled: Labelled) -> dict[str, Any]:
+def _noun_table(labelled: Labelled) -> dict[str, Any]:
     return {**labelled.noun.specification(), **_without_empty({"label": labelled.label})}
 
 
