@@ -20,9 +20,15 @@ distributed = pytest.importorskip(
 def cluster():
     import dask
 
-    # The scheduler gives work up after two deaths instead of four: the test is quicker.
+    settings = {
+        # The scheduler gives work up after two deaths instead of four: the test is quicker.
+        "distributed.scheduler.allowed-failures": 1,
+        # A busy machine may take longer than 15 seconds to start a worker anew; the cluster would
+        # then give up on it for good.
+        "distributed.deploy.lost-worker-timeout": "120s",
+    }
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        dask.config.set(settings),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster,
