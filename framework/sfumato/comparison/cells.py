@@ -251,7 +251,28 @@ class Cell:
             quantity=found.quantity,
             scenario=Scenario(self.prior, self.secret, self.mechanism),
             worst=found.worst,
+            unverified=found.reading.bound == "exact" and not self.measure.has_brute_force(),
         )
+
+    @property
+    def utility(self) -> float | None:
+        """How useful the release is."""
+        return self.finding.utility
+
+    @property
+    def utility_quantity(self) -> Quantity | None:
+        """What `utility` counts."""
+        return self.finding.utility_quantity
+
+    @property
+    def seconds(self) -> float:
+        """Time spent on the measure."""
+        return self.finding.seconds
+
+    @property
+    def versions(self) -> str:
+        """Of the software that computed it."""
+        return self.finding.versions
 
     def row(self) -> dict[str, Any]:
         """Return the cell as one row of a tidy table."""
@@ -271,6 +292,7 @@ class Cell:
             "worst": _text(found.worst),
             "witness": reading.witness if reading else None,
             "how": reading.how if reading else None,
+            "unverified": self.loss.unverified if self.loss else None,
             "utility": found.utility,
             "utility_quantity": str(found.utility_quantity) if found.utility_quantity else None,
             "outcome": found.outcome,
