@@ -13,10 +13,10 @@ from sfumato.report.words import (
     FACTORS,
     KINDS,
     full_name,
-    full_table,
     group_by,
     noun_key,
     noun_names,
+    noun_table,
     noun_tables,
 )
 from sfumato.values import to_json
@@ -53,9 +53,6 @@ def legend(cells: Iterable[Cell]) -> list[str]:
     """Return what the marks beside the cells' values mean, in one line or two."""
     marks = "   ".join(f"{mark} {MEANINGS.get(bound, bound)}" for bound, mark in MARKS.items())
     return [marks, DOUBT] if any(loss_of(cell).unverified for cell in cells) else [marks]
-
-
-# Losses -------------------------------------------------------------------------------------------
 
 
 @attrs.frozen
@@ -127,9 +124,6 @@ def blank_repeats(rows: Iterable[Row]) -> list[Row]:
     return found
 
 
-# Parameters ---------------------------------------------------------------------------------------
-
-
 def parameter_columns(cells: Sequence[Cell]) -> dict[str, pd.Series[Any]]:
     """Return the value in every cell of each parameter in which nouns of one name differ.
 
@@ -148,22 +142,23 @@ def parameter_columns(cells: Sequence[Cell]) -> dict[str, pd.Series[Any]]:
     """
     columns = {}
     for kind in KINDS:
-        tables = {noun: full_table(noun) for noun in (getattr(cell, kind) for cell in cells)}
-        for parameter in _varying(list(tables)):
+        nouns = dict.fromkeys(getattr(cell, kind) for cell in cells)
+        tables = {noun: noun_table(noun, defaults=True) for noun in nouns}
+        for parameter in _varying(noun_tables(list(nouns))):
             values = [tables[getattr(cell, kind)].get(parameter) for cell in cells]
-            if not any(_is_table(value) for value in values):
+            if not any(map(_is_table, values)):
                 columns[f"{kind}.{parameter}"] = typed_column(values)
     return columns
 
 
-def _varying(nouns: Sequence[Any]) -> list[str]:
+def _varying(tables: Sequence[dict[str, Any]]) -> list[str]:
     """Return the parameters that two nouns of one name have with different values."""
-    found: dict[tuple[Any, str], set[str]] = {}
-    for table in noun_tables(nouns):
-        for parameter, value in table.items():
-            found.setdefault((table.get("name"), parameter), set()).add(to_json(value))
-    varying = dict.fromkeys(key for (_, key), values in found.items() if len(values) > 1)
-    return [parameter for parameter in varying if parameter not in ("name", *COMPOUNDS)]
+    found: dict[str, None] = {}
+    for same in group_by(tables, lambda table: table.get("name")).values():
+        for key in same[0]:
+            if len({to_json(table.get(key)) for table in same}) > 1:
+                found[key] = None
+    return [parameter for parameter in found if parameter not in ("name", *COMPOUNDS)]
 
 
 def _is_table(value: Any) -> bool:
@@ -190,9 +185,6 @@ def typed_column(values: Sequence[Any]) -> pd.Series[Any]:
     return pd.Series(texts, dtype=object)
 
 
-# What is missing ----------------------------------------------------------------------------------
-
-
 @attrs.frozen
 class Failure:
     """A reason, how many cells it stopped, and the first of them in words.
@@ -210,13 +202,10 @@ def failures(comparison: Comparison) -> list[Failure]:
     """Return the reasons for failures, the most frequent first."""
     found = []
     for reason, cells in group_by(comparison.failed, lambda cell: cell.reason).items():
-        nouns = {kind: getattr(cells[0], kind) for kind in KINDS}
-        names = [
-            f"{kind} {cells[0].labels.get(kind) or full_name(noun)}" for kind, noun in nouns.items()
-        ]
-        plugins = (getattr(noun, "name", "") for noun in nouns.values())
-        is_misfit = any(name and reason.startswith(f"{name}.") for name in plugins)
-        found.append(Failure(reason, len(cells), "; ".join(names), is_misfit))
+        keys = {kind: noun_key(cells[0], kind) for kind in KINDS}
+        first = [f"{kind} {label or full_name(noun)}" for kind, (label, noun) in keys.items()]
+        plugins = tuple(f"{getattr(noun, 'name', '')}." for _, noun in keys.values())
+        found.append(Failure(reason, len(cells), "; ".join(first), reason.startswith(plugins)))
     return sorted(found, key=lambda failure: -failure.count)
 
 

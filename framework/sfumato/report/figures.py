@@ -41,9 +41,6 @@ MOST_SCENARIOS = 6
 ORDER = ("lower", "estimate", "exact", "upper")
 
 
-# A panel for each quantity ------------------------------------------------------------------------
-
-
 @attrs.frozen
 class Panel:
     """The cells of one quantity in one part: lines along a sweep's axis, else a row for each.
@@ -151,9 +148,18 @@ def panels_figure(
         for subfigure, (heading, panels) in zip(subfigures, drawn, strict=True):
             if heading:
                 subfigure.suptitle(heading, x=0.01, ha="left", fontsize=10, weight="bold")
-            for axes, panel in zip(_rows(subfigure, panels), panels, strict=True):
+            rows = _rows(subfigure, panels)
+            for axes, panel in zip(rows, panels, strict=True):
                 _draw_panel(axes, panel, colours)
+            _explain_marks(rows[-1], [c for panel in panels if not panel.axis for c in panel.cells])
     return figure
+
+
+def _explain_marks(axes: Axes, cells: Sequence[Cell]) -> None:
+    """Write below the last axes what the mark of unverified values means, where there are any."""
+    if any(loss_of(cell).unverified for cell in cells):
+        words = f"{axes.get_xlabel()}   {UNVERIFIED} unverified".strip()
+        axes.set_xlabel(words)
 
 
 def _rows(figure: Any, panels: Sequence[Any], **options: Any) -> list[Axes]:
@@ -169,32 +175,24 @@ def _draw_panel(axes: Axes, panel: Panel, colours: MechanismColours) -> None:
         draw_sweep(axes, panel.lines[:MOST_LINES], panel.axis, colours, panel.height)
         return
     cells = panel.cells[:MOST_ROWS]
-    _choose_scale(axes, cells)
-    edge = max(finite_values(cells), default=1 / 1.6) * 1.6
-    _draw_rows(axes, cells, scenario_names(cells, KINDS), edge, colours)
-    axes.set_xlabel(_doubt(cells), loc="right", fontsize=7.5)
-
-
-def _doubt(cells: Sequence[Cell], between: str = "") -> str:
-    """Return what the mark of unverified values means, where there are any."""
-    marked = any(loss_of(cell).unverified for cell in cells)
-    return f"{between}{UNVERIFIED} unverified" if marked else ""
-
-
-# Losses one below the other -----------------------------------------------------------------------
-
-
-def _choose_scale(axes: Axes, cells: Sequence[Cell]) -> None:
-    """Take logarithms of a wide span; minus infinity has no place there, infinity has its edge."""
-    values = [loss_of(cell).value for cell in cells if loss_of(cell).value < math.inf]
-    if values and is_wide(min(values), max(values)):
-        set_logarithmic(axes, "x", values)
+    _draw_rows(axes, cells, scenario_names(cells, KINDS), cells, colours)
 
 
 def _draw_rows(
-    axes: Axes, cells: Sequence[Cell], names: Sequence[str], edge: float, colours: MechanismColours
+    axes: Axes,
+    cells: Sequence[Cell],
+    names: Sequence[str],
+    beside: Sequence[Cell],
+    colours: MechanismColours,
 ) -> None:
-    """Draw each loss in a row of its own; what is infinite stands at the edge."""
+    """Draw each loss in a row of its own, on an axis on which all losses `beside` have a place.
+
+    Infinity stands at the edge of any axis; minus infinity has no place on a logarithmic one.
+    """
+    values = [loss_of(cell).value for cell in beside if loss_of(cell).value < math.inf]
+    if values and is_wide(min(values), max(values)):
+        set_logarithmic(axes, "x", values)
+    edge = 1.6 * max(finite_values(beside), default=0.625)
     for place, cell in enumerate(cells):
         _draw_loss(axes, place, loss_of(cell), colours[cell], edge)
     axes.set_yticks(range(len(names)), names)
@@ -223,9 +221,6 @@ def _draw_loss(axes: Axes, y: float, loss: Loss, colour: str, edge: float) -> No
     )  # fmt: skip
 
 
-# Several measures of one loss ---------------------------------------------------------------------
-
-
 @attrs.frozen
 class Sandwich:
     """What several measures say about one quantity of one scenario."""
@@ -239,14 +234,10 @@ class Sandwich:
         return 0.55 + 0.26 * len(self.cells)
 
     @property
-    def floor(self) -> float:
-        """The largest floor: the truth is not below it."""
-        return max(loss_of(cell).floor for cell in self.cells)
-
-    @property
-    def ceiling(self) -> float:
-        """The smallest ceiling: the truth is not above it."""
-        return min(loss_of(cell).ceiling for cell in self.cells)
+    def span(self) -> tuple[float, float]:
+        """The largest floor and the smallest ceiling: the truth is not beyond them."""
+        losses = [loss_of(cell) for cell in self.cells]
+        return max(loss.floor for loss in losses), min(loss.ceiling for loss in losses)
 
 
 def sandwiches(comparison: Comparison) -> dict[Quantity, list[Sandwich]]:
@@ -283,14 +274,12 @@ def sandwich_figure(
         size = (WIDTH, sum(one.height for one in drawn) + 0.6)
         figure = Figure(figsize=size, layout="constrained")
         rows = _rows(figure, drawn, sharex=True)
-        _choose_scale(rows[0], cells)
-        edge = max(finite_values(cells), default=1.0)
         for axes, one in zip(rows, drawn, strict=True):
-            ends = (one.floor, one.ceiling)
-            if all(map(math.isfinite, ends)):
-                axes.axvspan(min(ends), max(ends), color=FAINT, zorder=0, linewidth=2)
+            if all(map(math.isfinite, one.span)):
+                axes.axvspan(min(one.span), max(one.span), color=FAINT, zorder=0, linewidth=2)
             labels = [names.of(cell, "measure") for cell in one.cells]
-            _draw_rows(axes, one.cells, labels, edge, colours)
+            _draw_rows(axes, one.cells, labels, cells, colours)
             axes.set_title(one.name)
-        rows[-1].set_xlabel(f"{quantity}, {quantity.worse} is worse{_doubt(cells, '; ')}")
+        rows[-1].set_xlabel(f"{quantity}, {quantity.worse} is worse")
+        _explain_marks(rows[-1], cells)
     return figure

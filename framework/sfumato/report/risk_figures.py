@@ -29,9 +29,6 @@ MATRIX_DECADES, MAP_DECADES = 1e3, 1e4
 """The widest span of losses that colours tell apart."""
 
 
-# Colours ------------------------------------------------------------------------------------------
-
-
 def _colours(quantity: Quantity, low: float, high: float) -> ScalarMappable:
     """Return the colours from `low` to `high`; probabilities are never logarithmic."""
     from matplotlib.cm import ScalarMappable
@@ -72,9 +69,6 @@ def _finite(losses: Iterable[float]) -> list[float]:
 def _hide_frame(axes: Axes) -> None:
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
-
-
-# The loss at each time ----------------------------------------------------------------------------
 
 
 def risk_figure(risk: RiskMap) -> Figure:
@@ -125,9 +119,6 @@ def _write_map(axes: Axes, risk: RiskMap) -> None:
             times = [time for _, time in run]
             middle = (times[0] + times[-1]) / 2
             axes.text(middle, place, "∞", ha="center", va="center", color="white", weight="bold")
-
-
-# Of each time from each release alone -------------------------------------------------------------
 
 
 def leak_figure(risk: RiskMap) -> Figure:

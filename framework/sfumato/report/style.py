@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -33,44 +34,12 @@ WIDE = 30.0
 MARKERS = {"exact": "oo", "upper": "v<", "lower": "^>", "estimate": "DD"}
 """On an upright and on a level axis, pointing to where the truth lies: an upper bound down."""
 
-STYLE: Any = {
-    "font.family": "sans-serif",
-    "font.size": 9.0,
-    "axes.edgecolor": "#8a929c",
-    "axes.labelcolor": INK,
-    "axes.titlesize": 9.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.titlecolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e8ebef",
-    "grid.linewidth": 0.7,
-    "xtick.color": "#59616b",
-    "ytick.color": "#59616b",
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "text.color": INK,
-    "lines.linewidth": 1.7,
-    "lines.markersize": 4.5,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "savefig.dpi": 200,
-    "svg.hashsalt": "sfumato",  # the same figure is the same file
-    "pdf.fonttype": 42,
-}
 
+def use_style() -> AbstractContextManager[None]:
+    """Draw as ``figures.mplstyle`` says, without touching the caller's style."""
+    from matplotlib import style
 
-@contextmanager
-def use_style() -> Iterator[None]:
-    """Draw in this style, without touching the caller's."""
-    import matplotlib as mpl
-
-    defaults: Any = mpl.rcParamsDefault
-    with mpl.rc_context({**defaults, **STYLE, "backend": mpl.rcParams["backend"]}):
-        yield
+    return style.context(["default", str(Path(__file__).with_name("figures.mplstyle"))])
 
 
 def save_figure(figure: Figure, target: Any, **options: Any) -> None:
@@ -97,9 +66,6 @@ def _take_words_literally(figure: Figure) -> None:
     for text in figure.findobj(Text):
         if id(text) not in formulas and isinstance(text, Text):
             text.set_parse_math(False)
-
-
-# Colours ------------------------------------------------------------------------------------------
 
 
 @attrs.frozen
@@ -158,9 +124,6 @@ def _luminance(colour: str) -> float:
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
     ]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-# Axes ---------------------------------------------------------------------------------------------
 
 
 def finite_values(cells: Sequence[Cell]) -> list[float]:

@@ -18,7 +18,7 @@ from sfumato.report.style import (
     is_wide,
     set_logarithmic,
 )
-from sfumato.report.words import KINDS, full_table, group_by, noun_names, noun_tables, short_names
+from sfumato.report.words import KINDS, group_by, noun_names, noun_table, noun_tables, short_names
 from sfumato.values import to_json
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class SweepAxis:
 
     def value(self, cell: Cell) -> float | None:
         """Return the cell's value of the parameter, or None where its noun has none."""
-        found: Any = full_table(getattr(cell, self.kind)).get(self.parameter)
+        found: Any = noun_table(getattr(cell, self.kind), defaults=True).get(self.parameter)
         return float(found) if _is_number(found) else None
 
 
@@ -127,9 +127,6 @@ def series_of(cells: Sequence[Cell], axis: SweepAxis) -> list[Series]:
 
 def _mechanism_name(cell: Cell) -> str:
     return cell.labels.get("mechanism", "") or str(getattr(cell.mechanism, "name", cell.mechanism))
-
-
-# Drawing ------------------------------------------------------------------------------------------
 
 
 def draw_sweep(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -47,36 +47,25 @@ def group_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     return groups
 
 
-# What a noun says ---------------------------------------------------------------------------------
-
-
-def noun_table(noun: Any) -> dict[str, Any]:
-    """Return what a noun says, nested nouns opened: ``{"adversary.name": "map"}``.
+def noun_table(noun: Any, *, defaults: bool = False) -> dict[str, Any]:
+    """Return what a noun says, nested nouns opened, with or without what it leaves open.
 
     >>> import sfumato as sf
-    >>> noun_table(sf.priors.rbf(length_scale=6.0, times=50))
-    {'name': 'rbf', 'length_scale': 6.0, 'times': 50}
+    >>> noun_table(sf.secrets.basic(3)), noun_table(sf.secrets.basic(3), defaults=True)
+    ({'name': 'basic', 'index': 3}, {'radius': 1.0, 'name': 'basic', 'index': 3})
     """
     specification = getattr(noun, "specification", None)
-    return dict(_leaves(specification() if specification else {"name": str(noun)}, ""))
+    table = _open_nested(specification() if specification else {"name": str(noun)})
+    return {**_defaults(noun), **table} if defaults else table
 
 
-def _leaves(plain: Table, prefix: str) -> Iterator[tuple[str, Any]]:
+def _open_nested(plain: Table, prefix: str = "") -> dict[str, Any]:
+    """Return a flat table: ``{"adversary.name": "map"}``."""
+    table: dict[str, Any] = {}
     for key, value in plain.items():
-        if isinstance(value, Mapping) and "name" in value:
-            yield from _leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
-def full_table(noun: Any) -> dict[str, Any]:
-    """Return what a noun says, with the defaults of what it leaves open.
-
-    >>> import sfumato as sf
-    >>> full_table(sf.secrets.basic(3))
-    {'radius': 1.0, 'name': 'basic', 'index': 3}
-    """
-    return {**_defaults(noun), **noun_table(noun)}
+        nested = isinstance(value, Mapping) and "name" in value
+        table |= _open_nested(value, f"{prefix}{key}.") if nested else {prefix + key: value}
+    return table
 
 
 def noun_tables(nouns: Sequence[Any]) -> list[dict[str, Any]]:
@@ -86,7 +75,7 @@ def noun_tables(nouns: Sequence[Any]) -> list[dict[str, Any]]:
     >>> noun_tables([sf.secrets.trajectory(0), sf.secrets.trajectory(2)])
     [{'name': 'trajectory', 'mistakes': 0}, {'name': 'trajectory', 'mistakes': 2}]
     """
-    written = [noun_table(noun) for noun in nouns]
+    written = list(map(noun_table, nouns))
     keys: dict[Any, dict[str, None]] = {}
     for table in written:
         keys.setdefault(table.get("name"), {}).update(dict.fromkeys(table))
@@ -106,16 +95,11 @@ def _defaults(noun: Any) -> dict[str, Any]:
         return {}
 
 
-# In words -----------------------------------------------------------------------------------------
-
-
 def value_text(value: Any) -> str:
     """Write a value for people: 6 for 6.0, a table by its shape, a class by its ends.
 
     >>> value_text(6.0), value_text({"interval": [3.0, 12.0]}), value_text([[1], [0]])
     ('6', '3 to 12', '2×1 table')
-    >>> value_text(["home", "work"])
-    '[home, work]'
     """
     if isinstance(value, bool) or value is None:
         return str(value).lower()
@@ -124,13 +108,11 @@ def value_text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return _list_text(value)
     table = value.specification() if hasattr(value, "specification") else value
-    return _table_text(table) if isinstance(table, Mapping) else str(value)
-
-
-def _table_text(table: Table) -> str:
+    if not isinstance(table, Mapping):
+        return str(value)
     if set(table) == {"interval"}:
         return " to ".join(map(value_text, table["interval"]))
-    return _head(table) if set(table) == {"any_of"} else f"{_head(table)}({_inside(table)})"
+    return _head(table) + ("" if set(table) == {"any_of"} else f"({_inside(table)})")
 
 
 def _list_text(value: Sequence[Any]) -> str:
@@ -153,7 +135,7 @@ def full_name(noun: Any) -> str:
     'rbf length_scale=3 to 6, times=50'
     """
     table = noun_table(noun)
-    return _join_name(_head(table), _inside(table))
+    return f"{_head(table)} {_inside(table)}".strip()
 
 
 def _head(table: Table) -> str:
@@ -173,17 +155,14 @@ def _inside(table: Table, but: Iterable[str] = ()) -> str:
     )
 
 
-def _join_name(head: str, inside: str) -> str:
-    """Write a name and its parameters with a space, where lines may break."""
-    return f"{head} {inside}" if head and inside else head or inside
-
-
-# The nouns of a comparison ------------------------------------------------------------------------
-
-
 def noun_key(cell: Cell, kind: str) -> tuple[str, Any]:
     """Return the label and the noun of one kind: what tells a comparison's nouns apart."""
     return cell.labels.get(kind, ""), getattr(cell, kind)
+
+
+def _keyed_tables(cells: Sequence[Cell], kind: str) -> dict[tuple[str, Any], dict[str, Any]]:
+    keys = list(dict.fromkeys(noun_key(cell, kind) for cell in cells))
+    return dict(zip(keys, noun_tables([noun for _, noun in keys]), strict=True))
 
 
 @attrs.frozen
@@ -205,33 +184,32 @@ class NounNames:
 
 def noun_names(cells: Sequence[Cell], kind: str, without: str = "") -> NounNames:
     """Return the names of the cells' nouns of one kind, as if they had no parameter `without`."""
-    pairs = list(dict.fromkeys(noun_key(cell, kind) for cell in cells))
-    tables = dict(zip(pairs, noun_tables([noun for _, noun in pairs]), strict=True))
+    tables = _keyed_tables(cells, kind)
     for table in tables.values():
         table.pop(without, None)
-    by_label = group_by(pairs, lambda pair: pair[0])
-    bare = [tables[pair] for pair in by_label.get("", ())]
+    by_label = group_by(tables, lambda key: key[0])
+    bare = [tables[key] for key in by_label.get("", ())]
+    by_head = group_by(bare, _head)
+    one_name = len(by_head) == 1 and len(bare) == len(tables)
     common = _common(bare)
-    heads = group_by(bare, _head)
-    one_name = len(heads) == 1 and len(bare) == len(pairs)
-    shared = _join_name(_head(bare[0]) if one_name else "", _inside(common))
-    if len(pairs) == 1:
-        name = pairs[0][0] or shared
-        return NounNames(name, {pairs[0]: name})
+    shared = f"{_head(bare[0]) if one_name else ''} {_inside(common)}".strip()
+    if len(tables) == 1:
+        (key,) = tables
+        return NounNames(key[0] or shared, {key: key[0] or shared})
     of_head = {
         head: {key: value for key, value in _common(group).items() if key not in common}
-        for head, group in heads.items()
+        for head, group in by_head.items()
         if len(group) > 1 and not one_name
     }
     names = {}
-    for pair, table in tables.items():
-        label, head = pair[0], _head(table)
+    for key, table in tables.items():
+        label, head = key[0], _head(table)
         if label:
             different = _inside(table, _common([tables[other] for other in by_label[label]]))
-            names[pair] = f"{label}, {different}" if different else label
+            names[key] = f"{label}, {different}" if different else label
         else:
             different = _inside(table, {**common, **of_head.get(head, {})})
-            names[pair] = different if one_name else _join_name(head, different)
+            names[key] = different if one_name else f"{head} {different}".strip()
     every = [f"every {head} {_inside(own)}" for head, own in of_head.items() if _inside(own)]
     return NounNames("; ".join(filter(None, (shared, *every))), _number_equals(names, tables))
 
@@ -246,18 +224,15 @@ def _common(tables: Sequence[Table]) -> dict[str, Any]:
     }
 
 
-def _number_equals(names: dict[Any, str], tables: Mapping[Any, Table]) -> dict[Any, str]:
+def _number_equals(names: Mapping[Any, str], tables: Mapping[Any, Table]) -> dict[Any, str]:
     """Add numbers to names that are equal though what the nouns say is not."""
-    written = {pair: to_json(table) for pair, table in tables.items()}
-    meanings = {
-        name: list(dict.fromkeys(written[pair] for pair in pairs))
-        for name, pairs in group_by(names, names.__getitem__).items()
-    }
+    meanings: dict[str, dict[str, int]] = {}
+    for key, name in names.items():
+        known = meanings.setdefault(name, {})
+        known.setdefault(to_json(tables[key]), len(known) + 1)
     return {
-        pair: f"{name} #{1 + meanings[name].index(written[pair])}"
-        if len(meanings[name]) > 1
-        else name
-        for pair, name in names.items()
+        key: f"{name} #{meanings[name][to_json(tables[key])]}" if len(meanings[name]) > 1 else name
+        for key, name in names.items()
     }
 
 
@@ -284,16 +259,14 @@ def noun_groups(cells: Sequence[Cell], kind: str) -> list[NounGroup]:
     >>> [group.words for group in noun_groups(cells, "prior")]
     ['rbf length_scale=1, 2, …, 10 (10 values), times=3']
     """
-    pairs = list(dict.fromkeys(noun_key(cell, kind) for cell in cells))
-    tables = dict(zip(pairs, noun_tables([noun for _, noun in pairs]), strict=True))
+    tables = _keyed_tables(cells, kind)
     found = []
     # Nouns made of others have no name of their own and stay by themselves.
-    groups = group_by(pairs, lambda pair: (pair[0], tables[pair].get("name", pair[1])))
+    groups = group_by(tables, lambda key: (key[0], tables[key].get("name", key[1])))
     for members in groups.values():
-        words = _sweep_words([tables[pair] for pair in members]) if len(members) > 1 else ""
+        words = _sweep_words([tables[key] for key in members])
         if words:
-            label, first = members[0]
-            found.append(NounGroup(label, words, first, len(members)))
+            found.append(NounGroup(members[0][0], words, members[0][1], len(members)))
         else:
             found += [NounGroup(label, full_name(noun), noun) for label, noun in members]
     return found
@@ -306,7 +279,8 @@ def _sweep_words(tables: Sequence[Table]) -> str:
         for key in tables[0]
         if key != "name"
     }
-    if math.prod(map(len, values.values())) != len(tables) or set(values) & set(COMPOUNDS):
+    sizes = [len(some) for some in values.values()]
+    if len(tables) == 1 or math.prod(sizes) != len(tables) or set(values) & set(COMPOUNDS):
         return ""
     inside = [f"{key.removesuffix('.name')}={_values_text(some)}" for key, some in values.items()]
     return f"{tables[0]['name']} {', '.join(inside)}"
@@ -320,14 +294,16 @@ def _values_text(values: Sequence[Any]) -> str:
     return texts[0] if len(values) == 1 else f"{', '.join(texts)} ({len(values)} values)"
 
 
-# Beside a figure ----------------------------------------------------------------------------------
+def scenario_names(cells: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
+    """Return, for each cell, the names of the nouns in which the cells differ, cut to fit."""
+    names = {kind: noun_names(cells, kind) for kind in kinds}
+    varying = [kind for kind in kinds if len(names[kind].names) > 1]
+    return short_names([tuple(names[kind].of(cell, kind) for kind in varying) for cell in cells])
 
 
 def short_names(names: Sequence[tuple[str, ...]], longest: int = LONGEST) -> list[str]:
     """Join the words of each name, cutting the longest words until the names fit.
 
-    >>> short_names([("rough", "uniform"), ("rough", "optimal")])
-    ['rough · uniform', 'rough · optimal']
     >>> short_names([("rbf length_scale=1", "x"), ("rbf length_scale=3", "x")], longest=15)
     ['rbf…scale=1 · x', 'rbf…scale=3 · x']
     """
@@ -357,10 +333,3 @@ def _elide(word: str, width: int) -> str:
     """Leave out the middle: names begin with what they are and end with what tells them apart."""
     beginning = width // 3
     return f"{word[:beginning].rstrip()}…{word[beginning + 1 - width :].lstrip()}"
-
-
-def scenario_names(cells: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
-    """Return, for each cell, the names of the nouns in which the cells differ, cut to fit."""
-    names = {kind: noun_names(cells, kind) for kind in kinds}
-    varying = [kind for kind in kinds if len(names[kind].names) > 1]
-    return short_names([tuple(names[kind].of(cell, kind) for kind in varying) for cell in cells])

@@ -300,7 +300,7 @@ def test_the_sandwich_holds_attack_exact_and_bound(sandwiched):
     ((quantity, found),) = sandwiches(sandwiched).items()
     assert [len(one.cells) for one in found] == [3, 3]
     assert [cell.measure.name for cell in found[0].cells] == ["attacked", "exactly", "above"]
-    assert (found[0].floor, found[0].ceiling) == (0.5, 0.5)
+    assert found[0].span == (0.5, 0.5)
     figure = sandwich_figure(quantity, found, MechanismColours.of_all([sandwiched]))
     texts = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert texts.count("≤ 0.7") == 2
