@@ -52,11 +52,11 @@ class Panel:
     cells: tuple[Cell, ...]
     axis: SweepAxis | None
     left_out: int = 0
+    lines: Sequence[Series] = attrs.field(init=False)
 
-    @property
-    def lines(self) -> list[Series]:
-        """The lines of a sweep; none where nothing is swept."""
-        return series_of(self.cells, self.axis) if self.axis is not None else []
+    @lines.default
+    def _lines(self) -> Sequence[Series]:
+        return series_of(self.cells, self.axis) if self.axis is not None else ()
 
     @property
     def height(self) -> float:
@@ -86,8 +86,7 @@ def panels_of(comparison: Comparison) -> list[Panel]:
     longest = next(iter(sweep_axes(comparison.measured)), None)
     panels = []
     for family, cells in _by_family(comparison.measured, longest).items():
-        own = sweep_axes(cells)
-        if longest is None or longest in own:
+        if longest is None or longest in sweep_axes(cells):
             panels.append(Panel(family, tuple(cells), longest))
             continue
         # The family is not swept here, and quantities are never mixed.
@@ -158,8 +157,7 @@ def panels_figure(
 def _explain_marks(axes: Axes, cells: Sequence[Cell]) -> None:
     """Write below the last axes what the mark of unverified values means, where there are any."""
     if any(loss_of(cell).unverified for cell in cells):
-        words = f"{axes.get_xlabel()}   {UNVERIFIED} unverified".strip()
-        axes.set_xlabel(words)
+        axes.set_xlabel(f"{axes.get_xlabel()}   {UNVERIFIED} unverified".strip())
 
 
 def _rows(figure: Any, panels: Sequence[Any], **options: Any) -> list[Axes]:
