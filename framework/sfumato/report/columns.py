@@ -129,16 +129,6 @@ def parameter_columns(cells: Sequence[Cell]) -> dict[str, pd.Series[Any]]:
 
     Whole numbers stay whole beside cells that have none. A class or a list is text (JSON); tables
     of numbers are left to the noun's own column.
-
-    >>> import sfumato as sf
-    >>> comparison = sf.compare(
-    ...     [sf.priors.rbf(length_scale=1.0, times=times) for times in (3, 4)],
-    ...     [sf.secrets.basic(1)],
-    ...     [sf.mechanisms.gaussian_uniform(mse=0.1)],
-    ...     [sf.measures.renyi()],
-    ... )
-    >>> {name: column.tolist() for name, column in parameter_columns(comparison.cells).items()}
-    {'prior.times': [3, 4]}
     """
     columns = {}
     for kind in KINDS:

@@ -20,7 +20,15 @@ from sfumato.report.style import (
     set_logarithmic,
     use_style,
 )
-from sfumato.report.sweeps import NAME_HEIGHT, Series, SweepAxis, draw_sweep, series_of, sweep_axes
+from sfumato.report.sweeps import (
+    MOST_LINES,
+    NAME_HEIGHT,
+    Series,
+    SweepAxis,
+    draw_sweep,
+    series_of,
+    sweep_axes,
+)
 from sfumato.report.words import FACTORS, KINDS, group_by, noun_names, scenario_names
 
 if TYPE_CHECKING:
@@ -34,8 +42,6 @@ MOST_PANELS = 12
 """Of one part; the last says how many more quantities are in its table."""
 MOST_ROWS = 40
 """Of losses one below the other."""
-MOST_LINES = 24
-"""Of a sweep in one panel."""
 MOST_SCENARIOS = 6
 """Of one quantity that several measures answer for."""
 ORDER = ("lower", "estimate", "exact", "upper")
@@ -170,7 +176,7 @@ def _draw_panel(axes: Axes, panel: Panel, colours: MechanismColours) -> None:
     axes.set_title(panel.title)
     if panel.axis is not None:
         axes.set_ylabel(panel.quantity.unit)
-        draw_sweep(axes, panel.lines[:MOST_LINES], panel.axis, colours, panel.height)
+        draw_sweep(axes, panel.lines, panel.axis, colours, panel.height)
         return
     cells = panel.cells[:MOST_ROWS]
     _draw_rows(axes, cells, scenario_names(cells, KINDS), cells, colours)

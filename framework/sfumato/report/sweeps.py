@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
 
 from sfumato.report.columns import loss_of
 from sfumato.report.style import (
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FEWEST = 3
 """Values that make a sweep; two are a comparison of two."""
+MOST_LINES = 24
+"""Of one panel."""
 STROKES = ("-", "--", ":", "-.")
 LEVEL_WIDTH = 1.0
 """Of the line of a loss that the sweep does not touch."""
@@ -132,7 +134,7 @@ def _mechanism_name(cell: Cell) -> str:
 def draw_sweep(
     axes: Axes, lines: Sequence[Series], axis: SweepAxis, colours: MechanismColours, height: float
 ) -> None:
-    """Draw the lines; an infinite value interrupts its line and stands at the edge.
+    """Draw the first lines; an infinite value interrupts its line and stands at the edge.
 
     A loss without a value of the swept parameter is a thin line from side to side, dashed where
     it would hide another. Each name stands at the end of its line; `height` is in inches.
@@ -149,7 +151,7 @@ def draw_sweep(
         set_logarithmic(axes, "x", xs)
     ends = []
     levels: set[float] = set()
-    for series in lines:
+    for series in lines[:MOST_LINES]:
         points = series.points(axis, (min(xs), max(xs)))
         colour, end = colours[series.cells[0]], _last_finite(points)
         hidden = series.is_level and end in levels
@@ -230,13 +232,9 @@ def _is_geometric(values: Sequence[float]) -> bool:
     >>> _is_geometric([0.1, 1.0, 10.0]), _is_geometric([1.0, 10.0, 20.0])
     (True, False)
     """
-    ordered = sorted(set(values))
-    if len(ordered) < 3 or ordered[0] <= 0 or ordered[-1] / ordered[0] < 10:
+    ordered = np.unique(values)
+    if len(ordered) < 3 or ordered[0] <= 0 or ordered[-1] < 10 * ordered[0]:
         return False
-    return _unevenness(list(map(math.log, ordered))) < _unevenness(ordered)
-
-
-def _unevenness(values: Sequence[float]) -> float:
-    """Return how far a step between neighbours is from their mean, as a share of it."""
-    mean = (values[-1] - values[0]) / (len(values) - 1)
-    return max(abs(b - a - mean) for a, b in itertools.pairwise(values)) / mean
+    steps = (np.diff(np.log(ordered)), np.diff(ordered))
+    in_logarithm, plain = (np.abs(step / step.mean() - 1).max() for step in steps)
+    return bool(in_logarithm < plain)

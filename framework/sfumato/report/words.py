@@ -238,7 +238,7 @@ def _number_equals(names: Mapping[Any, str], tables: Mapping[Any, Table]) -> dic
 
 @attrs.frozen
 class NounGroup:
-    """Nouns of one name and label that are swept: a label, the words, the first and how many."""
+    """Nouns of one name and label that are swept: ``rbf length_scale=1, 2, …, 9 (9 values)``."""
 
     label: str
     words: str
@@ -247,18 +247,7 @@ class NounGroup:
 
 
 def noun_groups(cells: Sequence[Cell], kind: str) -> list[NounGroup]:
-    """Return the nouns of one kind; those that are all values of a sweep, as one.
-
-    >>> import sfumato as sf
-    >>> cells = sf.compare(
-    ...     [sf.priors.rbf(length_scale=float(l), times=3) for l in range(1, 11)],
-    ...     [sf.secrets.basic(1)],
-    ...     [sf.mechanisms.gaussian_uniform(mse=0.1)],
-    ...     [sf.measures.renyi()],
-    ... ).cells
-    >>> [group.words for group in noun_groups(cells, "prior")]
-    ['rbf length_scale=1, 2, …, 10 (10 values), times=3']
-    """
+    """Return the nouns of one kind; those that are all values of a sweep, as one."""
     tables = _keyed_tables(cells, kind)
     found = []
     # Nouns made of others have no name of their own and stay by themselves.
@@ -282,16 +271,15 @@ def _sweep_words(tables: Sequence[Table]) -> str:
     sizes = [len(some) for some in values.values()]
     if len(tables) == 1 or math.prod(sizes) != len(tables) or set(values) & set(COMPOUNDS):
         return ""
-    inside = [f"{key.removesuffix('.name')}={_values_text(some)}" for key, some in values.items()]
+    inside = []
+    for key, some in values.items():
+        texts = list(map(value_text, some))
+        if len(texts) > FEW:
+            texts[2:-1] = ["…"]
+        # "1 or 3" is a class of both, so a sweep is counted instead.
+        count = f" ({len(some)} values)" if len(some) > 1 else ""
+        inside.append(f"{key.removesuffix('.name')}={', '.join(texts)}{count}")
     return f"{tables[0]['name']} {', '.join(inside)}"
-
-
-def _values_text(values: Sequence[Any]) -> str:
-    """Write the values; "1 or 3" is a class of both, so a sweep is counted instead."""
-    texts = list(map(value_text, values))
-    if len(texts) > FEW:
-        texts[2:-1] = ["…"]
-    return texts[0] if len(values) == 1 else f"{', '.join(texts)} ({len(values)} values)"
 
 
 def scenario_names(cells: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
