@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -14,8 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.comparison.executors import watched
-from sfumato.plugin_registry import Registry, default_registry, use_registry
+from sfumato.comparison.executors import results
 from sfumato.values import read_only, write_whole
 
 if TYPE_CHECKING:
@@ -158,26 +155,8 @@ class FigureRequest:
         [1, 2]
         """
         chosen = list(tasks)
-        return list(watched(self._results(work, chosen), what, len(chosen)))
-
-    def _results(self, work: Callable[[Any], T], tasks: list[Any]) -> Iterator[T]:
-        if self.jobs == 1 or len(tasks) < 2:
-            yield from map(work, tasks)
-            return
-        with ProcessPoolExecutor(
-            min(self.jobs, len(tasks)),
-            mp_context=get_context("spawn"),
-            initializer=_prepare_process,
-            initargs=(default_registry().paths,),
-        ) as pool:
-            yield from pool.map(work, tasks)
-
-
-def _prepare_process(paths: tuple[str, ...]) -> None:
-    """Give a new process the plugins of this one, and one thread: there is a process per core."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    use_registry(Registry.load(paths))
+        jobs = min(self.jobs, len(chosen))
+        return results(work, chosen, jobs=jobs, what=what, total=len(chosen))
 
 
 @attrs.frozen

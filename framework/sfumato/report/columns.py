@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sfumato.comparison.cells import KINDS, Cell, Comparison
 from sfumato.protocols import MARKS, Loss, Quantity
 from sfumato.report.words import (
     COMPOUNDS,
     FACTORS,
-    KINDS,
     full_name,
     group_by,
     noun_key,
@@ -24,20 +24,11 @@ from sfumato.values import to_json
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sfumato.comparison.cells import Cell, Comparison
-
 UNVERIFIED = "*"
 MEANINGS = {"upper": "upper bound", "lower": "lower bound", "estimate": "estimate [interval]"}
 DOUBT = f"{UNVERIFIED} unverified: its measure calls it exact and brings no brute force to show it"
 ADVICE = "Nouns that do not fit each other can go into [[parts]] of their own."
 LARGEST = 2**63 - 1
-
-
-def loss_of(cell: Cell) -> Loss:
-    """Return the loss of a measured cell."""
-    if cell.loss is None:
-        raise ValueError(f"the cell must be measured to have a loss; it was {cell.outcome}.")
-    return cell.loss
 
 
 def loss_text(loss: Loss) -> str:
@@ -52,7 +43,7 @@ def loss_text(loss: Loss) -> str:
 def legend(cells: Iterable[Cell]) -> list[str]:
     """Return what the marks beside the cells' values mean, in one line or two."""
     marks = "   ".join(f"{mark} {MEANINGS.get(bound, bound)}" for bound, mark in MARKS.items())
-    return [marks, DOUBT] if any(loss_of(cell).unverified for cell in cells) else [marks]
+    return [marks, DOUBT] if any(cell.reading.unverified for cell in cells) else [marks]
 
 
 @attrs.frozen
@@ -99,7 +90,7 @@ def loss_table(cells: Sequence[Cell]) -> LossTable:
         measure, own = names["measure"].of(cell, "measure"), str(cell.measure.name)
         if not (cell.labels.get("measure") or measure.startswith(own)):
             measure = f"{own} {measure}"  # which is left out where all measures are of one name
-        column = Column(loss_of(cell).quantity, measure)
+        column = Column(cell.quantity, measure)
         columns[column] = None
         words = tuple(names[kind].of(cell, kind) for kind in factors)
         scenario = tuple(noun_key(cell, kind) for kind in FACTORS)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.report.columns import UNVERIFIED, loss_of, loss_table, loss_text
+from sfumato.comparison.cells import KINDS, Cell, Comparison
+from sfumato.protocols import Loss, Quantity
+from sfumato.report.columns import UNVERIFIED, loss_table, loss_text
 from sfumato.report.style import (
     FAINT,
     MARKERS,
@@ -29,14 +31,11 @@ from sfumato.report.sweeps import (
     series_of,
     sweep_axes,
 )
-from sfumato.report.words import FACTORS, KINDS, group_by, noun_names, scenario_names
+from sfumato.report.words import FACTORS, group_by, noun_names, scenario_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from sfumato.comparison.cells import Cell, Comparison
-    from sfumato.protocols import Loss, Quantity
 
 MOST_PANELS = 12
 """Of one part; the last says how many more quantities are in its table."""
@@ -108,7 +107,7 @@ def _by_family(cells: Sequence[Cell], axis: SweepAxis | None) -> dict[Quantity, 
     """Group by quantity, without the parameter of its own along which it is swept."""
 
     def family(cell: Cell) -> Quantity:
-        quantity = loss_of(cell).quantity
+        quantity = cell.quantity
         if axis is None or axis.kind != "measure":
             return quantity
         others = tuple(item for item in quantity.parameters if item[0] != axis.parameter)
@@ -162,7 +161,7 @@ def panels_figure(
 
 def _explain_marks(axes: Axes, cells: Sequence[Cell]) -> None:
     """Write below the last axes what the mark of unverified values means, where there are any."""
-    if any(loss_of(cell).unverified for cell in cells):
+    if any(cell.reading.unverified for cell in cells):
         axes.set_xlabel(f"{axes.get_xlabel()}   {UNVERIFIED} unverified".strip())
 
 
@@ -193,12 +192,12 @@ def _draw_rows(
 
     Infinity stands at the edge of any axis; minus infinity has no place on a logarithmic one.
     """
-    values = [loss_of(cell).value for cell in beside if loss_of(cell).value < math.inf]
+    values = [cell.reading.value for cell in beside if cell.reading.value < math.inf]
     if values and is_wide(min(values), max(values)):
         set_logarithmic(axes, "x", values)
     edge = 1.6 * max(finite_values(beside), default=0.625)
     for place, cell in enumerate(cells):
-        _draw_loss(axes, place, loss_of(cell), colours[cell], edge)
+        _draw_loss(axes, place, cell.reading, colours[cell], edge)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.margins(x=0.14)
@@ -240,7 +239,7 @@ class Sandwich:
     @property
     def span(self) -> tuple[float, float]:
         """The largest floor and the smallest ceiling: the truth is not beyond them."""
-        losses = [loss_of(cell) for cell in self.cells]
+        losses = [cell.reading for cell in self.cells]
         return max(loss.floor for loss in losses), min(loss.ceiling for loss in losses)
 
 
@@ -250,7 +249,7 @@ def sandwiches(comparison: Comparison) -> dict[Quantity, list[Sandwich]]:
     named = zip(cells, scenario_names(cells, FACTORS), strict=True)
     scenarios = group_by(
         named,
-        lambda item: (loss_of(item[0]).quantity, *(getattr(item[0], kind) for kind in FACTORS)),
+        lambda item: (item[0].reading.quantity, *(getattr(item[0], kind) for kind in FACTORS)),
     )
     found: dict[Quantity, list[Sandwich]] = {}
     for (quantity, *_), members in scenarios.items():
@@ -261,7 +260,7 @@ def sandwiches(comparison: Comparison) -> dict[Quantity, list[Sandwich]]:
 
 
 def _rank(cell: Cell) -> tuple[int, float]:
-    return ORDER.index(loss_of(cell).bound), loss_of(cell).value
+    return ORDER.index(cell.reading.bound), cell.reading.value
 
 
 def sandwich_figure(

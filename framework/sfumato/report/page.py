@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sfumato.comparison.cells import versions
-from sfumato.comparison.risk_maps import risk_maps, told_of_choice, told_of_map, told_of_maps
+from sfumato.comparison.cells import Cell, versions
+from sfumato.comparison.risk_maps import told_of_choice, told_of_map, told_of_maps
+from sfumato.comparison.study import StudyResult
 from sfumato.comparison.study_files import to_toml
 from sfumato.plugin_registry import default_registry
 from sfumato.prior_classes.families import Family
@@ -31,9 +32,6 @@ from sfumato.values import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from sfumato.comparison.cells import Cell
-    from sfumato.comparison.study import StudyResult
 
 ROLES = {
     "prior": "The adversary believes",
@@ -63,8 +61,8 @@ def page(result: StudyResult) -> str:
         lstrip_blocks=True,
     )
     for used in (
-        columns, figures, risk_figures, describe_nouns, hint, inline, risk_maps, to_toml,
-        told_of_choice, told_of_map, told_of_maps, uncounted_costs, value_text, versions,
+        columns, figures, risk_figures, describe_nouns, hint, inline, to_toml, told_of_choice,
+        told_of_map, told_of_maps, uncounted_costs, value_text, versions,
     ):  # fmt: skip
         environment.globals[used.__name__.rpartition(".")[2]] = used
     return environment.get_template("page.html").render(
@@ -109,7 +107,7 @@ def uncounted_costs(cells: Sequence[Cell], table: columns.LossTable) -> list[Qua
 
 def hint(cell: Cell) -> str:
     """Return how a value was found, for the pointer to show."""
-    loss = columns.loss_of(cell)
+    loss = cell.reading
     words = [loss.how, f"{cell.seconds:.2g} s"]
     if loss.worst is not None and not isinstance(cell.prior, Prior):
         words.insert(0, f"worst: {value_text(loss.worst)}")

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from sfumato.report.columns import loss_of
+from sfumato.comparison.cells import Cell, Comparison
 from sfumato.report.words import group_by, noun_key
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from sfumato.comparison.cells import Cell, Comparison
 
 INK = "#22272e"
 FAINT = "#d9dde3"
@@ -128,7 +126,7 @@ def _luminance(colour: str) -> float:
 
 def finite_values(cells: Sequence[Cell]) -> list[float]:
     """Return the finite values among the cells' losses."""
-    return [loss_of(cell).value for cell in cells if math.isfinite(loss_of(cell).value)]
+    return [cell.reading.value for cell in cells if math.isfinite(cell.reading.value)]
 
 
 def is_wide(low: float, high: float) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from sfumato.report.columns import loss_of
+from sfumato.comparison.cells import KINDS, Cell
+from sfumato.protocols import Loss
 from sfumato.report.style import (
     MARKERS,
     MechanismColours,
@@ -18,16 +19,13 @@ from sfumato.report.style import (
     is_wide,
     set_logarithmic,
 )
-from sfumato.report.words import KINDS, group_by, noun_names, noun_table, noun_tables, short_names
+from sfumato.report.words import group_by, noun_names, noun_table, noun_tables, short_names
 from sfumato.values import to_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sfumato.comparison.cells import Cell
-    from sfumato.protocols import Loss
-
-    Point = tuple[float, Loss]
+Point = tuple[float, Loss]
 
 FEWEST = 3
 """Values that make a sweep; two are a comparison of two."""
@@ -95,7 +93,7 @@ class Series:
         """Return the losses along the axis; a level at both sides, or by its name if infinite."""
         found: list[Point] = []
         for cell in self.cells:
-            loss, x = loss_of(cell), axis.value(cell)
+            loss, x = cell.reading, axis.value(cell)
             level = sides if math.isfinite(loss.value) else sides[1:]
             found += [(place, loss) for place in (level if x is None else (x,))]
         return sorted(found, key=lambda point: point[0])

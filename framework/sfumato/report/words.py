@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 
+from sfumato.comparison.cells import KINDS, Cell
 from sfumato.parameters import Declared
 from sfumato.prior_classes.families import Family
-from sfumato.protocols import NOUNS
 from sfumato.values import to_json
 
-if TYPE_CHECKING:
-    from sfumato.comparison.cells import Cell
-
-KINDS = tuple(kind for kind in NOUNS if kind != "adversary")
-"""The nouns of a cell; an adversary is a parameter of its measure."""
 FACTORS = KINDS[:-1]
 """The nouns of a scenario."""
 COMPOUNDS = {"any_of": " or ", "union": " | ", "sum": " + ", "product": " × "}
