@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from sfumato.comparison.risk_maps import RiskMap, RiskRow
 from sfumato.report.style import INK, WIDTH, is_wide, use_plain_numbers, use_style
@@ -41,7 +42,7 @@ def _colours(quantity: Quantity, low: float, high: float) -> ScalarMappable:
 
 
 def _paint(values: Any, colours: ScalarMappable) -> np.ndarray:
-    """Return colours; what is infinite has that of the worst, what is not known none."""
+    """Return colours; what is infinite has that of the last loss there, what is not known none."""
     known = np.ma.masked_invalid(np.clip(np.asarray(values, np.float64), *colours.get_clim()))
     return np.asarray(colours.to_rgba(known))
 
@@ -62,8 +63,9 @@ def _draw_scale(
     bar.set_label(risk.quantity.unit or risk.quantity.name)
 
 
-def _finite(losses: Iterable[float]) -> list[float]:
-    return [loss for loss in losses if math.isfinite(loss)]
+def _finite(losses: Any) -> list[float]:
+    values = np.ravel(losses)
+    return [float(value) for value in values[np.isfinite(values)]]
 
 
 def _hide_frame(axes: Axes) -> None:
@@ -75,12 +77,9 @@ def risk_figure(risk: RiskMap) -> Figure:
     """Draw a band for each mechanism; times that the secret names are marked above."""
     from matplotlib.figure import Figure
 
-    losses = _finite(loss for row in risk.rows for loss in row.losses.values())
+    table = pd.DataFrame([row.losses for row in risk.rows]).reindex(columns=risk.times)
+    losses = _finite(table)
     colours = _colours(risk.quantity, *_map_ends(losses or [0.0, 1.0], risk.quantity))
-    table = np.full((len(risk.rows), len(risk.times)), np.nan)
-    for place, row in enumerate(risk.rows):
-        for time, loss in row.losses.items():
-            table[place, time] = loss
     with use_style():
         size = (WIDTH, 1.15 + 0.3 * len(risk.rows))
         figure = Figure(figsize=size, layout="constrained")
@@ -131,7 +130,8 @@ def leak_figure(risk: RiskMap) -> Figure:
     rows = [row for row in risk.rows if row.alone]
     across = 2 if len(rows) == 4 else min(ACROSS, len(rows))
     down = math.ceil(len(rows) / across)
-    losses = [_drawn_losses(row) for row in rows]
+    matrices = [_matrix(row) for row in rows]
+    losses = list(map(_finite, matrices))
     colours = _colours(risk.quantity, *_matrix_ends(losses, risk.quantity))
     several = len({row.asked for row in rows}) > 1
     with use_style():
@@ -139,7 +139,7 @@ def leak_figure(risk: RiskMap) -> Figure:
         figure = Figure(figsize=(side * across + 0.8, (side + 0.12) * down), layout="constrained")
         grid = figure.subplots(down, across, squeeze=False)
         for place, (row, axes) in enumerate(zip(rows, grid.flat, strict=False)):
-            _draw_matrix(axes, row, risk.marked, colours)
+            _draw_matrix(axes, matrices[place], risk.marked, colours)
             name = f"{row.mechanism} · {row.asked}" if several else row.mechanism
             axes.set_title("\n".join(textwrap.wrap(name, 24)), fontsize=8)
             if place % across == 0:
@@ -152,14 +152,10 @@ def leak_figure(risk: RiskMap) -> Figure:
     return figure
 
 
-def _sides(row: RiskRow) -> list[int]:
-    """Return the times on both sides of a matrix."""
-    return sorted({secret for secret, _ in row.alone})
-
-
-def _drawn_losses(row: RiskRow) -> list[float]:
-    """Return every finite loss that a matrix and its strip show."""
-    return _finite((*row.alone.values(), *(row.losses[secret] for secret in _sides(row))))
+def _matrix(row: RiskRow) -> pd.DataFrame:
+    """Return the losses of each secret time from each release alone, and from `all` of them."""
+    alone: pd.DataFrame = pd.Series(row.alone).unstack()  # noqa: PD010 - a series cannot pivot
+    return alone.assign(all=pd.Series(row.losses))
 
 
 def _matrix_ends(losses: Sequence[Sequence[float]], quantity: Quantity) -> tuple[float, float]:
@@ -173,15 +169,15 @@ def _matrix_ends(losses: Sequence[Sequence[float]], quantity: Quantity) -> tuple
     return max(low, high / MATRIX_DECADES), high
 
 
-def _draw_matrix(axes: Axes, row: RiskRow, marked: Iterable[int], colours: ScalarMappable) -> None:
+def _draw_matrix(
+    axes: Axes, matrix: pd.DataFrame, marked: Iterable[int], colours: ScalarMappable
+) -> None:
     """Draw the matrix and, on its right, a strip: the loss of each secret from all releases."""
-    times = _sides(row)
+    times = list(matrix.index)
     edges = _edges(times)
     whole = edges[-1] - edges[0]
     strip = [edges[-1] + 0.04 * whole, edges[-1] + 0.12 * whole]
-    alone = [[row.alone[secret, time] for time in times] for secret in times]
-    together = [[row.losses[secret]] for secret in times]
-    for sides, table in ((edges, alone), (strip, together)):
+    for sides, table in ((edges, matrix[times]), (strip, matrix[["all"]])):
         axes.pcolormesh(sides, edges, _paint(table, colours), edgecolors="face", linewidth=0.3)
     _hide_frame(axes)
     axes.set_aspect("equal")
