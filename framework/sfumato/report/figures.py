@@ -246,21 +246,17 @@ class Sandwich:
 def sandwiches(comparison: Comparison) -> dict[Quantity, list[Sandwich]]:
     """Return, by quantity, the scenarios for which two or more measures have an answer."""
     cells = comparison.measured
-    named = zip(cells, scenario_names(cells, FACTORS), strict=True)
+    names = dict(zip(map(id, cells), scenario_names(cells, FACTORS), strict=True))
     scenarios = group_by(
-        named,
-        lambda item: (item[0].reading.quantity, *(getattr(item[0], kind) for kind in FACTORS)),
+        cells, lambda cell: (cell.quantity, *(getattr(cell, kind) for kind in FACTORS))
     )
     found: dict[Quantity, list[Sandwich]] = {}
     for (quantity, *_), members in scenarios.items():
         if len(members) > 1:
-            ordered = sorted((cell for cell, _ in members), key=_rank)
-            found.setdefault(quantity, []).append(Sandwich(members[0][1], tuple(ordered)))
+            name = names[id(members[0])]
+            members.sort(key=lambda cell: (ORDER.index(cell.reading.bound), cell.reading.value))
+            found.setdefault(quantity, []).append(Sandwich(name, tuple(members)))
     return found
-
-
-def _rank(cell: Cell) -> tuple[int, float]:
-    return ORDER.index(cell.reading.bound), cell.reading.value
 
 
 def sandwich_figure(
@@ -278,10 +274,10 @@ def sandwich_figure(
         figure = Figure(figsize=size, layout="constrained")
         rows = _rows(figure, drawn, sharex=True)
         for axes, one in zip(rows, drawn, strict=True):
-            if all(map(math.isfinite, one.span)):
-                axes.axvspan(min(one.span), max(one.span), color=FAINT, zorder=0, linewidth=2)
             labels = [names.of(cell, "measure") for cell in one.cells]
             _draw_rows(axes, one.cells, labels, cells, colours)
+            if all(map(math.isfinite, one.span)):
+                axes.axvspan(min(one.span), max(one.span), color=FAINT, zorder=0, linewidth=2)
             axes.set_title(one.name)
         rows[-1].set_xlabel(f"{quantity}, {quantity.worse} is worse")
         _explain_marks(rows[-1], cells)
