@@ -101,19 +101,12 @@ def default_cache_folder() -> Path:
     return Path(home) / "sfumato"
 
 
-DAMAGE = (
-    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, OSError,
-    cattrs.BaseValidationError,
-)  # fmt: skip
-"""What reading a truncated or overwritten entry may raise."""
-
-
 @attrs.define
 class Cache:
-    """A folder of JSON files, one for each finished cell, named by what the cell asks.
+    """A folder of files, one for each finished cell, named by what the cell asks.
 
     A file is written beside its place and then renamed, so that a reader, or a second run, sees a
-    whole entry or none. Each entry carries a checksum; one that does not match is reported in
+    whole entry or none. Each entry begins with a checksum; one that does not match is reported in
     `problems` and computed again. When the folder cannot be written, that is reported once and
     the run goes on without it.
     A library such as diskcache would cost the second of these: it has no checksums, and one file
@@ -134,15 +127,12 @@ class Cache:
         """Return the cell kept under the key, or None."""
         path = self._path(key)
         try:
-            entry = from_json(path.read_text(encoding="utf-8"))
-            if entry["checksum"] != _checksum(key, entry["cell"]):
-                raise ValueError("its checksum does not match")
-            return Cell.from_plain(from_json(entry["cell"]))
+            return _read(key, path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
         except NotADirectoryError:
             self._stop(f"{self.folder} is not a folder")
-        except DAMAGE as error:
+        except (OSError, ValueError, cattrs.BaseValidationError) as error:
             self._note_damage(path, error)
         return None
 
@@ -153,8 +143,7 @@ class Cache:
         path, text = self._path(key), to_json(cell.plain())
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            entry = to_json({"checksum": _checksum(key, text), "cell": text})
-            write_whole(path, entry, durable=False)
+            write_whole(path, f"{_checksum(key, text)}\n{text}", durable=False)
         except IsADirectoryError as error:
             self._note_damage(path, error)
         except OSError as error:
@@ -178,6 +167,13 @@ class Cache:
             f"the cache entry {path.name} was damaged ({type(error).__name__}) and is computed "
             "again."
         )
+
+
+def _read(key: str, entry: str) -> Cell:
+    checksum, _, text = entry.partition("\n")
+    if checksum != _checksum(key, text):
+        raise ValueError("its checksum does not match")
+    return Cell.from_plain(from_json(text))
 
 
 def _checksum(key: str, text: str) -> str:

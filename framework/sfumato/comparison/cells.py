@@ -147,29 +147,22 @@ class Cell:
 
     def row(self) -> dict[str, Any]:
         """Return the cell as one row of a tidy table."""
-        loss = self.loss
+        loss, quantity = self.loss, self.loss and self.loss.quantity
         low, high = (loss and loss.interval) or (math.nan, math.nan)
         return {
             **{kind: str(getattr(self, kind)) for kind in KINDS},
             **{f"{kind}_label": self.labels.get(kind, "") for kind in KINDS},
-            "quantity": str(loss.quantity) if loss else None,
-            "value": loss.value if loss else None,
-            "bound": loss.bound if loss else None,
-            "unverified": loss.unverified if loss else None,
-            "floor": loss.floor if loss else None,
-            "ceiling": loss.ceiling if loss else None,
+            "quantity": quantity and str(quantity),
+            **{name: getattr(loss, name, None) for name in ("value", "bound", "unverified")},
+            **{name: getattr(loss, name, None) for name in ("floor", "ceiling")},
             "interval_low": low,
             "interval_high": high,
-            "worse": loss.quantity.worse if loss else None,
+            "worse": quantity and quantity.worse,
             "worst": _call_text(loss.worst) if loss and loss.worst else None,
-            "witness": loss.witness if loss else None,
-            "how": loss.how if loss else None,
+            **{name: getattr(loss, name, None) for name in ("witness", "how")},
             "utility": self.utility,
-            "utility_quantity": str(self.utility_quantity) if self.utility_quantity else None,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "seconds": self.seconds,
-            "seed": self.seed,
+            "utility_quantity": self.utility_quantity and str(self.utility_quantity),
+            **{name: getattr(self, name) for name in ("outcome", "reason", "seconds", "seed")},
             "versions": self.versions,
         }
 

@@ -16,7 +16,7 @@ from typing_extensions import Generator
 from sfumato.comparison.cache import Cache, classes_of, fingerprint, framework_fingerprint
 from sfumato.comparison.cells import Cell, Comparison, Labelled, answer_each, ask_loss
 from sfumato.comparison.executors import run
-from sfumato.comparison.risk_maps import PlannedMap, RisksOf, plan_maps
+from sfumato.comparison.risk_maps import PlannedMap, RisksOf, draw_map, plan_maps
 from sfumato.comparison.study import Part, Study, StudyError, StudyResult
 from sfumato.parameters import Declared
 from sfumato.plugin_registry import Registry, default_registry
@@ -271,9 +271,12 @@ def add_maps(result: StudyResult) -> StudyResult:
     """Return the result with the risk maps that it does not have yet, from where its cells are."""
     parts = zip(result.study.parts, result.comparisons, strict=True)
     wanted = [part.maps is not False and comparison.maps is None for part, comparison in parts]
+    if not any(wanted):
+        return result
     plan = Plan(result.study, **result.where)
     comparisons = _with_maps(plan, result.comparisons, wanted)
-    return attrs.evolve(result, comparisons=comparisons) if any(wanted) else result
+    problems = tuple(plan.cache.problems) if plan.cache else ()
+    return attrs.evolve(result, comparisons=comparisons, problems=(*result.problems, *problems))
 
 
 def _ask_part(plan: Plan, part: Part) -> Iterator[tuple[tuple[Labelled, ...], Hashable]]:
@@ -301,7 +304,7 @@ def _with_maps(
     for place, comparison in enumerate(comparisons):
         if wanted[place]:
             maps = (
-                planned.draw(comparison.measured, [plan.cells[key] for key in keys])
+                draw_map(planned, comparison.measured, [plan.cells[key] for key in keys])
                 for planned, keys in asked[place]
             )
             found[place] = attrs.evolve(comparison, maps=tuple(maps))
@@ -310,7 +313,7 @@ def _with_maps(
 
 def _ask_map(plan: Plan, planned: PlannedMap) -> list[Hashable]:
     keys: list[Hashable] = []
-    for cell, ask in zip(planned.cells, planned.asks, strict=True):
+    for cell, ask in planned:
         if ask is not None:
             scenario = [Identified.of(getattr(cell, kind)) for kind in SCENARIO]
             keys += plan.ask(scenario, [Identified.of(ask)])

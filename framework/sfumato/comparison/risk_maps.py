@@ -176,38 +176,35 @@ def _sides(times: list[int], marked: Iterable[int]) -> list[int]:
 # Which cells have a map --------------------------------------------------------------------------
 
 
-@attrs.frozen
-class PlannedMap:
-    """The cells of one prior and one secret, and what is asked for each; None for those left out.
+PlannedMap = list[tuple[Cell, RisksOf | None]]
+"""The cells of one prior and one secret, and what is asked for each; None for those left out."""
 
-    For a class of priors the map is that of the member with the worst loss.
-    """
 
-    cells: tuple[Cell, ...]
-    marked: frozenset[int]
-    asks: tuple[RisksOf | None, ...]
-
-    def draw(self, every: Sequence[Cell], answers: Iterable[Cell]) -> RiskMap:
-        """Return the map; the answers are those of what was asked, in order."""
-        names = {kind: noun_names(every, kind) for kind in ("prior", "secret", "mechanism")}
-        rows: list[RiskRow] = []
-        left_out: list[str] = []
-        answer = iter(answers)
-        for cell, ask in zip(self.cells, self.asks, strict=True):
-            name = names["mechanism"].of(cell, "mechanism")
-            found = Cell(outcome="refused", reason=TOO_MANY) if ask is None else next(answer)
-            rows += [RiskRow.from_plain(row, name) for row in found.risks]
-            if found.outcome != "measured":
-                left_out.append(f"{name} ({found.reason})")
-        first = self.cells[0]
-        return RiskMap(
-            prior=names["prior"].of(first, "prior"),
-            secret=names["secret"].of(first, "secret"),
-            quantity=first.quantity,
-            rows=tuple(rows),
-            marked=self.marked,
-            left_out=tuple(left_out),
-        )
+def draw_map(planned: PlannedMap, every: Sequence[Cell], answers: Iterable[Cell]) -> RiskMap:
+    """Return the map; the answers are those of what was asked, in order."""
+    names = {kind: noun_names(every, kind) for kind in ("prior", "secret", "mechanism")}
+    rows: list[RiskRow] = []
+    left_out: list[str] = []
+    marked: frozenset[int] = frozenset()
+    answer = iter(answers)
+    for cell, ask in planned:
+        name = names["mechanism"].of(cell, "mechanism")
+        if ask is None:
+            left_out.append(f"{name} ({TOO_MANY})")
+            continue
+        found, marked = next(answer), frozenset(ask.marked)
+        rows += [RiskRow.from_plain(row, name) for row in found.risks]
+        if found.outcome != "measured":
+            left_out.append(f"{name} ({found.reason})")
+    first = planned[0][0]
+    return RiskMap(
+        prior=names["prior"].of(first, "prior"),
+        secret=names["secret"].of(first, "secret"),
+        quantity=first.quantity,
+        rows=tuple(rows),
+        marked=marked,
+        left_out=tuple(left_out),
+    )
 
 
 def risk_maps(comparison: Comparison) -> list[RiskMap]:
@@ -218,13 +215,15 @@ def risk_maps(comparison: Comparison) -> list[RiskMap]:
 
 
 def plan_maps(comparison: Comparison) -> list[PlannedMap]:
-    """Choose maps of a few pairs of prior and secret, spread over those of the comparison."""
+    """Choose maps of a few pairs of prior and secret, spread over those of the comparison.
+
+    For a class of priors the map is that of the member with the worst loss.
+    """
     pairs = _mappable(comparison)
     if len(pairs) > MOST_MAPS:
         last = len(pairs) - 1
         pairs = [pairs[round(place * last / (MOST_MAPS - 1))] for place in range(MOST_MAPS)]
-    found = [_plan(cells) for cells in pairs]
-    return [planned for planned in found if planned.cells]
+    return [planned for planned in map(_plan, pairs) if planned]
 
 
 def told_of_choice(comparison: Comparison) -> str:
@@ -259,30 +258,23 @@ def _plan(cells: Sequence[Cell]) -> PlannedMap:
     belief = next(cells[0].prior.members()).belief()
     question = cells[0].secret.question(belief)
     asked = by_time(question, belief)
-    if not asked:
-        return PlannedMap((), frozenset(), ())
-    marked = _marked(question, belief)
     values = sum(map(len, asked.values()))
-    asks: list[RisksOf | None] = []
-    rows = 0
-    for cell in cells:
-        if rows >= MOST_ROWS or (1 + rows // len(asked)) * values > MOST_VALUES:
-            asks.append(None)
+    marked = _marked(question, belief)
+    planned: PlannedMap = []
+    for place, cell in enumerate(cells if asked else ()):
+        rows = place * len(asked)
+        if rows >= MOST_ROWS or (place + 1) * values > MOST_VALUES:
+            planned.append((cell, None))
             continue
-        squares = rows < MOST_MATRICES
-        asks.append(_ask(cell, marked, squares=squares))
-        rows += len(asked)
-    return PlannedMap(tuple(cells), marked, tuple(asks))
-
-
-def _ask(cell: Cell, marked: frozenset[int], *, squares: bool) -> RisksOf:
-    seeded = {} if cell.seed is None else {"seed": cell.seed}
-    return RisksOf(
-        measure=attrs.evolve(cell.measure, **seeded),
-        worst=cell.reading.worst,
-        marked=sorted(marked),
-        squares=squares,
-    )
+        seed = {} if cell.seed is None else {"seed": cell.seed}
+        ask = RisksOf(
+            measure=attrs.evolve(cell.measure, **seed),
+            worst=cell.reading.worst,
+            marked=sorted(marked),
+            squares=rows < MOST_MATRICES,
+        )
+        planned.append((cell, ask))
+    return planned
 
 
 def _marked(question: Any, belief: Any) -> frozenset[int]:
