@@ -75,6 +75,10 @@ class MatrixPanel:
         ]
 
 
+def _curves(curves: Iterable[Curve]) -> tuple[Curve, ...]:  # typed, as `tuple` would not be
+    return tuple(curves)
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Panel:
     """Curves over one pair of axes.
@@ -96,7 +100,7 @@ class Panel:
     title: str
     x: str
     y: str
-    curves: tuple[Curve, ...] = attrs.field(converter=tuple)
+    curves: tuple[Curve, ...] = attrs.field(converter=_curves)
     band: tuple[float, float] | None = None
     mark: float | None = None
     band_name: str | None = None
@@ -113,6 +117,10 @@ class Panel:
         ]
 
 
+def _panels(panels: Iterable[Panel | MatrixPanel]) -> tuple[Panel | MatrixPanel, ...]:
+    return tuple(panels)
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Drawing:
     """The panels of a figure, row by row, and an honest account.
@@ -125,7 +133,7 @@ class Drawing:
         Panels in a row of the picture.
     """
 
-    panels: tuple[Panel | MatrixPanel, ...] = attrs.field(converter=tuple)
+    panels: tuple[Panel | MatrixPanel, ...] = attrs.field(converter=_panels)
     account: str = attrs.field(default="", converter=inspect.cleandoc)
     columns: int = 2
 
