@@ -15,8 +15,7 @@ from sfumato.datasets import BadRows, check_ins_as_published, labels_of
 from sfumato.datasets.check_ins import ELSEWHERE
 from sfumato.datasets.formats import FORMATS, format_of
 from sfumato.errors import DataError
-from sfumato.figures import Curve, Drawing, FigureRequest, Panel
-from sfumato.figures.figure import Style
+from sfumato.figures import Curve, Drawing, FigureRequest, Panel, Style
 from sfumato.plugin_registry import adversaries, measures, mechanisms, priors, secrets
 
 HORIZON = 5

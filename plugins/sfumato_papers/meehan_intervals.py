@@ -9,8 +9,7 @@ import attrs
 import numpy as np
 
 from sfumato.errors import REFUSALS
-from sfumato.figures import Curve, Drawing, FigureRequest, Panel
-from sfumato.figures.figure import Style
+from sfumato.figures import Curve, Drawing, FigureRequest, Panel, Style
 from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.plugin_registry import measures, mechanisms, priors, secrets
 from sfumato.prior_classes.sets import AnyOf
