@@ -369,6 +369,10 @@ class Prior(Declared, PriorClass[B]):
         if "belief" in cls.__dict__:
             cls.belief = _built_once(cls.__dict__["belief"])  # type: ignore[method-assign,assignment]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the belief out of what is pickled: it is built again from the parameters."""
+        return {key: value for key, value in self.__dict__.items() if key != "_beliefs"}
+
     @abstractmethod
     def belief(self) -> B:
         """Return the belief in its mathematical form."""
@@ -412,9 +416,9 @@ def _built_once(belief: Callable[[Any], Any]) -> Callable[[Any], Any]:
     @functools.wraps(belief)
     def kept(self: Any) -> Any:
         beliefs = self.__dict__.setdefault("_beliefs", {})
-        if belief not in beliefs:
-            beliefs[belief] = belief(self)
-        return beliefs[belief]
+        if belief.__qualname__ not in beliefs:
+            beliefs[belief.__qualname__] = belief(self)
+        return beliefs[belief.__qualname__]
 
     return kept
 
