@@ -144,7 +144,12 @@ NOUNS: Mapping[str, tuple[str, type[Declared]]] = MappingProxyType(
 )
 
 OTHERS: Mapping[str, str] = MappingProxyType(
-    {"study": "sfumato_studies", "figure": "sfumato_figures", "strategy": "sfumato_strategies"}
+    {
+        "study": "sfumato_studies",
+        "figure": "sfumato_figures",
+        "strategy": "sfumato_strategies",
+        "format": "sfumato_formats",
+    }
 )
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from sfumato.figures import Drawing, Figure, FigureRequest
 from sfumato.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from sfumato.datasets.formats import Format
 
 CHECK_INS = "Gowalla or Foursquare check-ins (needed)"
 STREAMS = (
@@ -73,3 +77,11 @@ FIGURES: Mapping[str, Figure] = MappingProxyType(
 def sfumato_figures() -> Mapping[str, Figure]:
     """Register the figures."""
     return FIGURES
+
+
+@hookimpl
+def sfumato_formats() -> Mapping[str, Format]:
+    """Register the data sets that the papers use."""
+    from sfumato_papers import check_ins, geolife, homes, sml2010
+
+    return {**check_ins.FORMATS, **geolife.FORMATS, **homes.FORMATS, **sml2010.FORMATS}

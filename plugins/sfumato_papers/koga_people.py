@@ -11,13 +11,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.datasets import BadRows, check_ins_as_published, labels_of
-from sfumato.datasets.check_ins import ELSEWHERE
-from sfumato.datasets.formats import FORMATS, format_of
+from sfumato.datasets import BadRows, labels_of
+from sfumato.datasets.formats import format_of, formats
 from sfumato.errors import DataError
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
 from sfumato.figures.figure import Style
 from sfumato.plugin_registry import adversaries, measures, mechanisms, priors, secrets
+from sfumato_papers.check_ins import ELSEWHERE, check_ins_as_published
 
 HORIZON = 5
 """The last steps are the trajectory that is attacked; the steps before train the chain."""
@@ -73,9 +73,8 @@ def population(data: Path | None) -> Population:
             "this figure must have check-ins of your own; give --data with a Gowalla or Foursquare "
             "file."
         )
-    form = FORMATS[_form(data)]
     rows = BadRows(skip=True)
-    people = check_ins_as_published(form.read(data, rows))
+    people = check_ins_as_published(formats()[format_of(data)].read(data, rows))
     if not people:
         raise DataError(f"{data.name} must have people seen in ten windows; got none.")
     past = tuple(person.states[:-HORIZON] for person in people)
@@ -92,17 +91,6 @@ def population(data: Path | None) -> Population:
     )
     last = tuple(person.states[-HORIZON:] for person in people)
     return Population(chains, past, last, visits.most_common(1)[0][0], words)
-
-
-def _form(data: Path) -> str:
-    """Return the format; a tab-separated file without a header is Gowalla's or Foursquare's."""
-    try:
-        return format_of(data)
-    except ValueError:
-        from sfumato.datasets.rows import numbered_lines
-
-        _, line = next(numbered_lines(data))
-        return "gowalla" if len(line.split("\t")) == 5 else "foursquare"
 
 
 def figure_3(request: FigureRequest) -> Drawing:

@@ -1,58 +1,97 @@
-"""What happens to a row that cannot be read: an error that names it, or a count."""
+"""Text files row by row: cells converted one by one, and what becomes of a bad row."""
 
 from __future__ import annotations
 
+import csv
 import gzip
+import itertools
 import math
 import zlib
-from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import attrs
-import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
-from sfumato.datasets.records import RealTrace, StateSequence
 from sfumato.errors import DataError
 
+Converter = Callable[[str], Any]
+BATCH = 50_000
+"""Rows that are Python objects at one time; those before are columns of numbers."""
 
-def finite(text: str) -> float:
-    """Return a finite number.
+
+class BadRow(DataError):
+    """A row of a data file cannot be read; the text names file, line and reason."""
+
+
+@attrs.define
+class BadRows:
+    """How bad rows are treated, and how many there were.
+
+    With `skip`, bad rows are left out and counted; without, the first one is an error.
+
+    >>> rows = BadRows(skip=True)
+    >>> rows.report("numbers.txt", 2, "a value must be a finite number; got 'x'")
+    >>> rows.count, rows.first
+    (1, "numbers.txt, line 2: a value must be a finite number; got 'x'.")
+    """
+
+    skip: bool = False
+    count: int = 0
+    first: str = ""
+
+    def report(self, path: str | Path, line: int, reason: str) -> None:
+        """Count the row, or raise `BadRow` for it."""
+        text = f"{Path(path).name}, line {line}: {reason}"
+        if not self.skip:
+            raise BadRow(
+                f"{text}; mend the row, or skip bad ones (--skip-bad, or in Python "
+                "bad_rows=BadRows(skip=True))."
+            )
+        self.count += 1
+        self.first = self.first or f"{text}."
+
+    def drop(self, path: str | Path, rows: pd.DataFrame, bad: Any, reason: str) -> pd.DataFrame:
+        """Return the rows, by line number, without the bad ones, each of which is reported."""
+        for line in rows.index[bad]:
+            self.report(path, line, reason)
+        return rows[~bad]
+
+
+def finite(text: str, most: float = math.inf) -> float:
+    """Return a finite number, at most `most` in size.
 
     >>> finite("2.5")
     2.5
     """
-    if "_" in text:  # Python's own way to write 10, not a file's
-        raise ValueError(f"a value must be a number; got {text!r}")
-    value = float(text)
+    try:
+        value = math.nan if "_" in text else float(text)  # 1_0 is 10 only for Python
+    except ValueError:
+        value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"a value must be finite; got {text!r}")
+        raise ValueError(f"a value must be a finite number; got {text!r}")
+    if abs(value) > most:
+        raise ValueError(f"a fix must lie on the globe, within ±{most} degrees; got {text}")
     return value
 
 
-def named(text: str, what: str) -> str:
-    """Return a name that is not empty.
+def latitude(text: str) -> float:
+    """Return degrees between the poles."""
+    return finite(text, 90)
 
-    >>> named("ann", "user")
-    'ann'
-    """
+
+def longitude(text: str) -> float:
+    """Return degrees around the equator."""
+    return finite(text, 180)
+
+
+def named(text: str) -> str:
+    """Return a name that is not empty."""
     if not text:
-        raise ValueError(f"a {what} must have a name; got none")
+        raise ValueError("a name must not be empty")
     return text
-
-
-def on_globe(latitude: float, longitude: float) -> tuple[float, float]:
-    """Return the place, in degrees, if there is one like it.
-
-    >>> on_globe(48.0, 11.5)
-    (48.0, 11.5)
-    """
-    if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
-        raise ValueError(f"a fix must lie on the globe; got {latitude}, {longitude}")
-    return latitude, longitude
 
 
 def seconds(text: str) -> float:
@@ -71,34 +110,21 @@ def seconds(text: str) -> float:
         raise ValueError(f"a time must be a finite number or an ISO date; got {text!r}") from None
 
 
-def dated_seconds(text: str, form: str) -> float:
-    """Return the seconds since 1970 of a date in the given form (see `datetime.strptime`).
-
-    >>> dated_seconds("02/01/1970 00:00", "%d/%m/%Y %H:%M")
-    86400.0
-    """
-    return unix_seconds(datetime.strptime(text.strip(), form))  # noqa: DTZ007 - zone added there
-
-
 def unix_seconds(moment: datetime) -> float:
     """Return the seconds since 1970; a time without a zone is taken for UTC."""
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.timestamp()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def numbered_lines(path: str | Path, *, skip: int = 0) -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, line without its end); ``.gz`` files are read through.
+    """Yield (line number from 1, line) of the lines after the first `skip` that are not blank.
 
-    Blank lines are left out, and so are the first `skip` lines (a header). Bytes that are not
-    UTF-8 are kept as they are, for `require_text` to find them where their line is used.
+    ``.gz`` files are read through; bytes that are not UTF-8 are kept, for their row to be bad.
     """
     opener = gzip.open if Path(path).suffix == ".gz" else open
     number = 0
     try:
         # utf-8-sig: spreadsheets begin a file with a mark that is no part of the first name.
-        with opener(
-            path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=None
-        ) as stream:
+        with opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape") as stream:
             for number, line in enumerate(stream, start=1):
                 if number > skip and line.strip():
                     yield number, line.rstrip("\r\n")
@@ -109,122 +135,60 @@ def numbered_lines(path: str | Path, *, skip: int = 0) -> Iterator[tuple[int, st
         ) from None
 
 
-def require_text(line: str) -> None:
-    """Refuse a line that was not UTF-8.
+def split(line: str, separator: str | None) -> list[str]:
+    """Return the cells of one line; without a separator they lie between blanks.
 
-    >>> require_text("café")
+    An open quote is an error of its own line, and never swallows the lines after it: that is why
+    a file is not given to `pandas.read_csv` as a whole.
     """
     if not line.isascii() and any("\udc80" <= letter <= "\udcff" for letter in line):
         raise ValueError("a line must be a text in UTF-8; got other bytes")
+    if separator is None or '"' not in line:
+        return line.split(separator)
+    try:
+        return next(csv.reader([line], delimiter=separator, strict=True))
+    except csv.Error:
+        raise ValueError("a quote must be closed on its own line") from None
 
 
-Raw = TypeVar("Raw")
-Row = TypeVar("Row")
+def read_rows(
+    path: str | Path,
+    rows: Iterable[tuple[int, Any]],
+    columns: Sequence[str],
+    converters: Mapping[str, Converter],
+    *,
+    separator: str | None = ",",
+    bad_rows: BadRows | None = None,
+) -> pd.DataFrame:
+    """Return the columns that have a converter, by line number; `rows` are lines, or cells.
 
+    A row is bad that has another number of cells than `columns`, or a cell for which its
+    converter raises a `ValueError`.
 
-class BadRow(DataError):
-    """A row of a data file cannot be read; the text names file, line and reason."""
-
-
-@attrs.define
-class BadRows:
-    """How bad rows are treated, and how many there were.
-
-    With `skip`, bad rows are left out and counted; without, the first one is an error.
-
-    >>> rows = BadRows(skip=True)
-    >>> list(rows.parsed("numbers.txt", enumerate(["1", "x", "3"], start=1), int))
-    [1, 3]
-    >>> rows.count, rows.first
-    (1, "numbers.txt, line 2: invalid literal for int() with base 10: 'x'.")
+    >>> bad = BadRows(skip=True)
+    >>> lines = [(1, "ann 2"), (2, "bob two"), (3, "eve")]
+    >>> read_rows("t", lines, ["who", "x"], {"x": finite}, separator=None, bad_rows=bad).x.to_dict()
+    {1: 2.0}
+    >>> bad.count, bad.first
+    (2, "t, line 2: a value must be a finite number; got 'two'.")
     """
+    policy = BadRows() if bad_rows is None else bad_rows
+    places = [(columns.index(name), converter) for name, converter in converters.items()]
 
-    skip: bool = False
-    count: int = 0
-    first: str = ""
+    def convert(row: Any) -> list[Any]:
+        cells = split(row, separator) if isinstance(row, str) else row
+        if len(cells) != len(columns):
+            raise ValueError(f"a row must have {len(columns)} cells; got {len(cells)}")
+        return [converter(cells[place]) for place, converter in places]
 
-    def parsed(
-        self, path: str | Path, lines: Iterable[tuple[int, Raw]], parse: Callable[[Raw], Row]
-    ) -> Iterator[Row]:
-        """Yield the parsed lines; `lines` are pairs of line number and content."""
-        for number, line in lines:
+    def converted() -> Iterator[tuple[int, list[Any]]]:
+        for number, row in rows:
             try:
-                if isinstance(line, str):
-                    require_text(line)
-                row = parse(line)
-            except IndexError:
-                self.report(path, number, "a row must have all its cells; got too few")
-                continue
-            except (ValueError, KeyError) as error:
-                self.report(path, number, str(error))
-                continue
-            yield row
+                yield number, convert(row)
+            except ValueError as error:
+                policy.report(path, number, str(error))
 
-    def report(self, path: str | Path, line: int, reason: str) -> None:
-        """Count the row, or raise `BadRow` for it."""
-        text = f"{Path(path).name}, line {line}: {reason.rstrip('.')}."
-        if not self.skip:
-            raise BadRow(
-                f"{text[:-1]}; mend the row, or skip bad ones (--skip-bad, or in Python "
-                "bad_rows=BadRows(skip=True))."
-            )
-        self.count += 1
-        self.first = self.first or text
-
-
-def traces_of(
-    rows: Iterable[tuple[str, str, float, tuple[float, ...]]],
-) -> Iterator[RealTrace]:
-    """Yield a trace for each (user, name), in order of appearance, from (user, name, time, values).
-
-    >>> [trace.times.tolist() for trace in traces_of([("a", "", 2.0, (0.0,)),
-    ...     ("b", "", 0.0, (1.0,)), ("a", "", 1.0, (5.0,))])]
-    [[1.0, 2.0], [0.0]]
-    """
-    codes: dict[tuple[str, str], int] = {}
-    groups, times, values = array("q"), array("d"), array("d")
-    width = 0
-    for user, name, time, value in rows:
-        groups.append(codes.setdefault((user, name), len(codes)))
-        times.append(time)
-        values.extend(value)
-        width = len(value)
-    if not groups:
-        return
-    stamps = np.frombuffer(times)
-    table = np.frombuffer(values).reshape(len(stamps), width)
-    for (user, name), rows_of in zip(codes, _groups(groups, stamps), strict=True):
-        yield RealTrace(user, stamps[rows_of], table[rows_of], name=name)
-
-
-def sequences_of(rows: Iterable[tuple[str, str, float, Hashable]]) -> Iterator[StateSequence]:
-    """Yield a sequence for each (user, name), in order of appearance.
-
-    Rows are (user, name, time, state).
-
-    >>> rows = [("a", "", 2.0, "y"), ("a", "", 1.0, "x"), ("a", "later", 1.5, "x")]
-    >>> [day.states for day in sequences_of(rows)]
-    [('x', 'y'), ('x',)]
-    """
-    codes: dict[tuple[str, str], int] = {}
-    labels: dict[Hashable, int] = {}
-    groups, times, states = array("q"), array("d"), array("q")
-    for user, name, time, state in rows:
-        groups.append(codes.setdefault((user, name), len(codes)))
-        times.append(time)
-        states.append(labels.setdefault(state, len(labels)))
-    if not groups:
-        return
-    names = list(labels)
-    stamps = np.frombuffer(times)
-    visited = np.frombuffer(states, dtype=np.int64)
-    for (user, name), rows_of in zip(codes, _groups(groups, stamps), strict=True):
-        states_of = tuple(names[k] for k in visited[rows_of])
-        yield StateSequence(user, stamps[rows_of], states_of, name=name)
-
-
-def _groups(groups: array[int], stamps: NDArray[np.float64]) -> list[NDArray[np.intp]]:
-    """Return the row numbers of each group in order of time; equal times keep their order."""
-    codes = np.frombuffer(groups, dtype=np.int64)
-    order = np.lexsort((stamps, codes))
-    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    left, parts = converted(), []
+    while batch := dict(itertools.islice(left, BATCH)):
+        parts.append(pd.DataFrame(batch.values(), index=list(batch), columns=list(converters)))
+    return pd.concat(parts) if parts else pd.DataFrame(columns=list(converters), dtype=float)

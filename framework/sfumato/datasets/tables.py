@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from sfumato.datasets.records import RealTrace, StateSequence
 from sfumato.datasets.rows import (
     BadRow,
     BadRows,
+    Converter,
     finite,
+    latitude,
+    longitude,
     named,
     numbered_lines,
-    on_globe,
-    require_text,
+    read_rows,
     seconds,
-    sequences_of,
-    traces_of,
+    split,
 )
 from sfumato.errors import DataError
-
-SEPARATORS = {".tsv": "\t"}
-
-Split = Callable[[Any], Sequence[str]]
 
 
 def read_trace_table(
@@ -41,27 +41,15 @@ def read_trace_table(
     Times are seconds, or ISO dates; without a column `user` all rows belong to one.
     The values are in the columns named, or in what there is of x, y, z, or else in lat and lon.
     """
-
-    def row_reader(columns: Sequence[str]) -> Callable[[Sequence[str]], Any]:
-        wanted = _values(columns) if values is None else values
-        at_time, *at_values = (_place(columns, name, path) for name in (time, *wanted))
-        at_user, at_trace = _optional(columns, user), _optional(columns, trace)
-        places = tuple(wanted) == ("lat", "lon")
-
-        def parse(cells: Sequence[str]) -> tuple[str, str, float, tuple[float, ...]]:
-            found = tuple([finite(cells[place]) for place in at_values])
-            if places:
-                on_globe(*found)
-            return (
-                Path(path).stem if at_user is None else named(cells[at_user], "user"),
-                "" if at_trace is None else cells[at_trace],
-                seconds(cells[at_time]),
-                found,
-            )
-
-        return parse
-
-    yield from traces_of(_rows(path, row_reader, bad_rows))
+    if values is None:
+        columns = table_columns(path)
+        values = [name for name in ("x", "y", "z") if name in columns] or ("lat", "lon")
+    in_degrees = tuple(values) == ("lat", "lon")
+    kinds = (latitude, longitude) if in_degrees else (finite,) * len(values)
+    converters = {time: seconds, **dict(zip(values, kinds, strict=True))}
+    frame = _read(path, converters, user=user, trace=trace, bad_rows=bad_rows)
+    for who, name, times, cells in by_trace(frame, list(values), time):
+        yield RealTrace(who, times, cells, name=name)
 
 
 def read_state_table(
@@ -74,113 +62,85 @@ def read_state_table(
     bad_rows: BadRows | None = None,
 ) -> Iterator[StateSequence]:
     """Yield the sequences of a table with a header, one for each user (and `trace`, if any)."""
+    frame = _read(path, {time: seconds, state: named}, user=user, trace=trace, bad_rows=bad_rows)
+    for who, name, times, states in by_trace(frame, state, time):
+        yield StateSequence(who, times, states, name=name)
 
-    def row_reader(columns: Sequence[str]) -> Callable[[Sequence[str]], Any]:
-        at_time, at_state = (_place(columns, name, path) for name in (time, state))
-        at_user, at_trace = _optional(columns, user), _optional(columns, trace)
 
-        def parse(cells: Sequence[str]) -> tuple[str, str, float, str]:
-            who = Path(path).stem if at_user is None else named(cells[at_user], "user")
-            name = "" if at_trace is None else cells[at_trace]
-            return who, name, seconds(cells[at_time]), named(cells[at_state], "state")
+def by_trace(
+    frame: pd.DataFrame, columns: Any, time: str = "time"
+) -> Iterator[tuple[str, str, NDArray[np.float64], NDArray[Any]]]:
+    """Yield (user, trace, times, `columns`) in order of appearance, each in order of time.
 
-        return parse
-
-    yield from sequences_of(_rows(path, row_reader, bad_rows))
+    >>> frame = pd.DataFrame({"user": ["b", "a", "b"], "trace": "", "time": [2.0, 0.0, 1.0]})
+    >>> [(user, times.tolist()) for user, _, times, _ in by_trace(frame, ["trace"])]
+    [('b', [1.0, 2.0]), ('a', [0.0])]
+    """
+    if frame.empty:
+        return
+    who = ["user", "trace"]
+    codes = frame.groupby(who, sort=False).ngroup().to_numpy()
+    times, cells = frame[time].to_numpy(), frame[columns].to_numpy()
+    order = np.lexsort((times, codes))
+    parts = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    names = frame[who].drop_duplicates().itertuples(index=False)
+    for (user, trace), rows in zip(names, parts, strict=True):
+        yield user, trace, times[rows], cells[rows]
 
 
 def table_columns(path: str | Path) -> list[str]:
     """Return the names in a table's header."""
-    return _opened(path)[0]
+    return _open(path)[0]
 
 
-def _rows(
-    path: str | Path,
-    row_reader: Callable[[Sequence[str]], Callable[[Sequence[str]], Any]],
-    bad_rows: BadRows | None,
-) -> Iterator[Any]:
-    columns, rows, split = _opened(path)
-    policy = BadRows() if bad_rows is None else bad_rows
-    parse = row_reader(columns)
-
-    def whole(row: Any) -> Any:
-        cells = split(row)
-        if len(cells) != len(columns):
-            raise ValueError(f"a row must have {len(columns)} cells; got {len(cells)}")
-        return parse(cells)
-
-    return policy.parsed(path, rows, whole)
-
-
-def _opened(path: str | Path) -> tuple[list[str], Iterator[tuple[int, Any]], Split]:
-    """Return the header, the numbered rows and what cuts a row into cells."""
-    if Path(path).suffix == ".parquet":
-        return _opened_parquet(path)
+def _open(path: str | Path) -> tuple[list[str], Iterator[tuple[int, Any]], str]:
+    """Return the header, the numbered rows and what separates their cells."""
+    path = Path(path)
+    if path.suffix == ".parquet":
+        return _open_parquet(path)
+    separator = "\t" if ".tsv" in path.suffixes[-2:] else ","
     lines = numbered_lines(path)
-    separator = SEPARATORS.get(Path(path).with_suffix("").suffix) or SEPARATORS.get(
-        Path(path).suffix, ","
-    )
-    header = next(lines, None)
-    if header is None:
-        raise BadRow(f"{Path(path).name}, line 1: a table must have a header; got an empty file.")
-    split = _splitter(separator)
+    number, header = next(lines, (1, ""))
     try:
-        require_text(header[1])
-        columns = [column.strip() for column in split(header[1])]
+        columns = [name.strip() for name in split(header, separator)]
     except ValueError as error:
-        raise BadRow(f"{Path(path).name}, line {header[0]}: {error}.") from None
-    return columns, lines, split
+        raise BadRow(f"{path.name}, line {number}: {error}.") from None
+    if not header:
+        raise BadRow(f"{path.name}, line 1: a table must have a header; got an empty file.")
+    return columns, lines, separator
 
 
-def _splitter(separator: str) -> Split:
-    """Return what cuts one line into cells; an open quote never swallows the lines after it."""
-
-    def split(line: str) -> Sequence[str]:
-        if '"' not in line:
-            return line.split(separator)
-        try:
-            return next(csv.reader([line], delimiter=separator, strict=True))
-        except csv.Error:
-            raise ValueError("a quote must be closed on its own line") from None
-
-    return split
-
-
-def _opened_parquet(path: str | Path) -> tuple[list[str], Iterator[tuple[int, Any]], Split]:
+def _open_parquet(path: Path) -> tuple[list[str], Iterator[tuple[int, Any]], str]:
     try:
-        from pyarrow.parquet import ParquetFile
+        table = pd.read_parquet(path, dtype_backend="numpy_nullable")
     except ImportError:
         raise ImportError(
             "Parquet files need pyarrow; install it with: pip install 'sfumato[parquet]'."
         ) from None
-    try:
-        file = ParquetFile(path)
     except ValueError as error:
-        raise DataError(f"{Path(path).name} must be a Parquet file; got {error}.") from None
-
-    def rows() -> Iterator[tuple[int, Any]]:
-        number = 0
-        for batch in file.iter_batches():
-            for cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                number += 1
-                yield number, ["" if cell is None else str(cell) for cell in cells]
-
-    return list(file.schema_arrow.names), rows(), list
+        raise DataError(f"{path.name} must be a Parquet file; got {error}.") from None
+    text = table.astype(object).map(lambda cell: "" if pd.isna(cell) else str(cell))
+    return list(table.columns), enumerate(text.itertuples(index=False), start=1), ""
 
 
-def _values(columns: Sequence[str]) -> Sequence[str]:
-    return [name for name in ("x", "y", "z") if name in columns] or ("lat", "lon")
-
-
-def _place(columns: Sequence[str], name: str, path: str | Path) -> int:
-    place = _optional(columns, name)
-    if place is None:
-        raise BadRow(
-            f"{Path(path).name}, line 1: the header must have a column '{name}'; got "
-            f"{', '.join(columns)}."
-        )
-    return place
-
-
-def _optional(columns: Sequence[str], name: str) -> int | None:
-    return columns.index(name) if name in columns else None
+def _read(
+    path: str | Path,
+    converters: Mapping[str, Converter],
+    *,
+    user: str,
+    trace: str,
+    bad_rows: BadRows | None,
+) -> pd.DataFrame:
+    """Return the converted columns, and "user" and "trace", which a table need not have."""
+    columns, rows, separator = _open(path)
+    for name in converters:
+        if name not in columns:
+            raise BadRow(
+                f"{Path(path).name}, line 1: the header must have a column '{name}'; got "
+                f"{', '.join(columns)}."
+            )
+    who = {name: kind for name, kind in ((user, named), (trace, str)) if name in columns}
+    frame = read_rows(
+        path, rows, columns, {**converters, **who}, separator=separator, bad_rows=bad_rows
+    )
+    return frame.assign(user=frame.get(user, Path(path).stem), trace=frame.get(trace, ""))

@@ -217,7 +217,11 @@ def ends_with(monkeypatch, capsys, *words):
 @pytest.mark.parametrize(
     ("file", "prior", "words"),
     [
-        (("a.csv", b"user,time,x\nann,0,nan\n"), "rbf", "a.csv, line 2: a value must be finite"),
+        (
+            ("a.csv", b"user,time,x\nann,0,nan\n"),
+            "rbf",
+            "a.csv, line 2: a value must be a finite number",
+        ),
         (
             ("a.csv", b"user,time,x\nann,0,1\n\xff\xfe\n"),
             "rbf",

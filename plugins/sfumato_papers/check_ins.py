@@ -1,29 +1,37 @@
-"""Check-ins of people at places: Gowalla and Foursquare."""
+"""Check-ins of people at places, Gowalla's and Foursquare's, and the windows of the paper."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sfumato.comparison.executors import watched
-from sfumato.datasets.records import StateSequence
+from sfumato.datasets import BadRows, StateSequence
+from sfumato.datasets.formats import Format, Published
 from sfumato.datasets.rows import (
-    BadRows,
-    dated_seconds,
     finite,
+    latitude,
+    longitude,
     named,
     numbered_lines,
-    on_globe,
+    read_rows,
     seconds,
-    sequences_of,
+    unix_seconds,
 )
+from sfumato.datasets.tables import by_trace
 from sfumato.errors import DataError
 
-FOURSQUARE_DATE = "%a %b %d %H:%M:%S %z %Y"
+GOWALLA = ("user", "time", "lat", "lon", "state")
+CITY = ("user", "state", "category", "kind", "lat", "lon", "offset", "time")
+WORLD = ("user", "state", "time", "offset")
 SECONDS_PER_MINUTE = 60.0
+SECONDS_PER_DAY = 86400.0
+ELSEWHERE = "somewhere else"
 
 
 def read_gowalla(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterator[StateSequence]:
@@ -31,15 +39,13 @@ def read_gowalla(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterat
 
     Rows are separated by tabs: user, time, latitude, longitude, venue; ``.gz`` is read through.
     """
-
-    def parse(line: str) -> tuple[str, str, float, str]:
-        user, time, latitude, longitude, venue = _cells(line, 5)
-        on_globe(finite(latitude), finite(longitude))
-        return named(user, "user"), "", seconds(time), named(venue, "venue")
-
-    policy = BadRows() if bad_rows is None else bad_rows
-    rows = policy.parsed(path, watched(numbered_lines(path), "reading Gowalla"), parse)
-    yield from sequences_of(rows)
+    converters = {
+        "user": named, "time": seconds, "lat": latitude, "lon": longitude, "state": named
+    }  # fmt: skip
+    lines = watched(numbered_lines(path), "reading Gowalla")
+    yield from _people(
+        read_rows(path, lines, GOWALLA, converters, separator="\t", bad_rows=bad_rows)
+    )
 
 
 def read_foursquare(
@@ -52,25 +58,33 @@ def read_foursquare(
     offset), and a ``.npy`` array of whole numbers (user, venue, minute).
     """
     if Path(path).suffix == ".npy":
-        yield from sequences_of(_array_rows(path, BadRows() if bad_rows is None else bad_rows))
-        return
-
-    def parse(line: str) -> tuple[str, str, float, str]:
-        cells = line.split("\t")
-        if len(cells) not in (4, 8):
-            raise ValueError(f"a row must have 4 or 8 fields; got {len(cells)}")
-        time = cells[7] if len(cells) == 8 else cells[2]
-        when = dated_seconds(time, FOURSQUARE_DATE)
-        return named(cells[0], "user"), "", when, named(cells[1], "venue")
-
-    policy = BadRows() if bad_rows is None else bad_rows
-    rows = policy.parsed(path, watched(numbered_lines(path), "reading Foursquare"), parse)
-    yield from sequences_of(rows)
+        columns: Sequence[str] = ("user", "state", "time")
+        rows, minutes = _array_rows(path), lambda cell: finite(cell) * SECONDS_PER_MINUTE
+        converters: dict[str, Any] = {"user": _number, "state": _number, "time": minutes}
+    else:
+        columns = WORLD if len(_first_cells(Path(path))) == len(WORLD) else CITY
+        rows = watched(numbered_lines(path), "reading Foursquare")
+        converters = {"user": named, "state": named, "time": _date}
+    yield from _people(
+        read_rows(path, rows, columns, converters, separator="\t", bad_rows=bad_rows)
+    )
 
 
-def _array_rows(path: str | Path, policy: BadRows) -> Iterable[tuple[str, str, float, str]]:
-    import numpy as np
+def _people(rows: Any) -> Iterator[StateSequence]:
+    for user, _, times, states in by_trace(rows.assign(trace=""), "state"):
+        yield StateSequence(user, times, states)
 
+
+def _date(text: str) -> float:
+    return unix_seconds(datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %z %Y"))
+
+
+def _number(text: str) -> str:
+    finite(text)
+    return text
+
+
+def _array_rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
     try:
         table = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -79,24 +93,23 @@ def _array_rows(path: str | Path, policy: BadRows) -> Iterable[tuple[str, str, f
         raise DataError(
             f"{Path(path).name} must have rows of (user, venue, minute); got shape {table.shape}."
         )
-    finite_rows = np.isfinite(table).all(axis=1).tolist()
-    rows = zip(table.tolist(), finite_rows, strict=True)
-    for number, ((user, venue, minute), known) in enumerate(rows, start=1):
-        if known:
-            yield str(user), "", minute * SECONDS_PER_MINUTE, str(venue)
-        else:
-            policy.report(path, number, "a row must have finite numbers")
+    yield from enumerate((list(map(str, row)) for row in table.tolist()), start=1)
 
 
-def _cells(line: str, count: int) -> list[str]:
-    cells = line.split("\t")
-    if len(cells) != count:
-        raise ValueError(f"a row must have {count} fields; got {len(cells)}")
-    return cells
+def _first_cells(path: Path) -> list[str]:
+    """Return the cells of the first line of a file without a header."""
+    return next(numbered_lines(path), (0, ""))[1].split("\t") if path.is_file() else []
 
 
-SECONDS_PER_DAY = 86400.0
-ELSEWHERE = "somewhere else"
+def _is_gowalla(path: Path) -> bool:
+    cells = _first_cells(path)
+    return len(cells) == len(GOWALLA) and cells[1][:4].isdigit()
+
+
+def _is_foursquare(path: Path) -> bool:
+    return path.suffix == ".npy" or (
+        len(cells := _first_cells(path)) in (len(WORLD), len(CITY)) and cells[-1][-4:].isdigit()
+    )
 
 
 def check_ins_as_published(
@@ -132,7 +145,26 @@ def check_ins_as_published(
         for time, state in zip(person.times.tolist(), person.states, strict=True):
             if state in popular:
                 seen[int((time - begin) // length)][state] += 1
-        if sum(bool(window) for window in seen) >= fewest:
+        if sum(map(bool, seen)) >= fewest:
             states = [window.most_common(1)[0][0] if window else ELSEWHERE for window in seen]
             windowed.append(StateSequence(person.user, starts, states))
     return windowed
+
+
+FORMATS = {
+    name: Format(
+        "sequences",
+        reader,
+        suits,
+        published=Published(
+            read=lambda path, bad, reader=reader: check_ins_as_published(
+                reader(path, bad_rows=bad)
+            ),
+            note="windows of 20 days, the 100 places visited most, people seen in 10 windows",
+        ),
+    )
+    for name, reader, suits in (
+        ("foursquare", read_foursquare, _is_foursquare),
+        ("gowalla", read_gowalla, _is_gowalla),
+    )
+}
