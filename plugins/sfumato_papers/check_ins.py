@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,10 @@ import numpy as np
 from sfumato.comparison.executors import watched
 from sfumato.datasets import BadRows, StateSequence
 from sfumato.datasets.formats import Format, Published
-from sfumato.datasets.rows import (
+from sfumato.datasets.tables import (
+    Converter,
+    Rows,
+    by_trace,
     finite,
     latitude,
     longitude,
@@ -23,7 +26,6 @@ from sfumato.datasets.rows import (
     seconds,
     unix_seconds,
 )
-from sfumato.datasets.tables import by_trace
 from sfumato.errors import DataError
 
 GOWALLA = ("user", "time", "lat", "lon", "state")
@@ -39,7 +41,7 @@ def read_gowalla(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterat
 
     Rows are separated by tabs: user, time, latitude, longitude, venue; ``.gz`` is read through.
     """
-    converters = {
+    converters: dict[str, Converter] = {
         "user": named, "time": seconds, "lat": latitude, "lon": longitude, "state": named
     }  # fmt: skip
     lines = watched(numbered_lines(path), "reading Gowalla")
@@ -59,8 +61,8 @@ def read_foursquare(
     """
     if Path(path).suffix == ".npy":
         columns: Sequence[str] = ("user", "state", "time")
-        rows, minutes = _array_rows(path), lambda cell: finite(cell) * SECONDS_PER_MINUTE
-        converters: dict[str, Any] = {"user": _number, "state": _number, "time": minutes}
+        rows: Rows = _array_rows(path)
+        converters: dict[str, Converter] = {"user": _number, "state": _number, "time": _minutes}
     else:
         columns = WORLD if len(_first_cells(Path(path))) == len(WORLD) else CITY
         rows = watched(numbered_lines(path), "reading Foursquare")
@@ -79,12 +81,16 @@ def _date(text: str) -> float:
     return unix_seconds(datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %z %Y"))
 
 
+def _minutes(text: str) -> float:
+    return finite(text) * SECONDS_PER_MINUTE
+
+
 def _number(text: str) -> str:
     finite(text)
     return text
 
 
-def _array_rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+def _array_rows(path: str | Path) -> Rows:
     try:
         table = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -151,20 +157,17 @@ def check_ins_as_published(
     return windowed
 
 
+def _format(
+    reader: Callable[..., Iterable[StateSequence]], suits: Callable[[Path], bool]
+) -> Format:
+    published = Published(
+        read=lambda path, bad_rows: check_ins_as_published(reader(path, bad_rows=bad_rows)),
+        note="windows of 20 days, the 100 places visited most, people seen in 10 windows",
+    )
+    return Format("sequences", reader, suits, published=published)
+
+
 FORMATS = {
-    name: Format(
-        "sequences",
-        reader,
-        suits,
-        published=Published(
-            read=lambda path, bad, reader=reader: check_ins_as_published(
-                reader(path, bad_rows=bad)
-            ),
-            note="windows of 20 days, the 100 places visited most, people seen in 10 windows",
-        ),
-    )
-    for name, reader, suits in (
-        ("foursquare", read_foursquare, _is_foursquare),
-        ("gowalla", read_gowalla, _is_gowalla),
-    )
+    "foursquare": _format(read_foursquare, _is_foursquare),
+    "gowalla": _format(read_gowalla, _is_gowalla),
 }

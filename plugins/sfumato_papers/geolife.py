@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import attrs
@@ -13,11 +13,18 @@ from numpy.typing import NDArray
 from sfumato.comparison.executors import watched
 from sfumato.datasets import BadRows, RealTrace, read_trace_table
 from sfumato.datasets.formats import Format, Published, has_columns
-from sfumato.datasets.rows import finite, latitude, longitude, numbered_lines, read_rows
+from sfumato.datasets.tables import (
+    Converter,
+    finite,
+    latitude,
+    longitude,
+    numbered_lines,
+    read_rows,
+)
 
 HEADER_LINES = 6
 COLUMNS = ("lat", "lon", "zero", "feet", "day", "date", "clock")
-CONVERTERS = {"lat": latitude, "lon": longitude, "day": finite}
+CONVERTERS: dict[str, Converter] = {"lat": latitude, "lon": longitude, "day": finite}
 SECONDS_PER_DAY = 86400.0
 EARTH_RADIUS = 6.371e6
 
@@ -130,23 +137,16 @@ def metres(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack((ring * np.cos(lam), ring * np.sin(lam)))
 
 
-FIT = {"noise": 0.0025, "normalise": True, "bounds": {"length_scale": (1.0, 40.0)}}
-NOTE = "240 to 320 s, at most 50 points, users with 10 traces or more, 50 of each"
+def _format(reader: Callable[..., Iterable[RealTrace]], suits: Callable[[Path], bool]) -> Format:
+    published = Published(
+        read=lambda path, bad_rows: geolife_as_published(reader(path, bad_rows=bad_rows)),
+        options={"noise": 0.0025, "normalise": True, "bounds": {"length_scale": (1.0, 40.0)}},
+        note="240 to 320 s, at most 50 points, users with 10 traces or more, 50 of each",
+    )
+    return Format("traces", reader, suits, in_degrees=lambda _: True, published=published)
+
 
 FORMATS = {
-    name: Format(
-        "traces",
-        reader,
-        suits,
-        in_degrees=lambda _: True,
-        published=Published(
-            read=lambda path, bad, reader=reader: geolife_as_published(reader(path, bad_rows=bad)),
-            options=FIT,
-            note=NOTE,
-        ),
-    )
-    for name, reader, suits in (
-        ("geolife", read_geolife, Path.is_dir),
-        ("geolife-table", read_geolife_table, has_columns("traj", "days_1899", "lat", "lon")),
-    )
+    "geolife": _format(read_geolife, Path.is_dir),
+    "geolife-table": _format(read_geolife_table, has_columns("traj", "days_1899", "lat", "lon")),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,15 @@ from numpy.typing import NDArray
 
 from sfumato.datasets import BadRows, StateSequence
 from sfumato.datasets.formats import Format
-from sfumato.datasets.rows import finite, numbered_lines, read_rows, unix_seconds
+from sfumato.datasets.tables import Converter, finite, numbered_lines, read_rows, unix_seconds
 from sfumato.errors import DataError
 from sfumato.values import ByContent, read_only
 
 SECONDS_PER_DAY = 86400
+
+
+def _names(activities: Iterable[str]) -> tuple[str, ...]:
+    return tuple(activities)
 
 
 @attrs.frozen(eq=False)
@@ -31,7 +36,7 @@ class ActivityLog(ByContent):
     home: str
     begins: NDArray[np.float64] = attrs.field(converter=read_only)
     ends: NDArray[np.float64] = attrs.field(converter=read_only)
-    activities: tuple[str, ...] = attrs.field(converter=tuple)
+    activities: tuple[str, ...] = attrs.field(converter=_names)
 
     def __attrs_post_init__(self) -> None:
         count = len(self.activities)
@@ -82,7 +87,9 @@ def read_ordonez(path: str | Path, *, bad_rows: BadRows | None = None) -> Activi
     Fields are separated by tabs or blanks, in any mixture.
     """
     columns = ("day", "hour", "last_day", "last_hour", "activity")
-    converters = dict(zip(columns, (_day, _clock, _day, _clock, str), strict=True))
+    converters: dict[str, Converter] = dict(
+        zip(columns, (_day, _clock, _day, _clock, str), strict=True)
+    )
     rows = read_rows(
         path, numbered_lines(path, skip=2), columns, converters, separator=None, bad_rows=bad_rows
     )
@@ -110,7 +117,7 @@ def read_kasteren(path: str | Path, *, bad_rows: BadRows | None = None) -> Activ
             raise ValueError(f"the activity must have a name; got number {number}")
         return names[number]
 
-    converters = {"begin": finite, "length": finite, "activity": name_of}
+    converters: dict[str, Converter] = {"begin": finite, "length": finite, "activity": name_of}
     rows = read_rows(
         path, numbered_lines(path), list(converters), converters, separator=None, bad_rows=policy
     )

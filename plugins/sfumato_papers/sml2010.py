@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.datasets import BadRow, BadRows, RealTrace
 from sfumato.datasets.formats import Format, Published
-from sfumato.datasets.rows import finite, numbered_lines, read_rows, unix_seconds
+from sfumato.datasets.tables import finite, numbered_lines, read_rows, unix_seconds
 from sfumato.errors import DataError
 
 DINING_ROOM = "Temperature_Comedor_Sensor"

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.commands.arguments import source, specification, with_plugins, with_source
-from sfumato.datasets import RealTrace, StateSequence, labels_of
+from sfumato.datasets import RealTrace, labels_of
 from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
 from sfumato.prior_classes.sets import AnyOf
@@ -156,7 +156,7 @@ def _can_be_fitted(trace: RealTrace) -> bool:
 
 
 def _fit_sequences(
-    cls: Any, records: Sequence[StateSequence], kind: str, smoothing: float, steps: int | None
+    cls: Any, records: Sequence[Any], kind: str, smoothing: float, steps: int | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     if not hasattr(cls, "fit_each"):
         raise DataError(

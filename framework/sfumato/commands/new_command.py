@@ -104,8 +104,10 @@ def plugin_text(kind: str, name: str, cls: str) -> str:
 
 def _own_names(kind: str) -> tuple[str, str]:
     """Return what the example calls its class, and the plugin."""
-    (found,) = re.findall(r'class (\w+)\(.*?name = "(\w+)"', "".join(example(kind)), re.DOTALL)
-    return found
+    ((cls, name),) = re.findall(
+        r'class (\w+)\(.*?name = "(\w+)"', "".join(example(kind)), re.DOTALL
+    )
+    return cls, name
 
 
 def _require_free(kind: str, name: str, cls: str) -> None:

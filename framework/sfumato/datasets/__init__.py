@@ -2,8 +2,7 @@
 
 from sfumato.datasets.gpx import read_gpx
 from sfumato.datasets.records import LocalMetres, RealTrace, StateSequence, labels_of
-from sfumato.datasets.rows import BadRow, BadRows
-from sfumato.datasets.tables import read_state_table, read_trace_table
+from sfumato.datasets.tables import BadRow, BadRows, read_state_table, read_trace_table
 
 __all__ = [
     "BadRow",

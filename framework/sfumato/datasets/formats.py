@@ -10,8 +10,7 @@ from typing import Any, Literal
 import attrs
 
 from sfumato.datasets.gpx import read_gpx
-from sfumato.datasets.rows import BadRows
-from sfumato.datasets.tables import read_state_table, read_trace_table, table_columns
+from sfumato.datasets.tables import BadRows, read_state_table, read_trace_table, table_columns
 from sfumato.errors import DataError, DuplicateName
 from sfumato.plugin_registry import default_registry
 

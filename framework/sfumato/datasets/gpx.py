@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.datasets.records import RealTrace
-from sfumato.datasets.rows import BadRow, BadRows, latitude, longitude, unix_seconds
+from sfumato.datasets.tables import BadRow, BadRows, latitude, longitude, unix_seconds
 
 POINT = re.compile(r"<trkpt\b[^>]*?(/?)>")
 PLACE = re.compile(r"""\b(lat|lon)\s*=\s*["']\s*([-+.\deE]+)\s*["']""")

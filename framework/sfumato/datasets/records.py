@@ -56,6 +56,10 @@ class RealTrace(ByContent):
         return int(self.values.shape[1])
 
 
+def _labels(states: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    return tuple(states)
+
+
 @attrs.frozen(eq=False)
 class StateSequence(ByContent):
     """Labels recorded at times (seconds): check-ins, contexts, rooms.
@@ -67,7 +71,7 @@ class StateSequence(ByContent):
 
     user: str
     times: NDArray[np.float64] = attrs.field(converter=read_only)
-    states: tuple[Hashable, ...] = attrs.field(converter=tuple)
+    states: tuple[Hashable, ...] = attrs.field(converter=_labels)
     name: str = ""
 
     def __attrs_post_init__(self) -> None:
