@@ -67,7 +67,7 @@ class BadRows:
         """Return the rows, by line number, without the bad ones, each of which is reported."""
         for line in rows.index[bad]:
             self.report(path, line, reason)
-        return rows.drop(index=rows.index[bad])
+        return rows.drop(index=list(rows.index[bad]))
 
 
 def finite(text: str, most: float = math.inf) -> float:
