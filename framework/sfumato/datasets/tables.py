@@ -15,15 +15,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from sfumato.datasets.records import RealTrace, StateSequence
 from sfumato.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd  # imported where it is needed: formats are known to every command
 
 Converter = Callable[[str], Any]
 Rows = Iterator[tuple[int, Any]]
@@ -173,6 +175,8 @@ def read_rows(
     >>> bad.count, bad.first
     (2, "t, line 2: a value must be a finite number; got 'two'.")
     """
+    import pandas as pd
+
     policy = BadRows() if bad_rows is None else bad_rows
     places = [(columns.index(name), converter) for name, converter in converters.items()]
 
@@ -200,6 +204,7 @@ def by_trace(
 ) -> Iterator[tuple[str, str, NDArray[np.float64], NDArray[Any]]]:
     """Yield (user, trace, times, `columns`) in order of appearance, each in order of time.
 
+    >>> import pandas as pd
     >>> frame = pd.DataFrame({"user": ["b", "a", "b"], "trace": "", "time": [2.0, 0.0, 1.0]})
     >>> [(user, times.tolist()) for user, _, times, _ in by_trace(frame, ["trace"])]
     [('b', [1.0, 2.0]), ('a', [0.0])]
@@ -297,6 +302,8 @@ def _open(path: Path) -> tuple[list[str], Rows, str]:
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
     try:
         table = pd.read_parquet(path, dtype_backend="numpy_nullable")
     except ImportError:
