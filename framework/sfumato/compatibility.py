@@ -1,20 +1,34 @@
-"""Which nouns fit which: refusals generated from declared types, without constructing anything."""
+"""Which nouns fit which: decided from declared types, without constructing anything.
+
+The types that plugins meet in (beliefs, questions, channels) may say by `words` what users call
+them; sentences are made of these.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sfumato.errors import Incompatible
 
 
+def words_of(kind: type) -> str:
+    """Return what users call what a type stands for.
+
+    >>> from sfumato.beliefs import Markov
+    >>> words_of(Markov)
+    'Markov chains'
+    """
+    return str(kind.__dict__.get("words", kind.__name__))
+
+
+def _any_of(kinds: Iterable[type]) -> str:
+    return " or ".join(sorted({words_of(kind) for kind in kinds}))
+
+
 def _fits(given: type, wanted: type) -> bool:
     """Whether something declared to be `given` can be a `wanted`."""
     return issubclass(given, wanted) or issubclass(wanted, given)
-
-
-def _names(types: set[type]) -> str:
-    return " or ".join(sorted(kind.__name__ for kind in types))
 
 
 def question_type(secret: Any, belief: type) -> type | None:
@@ -26,17 +40,17 @@ def question_type(secret: Any, belief: type) -> type | None:
     return None
 
 
-def why_not(reader: Any, verb: str, slots: tuple[tuple[str, type, str], ...], rows: Any) -> str:
+def why_not(reader: Any, slots: tuple[tuple[type, str], ...], rows: Any) -> str:
     """Return why none of `rows` (tuples of types) takes the slots, or "" if one does.
 
-    A slot is (what it is called, the type it has, who gives it).
+    A slot is (the type it has, who gives it).
     """
     left = [tuple(row) for row in rows]
-    for position, (noun, given, giver) in enumerate(slots):
+    for position, (given, giver) in enumerate(slots):
         taken = [row for row in left if _fits(given, row[position])]
         if not taken:
-            wanted = _names({row[position] for row in left})
-            return f"{reader.name} {verb} {wanted} {noun}; {giver} yields {given.__name__}."
+            wanted = _any_of(row[position] for row in left)
+            return f"{reader.name} needs {wanted}; {giver} gives {words_of(given)}."
         left = taken
     return ""
 
@@ -45,37 +59,32 @@ def why_no_question(secret: Any, prior: Any) -> str:
     """Return why the secret makes no sense for the prior, or ""."""
     if question_type(secret, prior.yields) is not None:
         return ""
-    wanted = _names(set(secret.yields))
-    return f"{secret.name} asks of {wanted} beliefs; '{prior.name}' yields {prior.yields.__name__}."
+    return (
+        f"{secret.name} needs {_any_of(secret.yields)}; the prior '{prior.name}' gives "
+        f"{words_of(prior.yields)}."
+    )
+
+
+def _asked(prior: Any, secret: Any) -> tuple[tuple[type, str], ...]:
+    """Return the slots of belief and question; none where the secret makes no sense."""
+    question = question_type(secret, prior.yields)
+    if question is None:
+        return ()
+    return (prior.yields, f"the prior '{prior.name}'"), (question, f"the secret '{secret.name}'")
 
 
 def why_no_release(mechanism: Any, prior: Any, secret: Any) -> str:
     """Return why the mechanism cannot protect the secret under the prior, or ""."""
-    problem = why_no_question(secret, prior)
-    if problem:
-        return problem
-    question = question_type(secret, prior.yields)
-    if question is None:  # why_no_question has answered
-        return problem
-    slots = (
-        ("beliefs", prior.yields, f"'{prior.name}'"),
-        ("questions", question, f"'{secret.name}'"),
-    )
-    return why_not(mechanism, "asks for", slots, mechanism.asks)
+    slots = _asked(prior, secret)
+    return why_not(mechanism, slots, mechanism.asks) if slots else why_no_question(secret, prior)
 
 
 def why_no_loss(measure: Any, prior: Any, secret: Any, channel: type, giver: str) -> str:
     """Return why the measure cannot read the scenario, or ""."""
-    problem = why_no_question(secret, prior)
-    question = question_type(secret, prior.yields)
-    if problem or question is None:
-        return problem
-    slots = (
-        ("beliefs", prior.yields, f"'{prior.name}'"),
-        ("questions", question, f"'{secret.name}'"),
-        ("channels", channel, f"'{giver}'"),
-    )
-    return why_not(measure, "reads", slots, measure.reads)
+    slots = _asked(prior, secret)
+    if not slots:
+        return why_no_question(secret, prior)
+    return why_not(measure, (*slots, (channel, f"the mechanism '{giver}'")), measure.reads)
 
 
 def require_mechanism(mechanism: Any, prior: Any, secret: Any) -> None:
@@ -105,11 +114,8 @@ def _require_nouns(who: str, **nouns: Any) -> None:
 
 def require_adversary(adversary: Any, belief: Any, channel: Any) -> None:
     """Raise `Incompatible` unless the adversary can reason about that belief and channel."""
-    slots = (
-        ("beliefs", type(belief), "what it was given"),
-        ("channels", type(channel), "what it was given"),
-    )
-    problem = why_not(adversary, "reads", slots, adversary.reads)
+    slots = ((type(belief), "what it was given"), (type(channel), "what it was given"))
+    problem = why_not(adversary, slots, adversary.reads)
     if problem:
         raise Incompatible(problem)
     require_one_trace(belief, channel)

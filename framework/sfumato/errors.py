@@ -6,6 +6,9 @@ Anything else is a failed cell.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class Incompatible(TypeError):
     """These types never fit: the measure does not read that belief, question or channel.
@@ -14,7 +17,7 @@ class Incompatible(TypeError):
     >>> chain = sf.priors.markov_chain(initial=[1.0], transitions=[[1.0]], steps=2)
     >>> sf.mechanisms.gaussian_uniform(mse=1.0).protect(chain, sf.secrets.trajectory())
     Traceback (most recent call last):
-    sfumato.errors.Incompatible: gaussian_uniform asks for Gaussian beliefs; ...
+    sfumato.errors.Incompatible: gaussian_uniform needs Gaussian traces; ...
     """
 
 
@@ -136,3 +139,18 @@ class BrokenPluginWarning(UserWarning):
     >>> [warning.category.__name__ for warning in caught], len(registry.problems)
     (['BrokenPluginWarning'], 1)
     """
+
+
+def did_you_mean(name: object, known: Iterable[object], most: int = 20) -> str:
+    """Return the end of a sentence about an unknown name: the near miss, else what there is.
+
+    >>> did_you_mean("rfb", ["rbf", "matern"]), did_you_mean("x", ["rbf", "matern"])
+    ("did you mean 'rbf'?", 'there are matern, rbf.')
+    """
+    texts = {str(candidate): candidate for candidate in known}
+    near = difflib.get_close_matches(str(name), texts, n=1)
+    if near:
+        return f"did you mean {texts[near[0]]!r}?"
+    if not texts:
+        return "there are none."
+    return f"there are {', '.join(sorted(texts)[:most])}{', ...' if len(texts) > most else ''}."

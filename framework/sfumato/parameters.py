@@ -124,6 +124,7 @@ class Declared(ByContent):
 
     name: ClassVar[str]
     kind: ClassVar[str]
+    plural: ClassVar[str]
     rules: ClassVar[tuple[Rule, ...]] = ()
     waivers: ClassVar[Mapping[str, str]] = {}
     """Laws that the class is known to break, each with its reason: expected failures."""
@@ -160,16 +161,7 @@ class Declared(ByContent):
         inside = ", ".join(
             f"{declared.name}={code(declared.domain, value)}" for declared, value in self.given()
         )
-        return f"sf.{_PLURALS[type(self).kind]}.{type(self).name}({inside})"
-
-
-_PLURALS = {
-    "prior": "priors",
-    "secret": "secrets",
-    "mechanism": "mechanisms",
-    "adversary": "adversaries",
-    "measure": "measures",
-}
+        return f"sf.{type(self).plural}.{type(self).name}({inside})"
 
 
 def _domain_first(declared: tuple[Domain, str], default: Any) -> tuple[Domain, Any, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import inspect
 import os
@@ -27,19 +26,14 @@ from sfumato.errors import (
     PluginError,
     UnknownName,
     UnknownParameter,
+    did_you_mean,
 )
 from sfumato.parameters import Declared
 from sfumato.prior_classes.combinations import combine
 from sfumato.prior_classes.families import family_of, sets_of
 from sfumato.prior_classes.joint_traces import joint_traces
 from sfumato.prior_classes.sets import AnyOf, Interval
-from sfumato.protocols import (
-    Adversary,
-    LossMeasure,
-    Mechanism,
-    Prior,
-    Secret,
-)
+from sfumato.protocols import NOUNS, Secret
 from sfumato.questions.secret_unions import SecretUnion
 
 Builder = Callable[["Registry", Mapping[str, Any]], Any]
@@ -133,16 +127,6 @@ FORMS: Mapping[tuple[str, frozenset[str]], Builder] = {
 GROUP = "sfumato"
 ENVIRONMENT = "SFUMATO_PLUGINS"
 
-NOUNS: Mapping[str, tuple[str, type[Declared]]] = MappingProxyType(
-    {
-        "prior": ("sfumato_priors", Prior),
-        "secret": ("sfumato_secrets", Secret),
-        "mechanism": ("sfumato_mechanisms", Mechanism),
-        "adversary": ("sfumato_adversaries", Adversary),
-        "measure": ("sfumato_measures", LossMeasure),
-    }
-)
-
 OTHERS: Mapping[str, str] = MappingProxyType(
     {
         "study": "sfumato_studies",
@@ -169,15 +153,6 @@ class Problem:
 
     origin: str
     reason: str
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return " did you mean 'rbf'?" for a near miss, else the list of names."""
-    known = sorted(names)
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f"did you mean '{near[0]}'?"
-    return f"there are {', '.join(known)}." if known else "there are none."
 
 
 @attrs.frozen
@@ -350,9 +325,9 @@ def _entries(origin: str, module: ModuleType) -> list[Entry]:
     manager.register(module, name=origin)
     manager.check_pending()  # a misspelt hook must not be silent
     found: list[Entry] = []
-    for kind, (hook, base) in NOUNS.items():
-        for result in getattr(manager.hook, hook)():
-            found.extend(_checked(kind, cls, base, origin) for cls in result)
+    for kind, noun in NOUNS.items():
+        for result in getattr(manager.hook, f"sfumato_{noun.plural}")():
+            found.extend(_checked(kind, cls, noun, origin) for cls in result)
     for kind, hook in OTHERS.items():
         for result in getattr(manager.hook, hook)():
             found.extend(_named_values(kind, hook, result, origin))

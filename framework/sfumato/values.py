@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import math
@@ -16,7 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, did_you_mean
 
 
 def read_only(value: ArrayLike, dtype: DTypeLike = np.float64) -> NDArray[Any]:
@@ -245,14 +244,7 @@ def position_in(positions: Mapping[Hashable, int], label: Any, name: str) -> int
         return positions[frozenset(label) if isinstance(label, set) else label]
     except (KeyError, TypeError):  # unknown, or not hashable
         pass
-    known = {str(candidate): candidate for candidate in positions}
-    close = difflib.get_close_matches(str(label), known, n=1)
-    if close:
-        hint = f"did you mean {known[close[0]]!r}?"
-    else:
-        shown = ", ".join(repr(candidate) for candidate in list(positions)[:8])
-        hint = f"it holds {shown}{', ...' if len(positions) > 8 else ''}."
-    raise ParameterError(f"{name} has no {label!r}; {hint}")
+    raise ParameterError(f"{name} has no {label!r}; {did_you_mean(label, positions, most=8)}")
 
 
 def encoded(labels: Labels, sequence: Iterable[Any], name: str) -> NDArray[np.intp]:

@@ -90,11 +90,8 @@ class AttackSuccess(OfPopulation, LossMeasure):
 
     def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
         """Attack, count, and estimate."""
-        slots = (
-            ("beliefs", type(belief), "the prior"),
-            ("channels", type(channel), "the mechanism"),
-        )
-        problem = why_not(self.adversary, "reads", slots, self.adversary.reads)
+        slots = ((type(belief), "the prior"), (type(channel), "the mechanism"))
+        problem = why_not(self.adversary, slots, self.adversary.reads)
         if problem:
             raise Incompatible(problem)
         rng = np.random.default_rng(self.seed or 0)

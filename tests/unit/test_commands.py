@@ -145,7 +145,7 @@ def test_compare_writes_every_kind_of_file(study, tmp_path):
         "--parquet", str(files["parquet"]), "--plot", str(files["svg"]),
     )  # fmt: skip
     assert done.exit_code == 0
-    assert "4 × posterior_gap reads Markov beliefs" in done.output
+    assert "4 × posterior_gap needs Markov chains" in done.output
     table = pd.read_csv(files["csv"])
     assert len(table) == len(pd.read_parquet(files["parquet"])) == 8
     assert list(table["prior.length_scale"]) == [1, 1, 2, 2, 3, 3, 4, 4]

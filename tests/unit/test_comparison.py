@@ -65,7 +65,7 @@ def test_worlds_side_by_side():
 
 def test_refusals_are_grouped_by_reason_with_a_count():
     refusals = everything().refusals
-    assert "basic asks of Gaussian beliefs; 'markov_chain' yields Markov." in refusals
+    assert "basic needs Gaussian traces; the prior 'markov_chain' gives Markov chains." in refusals
     total = sum(refusals.values())
     assert total == sum(cell.outcome == "refused" for cell in everything().cells)
 
@@ -90,12 +90,14 @@ def test_a_single_object_instead_of_a_list_is_said_so():
 
 def test_incompatible_calls_are_refused_in_one_sentence():
     prior, secret = chain(), sf.secrets.contexts({"s"})
-    with pytest.raises(sf.Incompatible, match="gaussian_uniform asks for Gaussian beliefs"):
+    with pytest.raises(sf.Incompatible, match="gaussian_uniform needs Gaussian traces"):
         sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
     release = sf.mechanisms.suppress_given(probabilities=[[1, 0.5]] * 3).protect(prior, secret)
     with pytest.raises(sf.Incompatible) as caught:
         sf.measures.renyi(order=2.0).loss(prior, secret, release)
-    assert str(caught.value) == "renyi reads Gaussian beliefs; 'markov_chain' yields Markov."
+    assert str(caught.value) == (
+        "renyi needs Gaussian traces; the prior 'markov_chain' gives Markov chains."
+    )
 
 
 @pytest.mark.parametrize(

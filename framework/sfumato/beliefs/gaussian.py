@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -74,6 +74,8 @@ class Gaussian(ByContent):
     >>> belief.entries, belief.shape
     (2, (2,))
     """
+
+    words: ClassVar[str] = "Gaussian traces"
 
     covariance: Matrix = attrs.field(validator=is_matrix)
     dimensions: int = attrs.field(default=1, validator=_dimensions, kw_only=True)

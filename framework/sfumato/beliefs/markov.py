@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -82,6 +83,8 @@ class Markov(ByContent):
     >>> float(round(np.exp(chain.log_probability(["home", "home", "work"])), 3))
     0.045
     """
+
+    words: ClassVar[str] = "Markov chains"
 
     initial: FloatArray = attrs.field(converter=_checked_initial)
     # (M, M) for a homogeneous chain, (T - 1, M, M) otherwise: equal chains are stored alike.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -40,6 +41,8 @@ class AdditiveGaussian(ByContent, Channel):
     >>> channel.grid == 2.0**-25
     True
     """
+
+    words: ClassVar[str] = "added Gaussian noise"
 
     noise: Matrix = attrs.field(validator=is_matrix)
     dimensions: int = attrs.field(default=1, validator=_dimensions, kw_only=True)

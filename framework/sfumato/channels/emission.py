@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -52,6 +52,8 @@ class Emission(Channel):
     finite, `outputs`. It may say by `remember` what of the past it depends on; enumeration
     then shares work between outputs.
     """
+
+    words: ClassVar[str] = "an output for each state"
 
     __slots__ = ()
 
@@ -154,6 +156,8 @@ class Symbols(ByContent, Emission):
     >>> np.exp(sensor.evidence([1])).tolist()
     [[0.0, 0.75]]
     """
+
+    words: ClassVar[str] = "symbols"
 
     states: Labels = attrs.field(converter=listed)
     alphabet: Labels = attrs.field(converter=listed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -57,6 +57,8 @@ class NoisyVectors(ByContent, Emission):
     >>> (counts.evidence([1.0])[0] - counts.evidence([1.0])[0, 1]).tolist()
     [-0.125, 0.0]
     """
+
+    words: ClassVar[str] = "noisy counts"
 
     states: Labels = attrs.field(converter=listed)
     means: FloatArray = attrs.field(converter=_checked_means)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -61,6 +61,8 @@ class Suppression(ByContent, Emission):
     >>> np.exp(channel.evidence(["x"])).tolist()
     [[0.0, 0.75]]
     """
+
+    words: ClassVar[str] = "states that are shown or withheld"
 
     states: Labels = attrs.field(converter=listed)
     start: FloatArray = attrs.field(converter=_checked_start)
@@ -211,6 +213,8 @@ class RelabelledSuppression(ByContent, Emission):
     >>> np.exp(channel.evidence([frozenset("sy")])).tolist()
     [[0.5, 0.0]]
     """
+
+    words: ClassVar[str] = "states that are relabelled or withheld"
 
     suppression: Suppression
     shown: Labels

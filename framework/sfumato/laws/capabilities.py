@@ -167,11 +167,8 @@ def _fits(chosen: Classes, newest: str) -> bool:
 
 def reads_pair(adversary: Any, prior: Any, mechanism: Any) -> bool:
     """Whether the adversary can reason about the prior's belief and the mechanism's channel."""
-    slots = (
-        ("beliefs", prior.yields, prior.name),
-        ("channels", mechanism.yields, mechanism.name),
-    )
-    return not compatibility.why_not(adversary, "reads", slots, adversary.reads)
+    slots = ((prior.yields, prior.name), (mechanism.yields, mechanism.name))
+    return not compatibility.why_not(adversary, slots, adversary.reads)
 
 
 ROUNDING = 1e-7

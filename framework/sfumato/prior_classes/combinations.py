@@ -1,9 +1,10 @@
-"""Sums and products of single priors."""
+"""Priors made of others: sums, products, and classes of what their members make."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -71,10 +72,10 @@ class CombinedPrior(Prior):
         return {self.operation: [part.specification() for part in self.parts]}
 
     def __repr__(self) -> str:
-        return shown(self.operation, self.parts)
+        return infix(self.operation, self.parts)
 
 
-def shown(operation: str, parts: Sequence[Any]) -> str:
+def infix(operation: str, parts: Sequence[Any]) -> str:
     """Write the combination as code, with brackets around combinations of another kind."""
     texts = [f"({part!r})" if hasattr(part, "operation") else repr(part) for part in parts]
     return f" {SYMBOLS[operation]} ".join(texts)
@@ -101,8 +102,53 @@ def combine(operation: str, parts: Sequence[Any]) -> PriorClass:
     return CombinedClass(operation, tuple(flat))
 
 
+class DerivedClass(PriorClass):
+    """Every prior that is made of a member of each of some classes, the parts."""
+
+    parts: tuple[PriorClass, ...]
+
+    @abstractmethod
+    def derive(self, chosen: tuple[Prior, ...]) -> Prior:
+        """Return the prior made of one member of each part."""
+
+    @property
+    def yields(self) -> type:
+        """The type of belief of the members."""
+        return self.parts[0].yields
+
+    @property
+    def finite(self) -> bool:
+        """Whether every part is a finite class."""
+        return all(part.finite for part in self.parts)
+
+    def members(self) -> Iterator[Prior]:
+        """Yield what every combination of the parts' members makes."""
+        for chosen in itertools.product(*(part.members() for part in self.parts)):
+            yield self.derive(chosen)
+
+    def supremum(self, function: Callable[[Prior], float]) -> Supremum:
+        """Return sup over the first part of the sup over the second, and so on."""
+        return self._nested(function, ())
+
+    def _nested(self, function: Callable[[Prior], float], chosen: tuple[Prior, ...]) -> Supremum:
+        if len(chosen) == len(self.parts):
+            member = self.derive(chosen)
+            return Supremum(function(member), member, "single")
+        inner: dict[int, tuple[Prior, Supremum]] = {}
+
+        def value(member: Prior) -> float:
+            found = self._nested(function, (*chosen, member))
+            inner[id(member)] = (member, found)  # the member is kept, so that its id stays its own
+            return found.value
+
+        outer = self.parts[len(chosen)].supremum(value)
+        hows = {outer.how, *(found.how for _, found in inner.values())}
+        _, best = inner[id(outer.member)]
+        return Supremum(best.value, best.member, _weakest(hows, best.value))
+
+
 @attrs.frozen(eq=False, repr=False)
-class CombinedClass(PriorClass):
+class CombinedClass(DerivedClass):
     """Every sum (or product) of a member of each part."""
 
     operation: str
@@ -117,47 +163,16 @@ class CombinedClass(PriorClass):
         """The names of the parts, joined."""
         return f" {SYMBOLS[self.operation]} ".join(part.name for part in self.parts)
 
-    @property
-    def yields(self) -> type:
-        """The type of belief of the members."""
-        return self.parts[0].yields
-
-    @property
-    def finite(self) -> bool:
-        """Whether every part is a finite class."""
-        return all(part.finite for part in self.parts)
-
-    def members(self) -> Iterator[Prior]:
-        """Yield every combination of the parts' members."""
-        for chosen in itertools.product(*(part.members() for part in self.parts)):
-            yield CombinedPrior(self.operation, chosen)
-
-    def supremum(self, function: Callable[[Prior], float]) -> Supremum:
-        """Return sup over the first part of the sup over the second, and so on."""
-        return self._nested(function, ())
-
-    def _nested(self, function: Callable[[Prior], float], chosen: tuple[Prior, ...]) -> Supremum:
-        if len(chosen) == len(self.parts):
-            member = CombinedPrior(self.operation, chosen)
-            return Supremum(function(member), member, "single")
-        inner: dict[int, tuple[Prior, Supremum]] = {}
-
-        def value(member: Prior) -> float:
-            found = self._nested(function, (*chosen, member))
-            inner[id(member)] = (member, found)  # the member is kept, so that its id stays its own
-            return found.value
-
-        outer = self.parts[len(chosen)].supremum(value)
-        hows = {outer.how, *(found.how for _, found in inner.values())}
-        _, best = inner[id(outer.member)]
-        return Supremum(best.value, best.member, _weakest(hows, best.value))
+    def derive(self, chosen: tuple[Prior, ...]) -> Prior:
+        """Return the sum or the product."""
+        return CombinedPrior(self.operation, chosen)
 
     def specification(self) -> dict[str, Any]:
         """Return the plain table that rebuilds the class."""
         return {self.operation: [part.specification() for part in self.parts]}
 
     def __repr__(self) -> str:
-        return shown(self.operation, self.parts)
+        return infix(self.operation, self.parts)
 
 
 def _weakest(hows: set[How], value: float) -> How:

@@ -86,9 +86,10 @@ class Family(PriorClass):
     prior: type[Prior]
     fixed: Mapping[str, Any]
     varying: Mapping[str, Interval | AnyOf]
+    _members: tuple[Prior, ...] = attrs.field(default=(), init=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
-        members = list(self.members())  # checks every end point and every choice
+        members = list(self._spread())  # checks every end point and every choice
         require_one_trace(members, self.name)
         # Kept as the members hold them: checked, read-only, and without what is the default.
         given = {declared.name: value for declared, value in members[0].given()}
@@ -96,6 +97,7 @@ class Family(PriorClass):
         varying = {place: _as_held(kind, place, members) for place, kind in self.varying.items()}
         object.__setattr__(self, "fixed", MappingProxyType(fixed))
         object.__setattr__(self, "varying", MappingProxyType(varying))
+        object.__setattr__(self, "_members", tuple(members))
 
     @property
     def name(self) -> str:
@@ -133,7 +135,13 @@ class Family(PriorClass):
         return {k: v for k, v in self.varying.items() if isinstance(v, Interval)}
 
     def members(self) -> Iterator[Prior]:
-        """Yield every member of a finite family; of intervals, the ends and a few between."""
+        """Yield every member of a finite family; of intervals, the ends and a few between.
+
+        They are the same objects each time, so that each member's belief is built once.
+        """
+        yield from self._members
+
+    def _spread(self) -> Iterator[Prior]:
         intervals = self._intervals()
         for chosen in self._choices():
             spreads = (interval.spread() for interval in intervals.values())

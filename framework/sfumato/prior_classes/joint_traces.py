@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, ClassVar
 
 import attrs
@@ -12,7 +12,8 @@ from sfumato.beliefs import Gaussian
 from sfumato.domains import LIST_OF, WHOLE, Rejected, Sizes
 from sfumato.errors import Incompatible, ParameterError
 from sfumato.matrices import Dense
-from sfumato.protocols import Prior, PriorClass, Supremum
+from sfumato.prior_classes.combinations import DerivedClass
+from sfumato.protocols import Prior, PriorClass
 
 
 def trace_positions(places: Iterable[int]) -> tuple[int, ...]:
@@ -43,7 +44,7 @@ def joint_traces(prior: PriorClass, positions: Iterable[int] | None) -> PriorCla
     places = trace_positions(positions)
     if isinstance(prior, Prior):
         return JointTrace(prior, places)
-    return JointTraceClass(prior, places)
+    return JointTraceClass((prior,), places)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -103,50 +104,27 @@ class JointTrace(Prior):
 
 
 @attrs.frozen(eq=False, repr=False)
-class JointTraceClass(PriorClass):
+class JointTraceClass(DerivedClass):
     """The joint traces of every member of a class."""
 
-    base: PriorClass
+    parts: tuple[PriorClass]
     positions: tuple[int, ...]
 
     @property
     def name(self) -> str:
         """The name of the class."""
-        return self.base.name
+        return self.parts[0].name
 
-    @property
-    def yields(self) -> type:
-        """The type of belief of the members."""
-        return self.base.yields
-
-    @property
-    def finite(self) -> bool:
-        """Whether the class is finite."""
-        return self.base.finite
-
-    def members(self) -> Iterator[Prior]:
-        """Yield the joint trace of each member."""
-        for member in self.base.members():
-            yield JointTrace(member, self.positions)
-
-    def supremum(self, function: Callable[[Prior], float]) -> Supremum:
-        """Return the supremum over the class, at the joint trace that attains it."""
-        made: dict[int, tuple[Prior, Prior]] = {}
-
-        def value(member: Prior) -> float:
-            joint = JointTrace(member, self.positions)
-            made[id(member)] = (member, joint)  # the member is kept, so that its id stays its own
-            return function(joint)
-
-        found = self.base.supremum(value)
-        return attrs.evolve(found, member=made[id(found.member)][1])
+    def derive(self, chosen: tuple[Prior, ...]) -> Prior:
+        """Return the joint trace of a member."""
+        return JointTrace(chosen[0], self.positions)
 
     def specification(self) -> dict[str, Any]:
         """Return the plain table that rebuilds the class."""
-        return {"joint": self.base.specification(), "positions": list(self.positions)}
+        return {"joint": self.parts[0].specification(), "positions": list(self.positions)}
 
     def __repr__(self) -> str:
-        return f"joint_traces({self.base!r}, {self.positions!r})"
+        return f"joint_traces({self.parts[0]!r}, {self.positions!r})"
 
 
 def _selected(exact: Callable[[int], Any] | None, entries: list[int]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -43,6 +44,8 @@ class Displacements(ByContent):
     >>> question.entries, question.radii
     ((3, 4, 24), (1.0, 1.0))
     """
+
+    words: ClassVar[str] = "pairs of real values"
 
     groups: tuple[Group, ...]
     radii: tuple[float, ...] = attrs.field(converter=_radii)

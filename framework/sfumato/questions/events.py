@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from functools import singledispatch
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -38,6 +38,8 @@ class Events(ByContent):
     >>> Events(np.array([[[False, False], [True, False]]]), (("hospital", 1),)).times
     array([1])
     """
+
+    words: ClassVar[str] = "events"
 
     masks: NDArray[np.bool_] = attrs.field(converter=_masks)
     names: tuple[Hashable, ...]
@@ -82,6 +84,8 @@ class Guess:
     >>> Guess(2).mistakes
     2
     """
+
+    words: ClassVar[str] = "a guess of the whole trace"
 
     mistakes: int = attrs.field(converter=_plain)
 

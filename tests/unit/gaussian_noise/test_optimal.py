@@ -344,7 +344,7 @@ def test_other_traces_are_no_design_priors():
     with pytest.raises(Incompatible, match=r"traces of shape \(5,\); got \(6,\)"):
         claims(prior, secret, mse=0.1, design_prior=longer)
     chain = sf.priors.markov_chain(initial=[0.5, 0.5], transitions=np.eye(2), steps=5)
-    with pytest.raises(Incompatible, match="yields Markov"):
+    with pytest.raises(Incompatible, match="gives Markov chains"):
         claims(prior, secret, mse=0.1, design_prior=chain)
 
 
