@@ -6,8 +6,7 @@ import importlib.util
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ from sfumato.plugin_registry import Registry, default_registry
 from sfumato.protocols import NOUNS
 
 if TYPE_CHECKING:
-    from sfumato.comparison.engine import Progress
     from sfumato.comparison.study import Study, StudyResult
 
 
@@ -192,7 +190,7 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     else:
         question = read_study(study, registry)
     folder = None if no_cache else cache or default_cache_folder()
-    result = _run(question, jobs=jobs, dask=dask, cache=folder)
+    result = _run(question, jobs=jobs, dask=dask, cache=folder, maps=html is not None)
     _print(result)
     outputs: list[tuple[Path | None, Callable[[Path], object]]] = [
         (csv, lambda file: result.to_pandas().to_csv(file, index=False)),
@@ -226,14 +224,17 @@ def _given_here(
 
 def _run(question: Study, *, cache: Path | None, **where: Any) -> StudyResult:
     """Run with live progress; Ctrl-C says how to go on."""
+    from sfumato.comparison.executors import progress
+
     finished = [0, question.size]
 
     def note(done: int, total: int) -> None:
         finished[:] = [done, total]
+        update(completed=done, total=total)
 
     try:
-        with _progress(note) as progress:
-            return question.run(cache=cache, progress=progress, **where)
+        with progress("cells") as update:
+            return question.run(cache=cache, progress=note, **where)
     except KeyboardInterrupt:
         kept = (
             f"they are kept in {cache}, and the same command goes on from there."
@@ -243,40 +244,6 @@ def _run(question: Study, *, cache: Path | None, **where: Any) -> StudyResult:
         done, total = finished
         click.echo(f"interrupted: {done} of {total} cells are finished; {kept}", err=True)
         sys.exit(INTERRUPTED)
-
-
-@contextmanager
-def _progress(note: Progress) -> Iterator[Progress]:
-    """Show how many cells are finished and the time left, on the error stream of a terminal."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("cells", total=None)
-
-        def show(done: int, total: int) -> None:
-            note(done, total)
-            bar.update(task, completed=done, total=total)
-
-        yield show
 
 
 def _print(result: StudyResult) -> None:

@@ -1,4 +1,4 @@
-"""Finished cells on disk, by content: what makes a run resumable."""
+"""Finished cells on disk, by content and by the code behind them: what makes a run resumable."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from types import ModuleType
 from typing import Any
 
 import attrs
+import cattrs
 
-from sfumato.comparison.cells import Finding
+from sfumato.comparison.cells import Cell
 from sfumato.parameters import Declared
 from sfumato.values import from_json, to_json, write_whole
 
 FRAMEWORK = "sfumato"
-# Libraries whose numerics reach the results.
-LIBRARIES = ("numpy", "scipy", "cvxpy")
+LIBRARIES = ("numpy", "scipy", "cvxpy", "python-flint")
+"""Libraries whose numerics reach the results."""
+ENVIRONMENT = "SFUMATO_CACHE"
 
 
 def classes_of(value: Any) -> Iterator[type]:
@@ -91,9 +93,6 @@ def _hash(*texts: str) -> str:
     return found.hexdigest()
 
 
-ENVIRONMENT = "SFUMATO_CACHE"
-
-
 def default_cache_folder() -> Path:
     """Return the folder of the environment variable, or the user's folder for caches."""
     if os.environ.get(ENVIRONMENT):
@@ -102,7 +101,10 @@ def default_cache_folder() -> Path:
     return Path(home) / "sfumato"
 
 
-DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+DAMAGE = (
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, OSError,
+    cattrs.BaseValidationError,
+)  # fmt: skip
 """What reading a truncated or overwritten entry may raise."""
 
 
@@ -114,10 +116,12 @@ class Cache:
     whole entry or none. Each entry carries a checksum; one that does not match is reported in
     `problems` and computed again. When the folder cannot be written, that is reported once and
     the run goes on without it.
+    A library such as diskcache would cost the second of these: it has no checksums, and one file
+    for all small entries, which a single cut takes with it.
 
     >>> import tempfile
     >>> cache = Cache(Path(tempfile.mkdtemp()))
-    >>> cache.put("00ff", Finding(outcome="refused", reason="no"))
+    >>> cache.put("00ff", Cell(outcome="refused", reason="no"))
     >>> cache.get("00ff").reason, cache.get("00fe")
     ('no', None)
     """
@@ -126,39 +130,38 @@ class Cache:
     problems: list[str] = attrs.field(factory=list, init=False)
     _writable: bool = attrs.field(default=True, init=False)
 
-    def get(self, key: str) -> Finding | None:
-        """Return the finding kept under the key, or None."""
+    def get(self, key: str) -> Cell | None:
+        """Return the cell kept under the key, or None."""
         path = self._path(key)
         try:
-            text = path.read_text(encoding="utf-8")
+            entry = from_json(path.read_text(encoding="utf-8"))
+            if entry["checksum"] != _checksum(key, entry["cell"]):
+                raise ValueError("its checksum does not match")
+            return Cell.from_plain(from_json(entry["cell"]))
         except FileNotFoundError:
             return None
         except NotADirectoryError:
             self._stop(f"{self.folder} is not a folder")
-            return None
-        except (OSError, UnicodeDecodeError) as error:
-            self._note_damage(path, error)
-            return None
-        try:
-            return _read(key, from_json(text))
         except DAMAGE as error:
             self._note_damage(path, error)
-            return None
+        return None
 
-    def put(self, key: str, finding: Finding) -> None:
-        """Keep a finding; failures are not kept, so that a later run tries again."""
-        if finding.outcome == "failed" or not self._writable:
+    def put(self, key: str, cell: Cell) -> None:
+        """Keep a cell; failures are not kept, so that a later run tries again."""
+        if cell.outcome == "failed" or not self._writable:
             return
-        text = to_json(finding.plain())
-        path = self._path(key)
+        path, text = self._path(key), to_json(cell.plain())
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            entry = to_json({"checksum": _checksum(key, text), "finding": text})
+            entry = to_json({"checksum": _checksum(key, text), "cell": text})
             write_whole(path, entry, durable=False)
         except IsADirectoryError as error:
             self._note_damage(path, error)
         except OSError as error:
             self._stop(error.strerror or str(error))
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.json"
 
     def _stop(self, reason: str) -> None:
         """Go on without the cache, and say so once."""
@@ -170,20 +173,11 @@ class Cache:
             )
         self._writable = False
 
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.json"
-
     def _note_damage(self, path: Path, error: Exception) -> None:
         self.problems.append(
             f"the cache entry {path.name} was damaged ({type(error).__name__}) and is computed "
             "again."
         )
-
-
-def _read(key: str, entry: Any) -> Finding:
-    if entry["checksum"] != _checksum(key, entry["finding"]):
-        raise ValueError("its checksum does not match")
-    return Finding.from_plain(from_json(entry["finding"]))
 
 
 def _checksum(key: str, text: str) -> str:

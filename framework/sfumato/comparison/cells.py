@@ -1,4 +1,4 @@
-"""A noun under a name of one's own."""
+"""A comparison and its cells: the one box in which a number goes from its measure to the table."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
+import cattrs
 import numpy as np
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from sfumato import __version__
 from sfumato.errors import REFUSALS, ParameterError
 from sfumato.protocols import (
+    NOUNS,
     Loss,
     LossMeasure,
     Mechanism,
     PriorClass,
     Quantity,
-    Reading,
     Release,
     Scenario,
     Secret,
@@ -35,6 +37,17 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
     from rich.console import RenderableType
+
+    from sfumato.comparison.risk_maps import RiskMap
+
+KINDS = tuple(kind for kind in NOUNS if kind != "adversary")
+"""What a cell is a cell of; an adversary is a parameter of its measure."""
+MAX_CELLS = 100_000
+"""More combinations than this are refused before anything is computed."""
+
+Outcome = Literal["measured", "refused", "failed"]
+Ask = Callable[[Release], Mapping[str, Any]]
+"""What is asked of a release: it gives fields of the cell."""
 
 
 @attrs.frozen
@@ -55,19 +68,21 @@ class Labelled:
         return given if isinstance(given, cls) else cls(given)
 
 
-Outcome = Literal["measured", "refused", "failed"]
-
-
 @attrs.frozen(kw_only=True)
-class Finding:
-    """A reading, a refusal with its reason, or a failure.
+class Cell:
+    """One scenario under one measure: a loss, the reason why there is none, or a failure.
+
+    It is what workers send and what the cache keeps, then without its nouns.
 
     Attributes
     ----------
-    reading
-        The value with its direction; its witness is text.
-    worst
-        The specification of the member of the prior class that attains it.
+    outcome
+        "refused" where the measure or the mechanism does not apply.
+    loss
+        In plain values: its witness is text, its worst member a specification, and the mechanism,
+        which determines it, stands for the channel.
+    risks
+        Plain rows of a risk map, for the cells that ask for those instead of a loss.
     utility, utility_quantity
         How useful the release is.
     seconds
@@ -77,52 +92,153 @@ class Finding:
     """
 
     outcome: Outcome
-    reading: Reading | None = None
-    quantity: Quantity | None = None
-    worst: Mapping[str, Any] | None = None
+    reason: str = ""
+    loss: Loss | None = None
+    risks: tuple[Any, ...] = ()
     utility: float | None = None
     utility_quantity: Quantity | None = None
-    reason: str = ""
     seconds: float = 0.0
     seed: int | None = None
     versions: str = ""
+    prior: Any = None
+    secret: Any = None
+    mechanism: Any = None
+    measure: Any = None
+    labels: Mapping[str, str] = attrs.field(factory=dict)
 
-    @classmethod
-    def measured(cls, loss: Loss, **others: Any) -> Finding:
-        """Keep the plain part of a loss."""
-        fields = {field.name: getattr(loss, field.name) for field in attrs.fields(Reading)}
-        witness = None if loss.witness is None else str(_without_numpy(loss.witness))
-        specification = getattr(loss.worst, "specification", None)
-        return cls(
-            outcome="measured",
-            reading=Reading(**{**fields, "witness": witness}),
-            quantity=loss.quantity,
-            # In the order of kept findings, so that no table tells where a cell came from.
-            worst=from_json(to_json(specification())) if specification else None,
-            **others,
+    def with_nouns(self, nouns: Sequence[Labelled]) -> Cell:
+        """Return the cell of a prior, a secret, a mechanism and a measure, in this order."""
+        named = dict(zip(KINDS, nouns, strict=True))
+        given = {kind: labelled.noun for kind, labelled in named.items()}
+        scenario = Scenario(given["prior"], given["secret"], given["mechanism"])
+        return attrs.evolve(
+            self,
+            **given,
+            labels={kind: labelled.label for kind, labelled in named.items()},
+            loss=self.loss and attrs.evolve(self.loss, scenario=scenario),
         )
 
     def plain(self) -> dict[str, Any]:
-        """Return a table of plain values that `from_plain` reads."""
-        return attrs.asdict(self)
+        """Return the cell without its nouns, in plain values that `from_plain` reads."""
+        table: dict[str, Any] = _converter.unstructure(self)
+        return table
 
     @classmethod
-    def from_plain(cls, table: Mapping[str, Any]) -> Finding:
+    def from_plain(cls, table: Mapping[str, Any]) -> Cell:
         """Read what `plain` wrote, also after a journey through JSON.
 
-        >>> finding = Finding(outcome="refused", reason="renyi reads Gaussian beliefs.")
-        >>> Finding.from_plain(finding.plain()) == finding
+        >>> cell = Cell(outcome="refused", reason="renyi needs Gaussian beliefs.")
+        >>> Cell.from_plain(cell.plain()) == cell
         True
         """
-        fields = dict(table)
-        if fields["reading"] is not None:
-            interval = fields["reading"]["interval"]
-            ends = None if interval is None else tuple(interval)
-            fields["reading"] = Reading(**{**fields["reading"], "interval": ends})
-        for key in ("quantity", "utility_quantity"):
-            if fields[key] is not None:
-                fields[key] = Quantity(**fields[key])
-        return cls(**fields)
+        return _converter.structure(table, cls)
+
+    @property
+    def reading(self) -> Loss:
+        """The loss; only measured cells have one."""
+        if self.loss is None:
+            raise ValueError(f"the cell must be measured to have a loss; it was {self.outcome}.")
+        return self.loss
+
+    @property
+    def quantity(self) -> Quantity:
+        """What was measured; only measured cells have one."""
+        return self.reading.quantity
+
+    def row(self) -> dict[str, Any]:
+        """Return the cell as one row of a tidy table."""
+        loss = self.loss
+        low, high = (loss and loss.interval) or (math.nan, math.nan)
+        return {
+            **{kind: str(getattr(self, kind)) for kind in KINDS},
+            **{f"{kind}_label": self.labels.get(kind, "") for kind in KINDS},
+            "quantity": str(loss.quantity) if loss else None,
+            "value": loss.value if loss else None,
+            "bound": loss.bound if loss else None,
+            "unverified": loss.unverified if loss else None,
+            "floor": loss.floor if loss else None,
+            "ceiling": loss.ceiling if loss else None,
+            "interval_low": low,
+            "interval_high": high,
+            "worse": loss.quantity.worse if loss else None,
+            "worst": _call_text(loss.worst) if loss and loss.worst else None,
+            "witness": loss.witness if loss else None,
+            "how": loss.how if loss else None,
+            "utility": self.utility,
+            "utility_quantity": str(self.utility_quantity) if self.utility_quantity else None,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "versions": self.versions,
+        }
+
+
+def _call_text(specification: Mapping[str, Any]) -> str:
+    """Write a specification as a call: ``rbf(length_scale=6.0)``."""
+    inside = ", ".join(f"{key}={value!r}" for key, value in specification.items() if key != "name")
+    return f"{specification.get('name', '')}({inside})"
+
+
+def _make_converter() -> cattrs.Converter:
+    """Return what turns cells into plain values and back; whoever asks knows the nouns."""
+    converter = cattrs.Converter()
+    converter.register_structure_hook(float | str, lambda value, _: value)
+    nouns: dict[str, Any] = {name: override(omit=True) for name in (*KINDS, "labels")}
+    scenario = override(unstruct_hook=lambda _: None, struct_hook=lambda *_: None)
+    # The loss first: the functions for a cell are made of those for what it holds.
+    for cls, fields in ((Loss, {"scenario": scenario}), (Cell, nouns)):
+        unstructure = make_dict_unstructure_fn(cls, converter, **fields)
+        converter.register_unstructure_hook(cls, unstructure)
+        converter.register_structure_hook(cls, make_dict_structure_fn(cls, converter, **fields))
+    return converter
+
+
+_converter = _make_converter()
+
+
+# Measuring ---------------------------------------------------------------------------------------
+
+
+def answer_each(prior: Any, secret: Any, mechanism: Any, asks: Iterable[Ask]) -> Iterator[Cell]:
+    """Design one release and yield what each question finds, as soon as it does."""
+    release, outcome, reason = attempt(Release, lambda: mechanism.protect(prior, secret))
+    for ask in asks:
+        if release is None:
+            yield Cell(outcome=outcome, reason=reason, versions=versions())
+        else:
+            yield _answer(release, ask)
+
+
+def _answer(release: Release, ask: Ask) -> Cell:
+    began = time.perf_counter()
+    found, outcome, reason = attempt(dict, lambda: ask(release))
+    return Cell(
+        outcome=outcome,
+        reason=reason,
+        utility=release.utility(),
+        utility_quantity=release.utility_quantity,
+        seconds=time.perf_counter() - began,
+        versions=versions(),
+        **(found or {}),
+    )
+
+
+def ask_loss(measure: Any, release: Release) -> dict[str, Loss]:
+    """Return what a measure finds, in plain values."""
+    loss = measure.loss(release.prior, release.secret, release)
+    if not isinstance(loss, Loss):
+        raise TypeError(f"a Loss was expected; got {loss!r}")
+    # The specification in the order of kept ones, so that no table tells where a cell came from.
+    worst = None if loss.worst is None else from_json(to_json(loss.worst.specification()))
+    return {
+        "loss": attrs.evolve(
+            loss,
+            witness=None if loss.witness is None else str(_without_numpy(loss.witness)),
+            worst=worst,
+            scenario=Scenario(release.prior, release.secret, release.mechanism),
+        )
+    }
 
 
 def _without_numpy(witness: Any) -> Any:
@@ -132,45 +248,6 @@ def _without_numpy(witness: Any) -> Any:
     if isinstance(witness, tuple):
         return tuple(_without_numpy(item) for item in witness)
     return witness.tolist() if hasattr(witness, "tolist") else witness
-
-
-@cache
-def versions() -> str:
-    """Return the versions of the software that numbers depend on, in one line."""
-    import scipy
-
-    return (
-        f"sfumato {__version__}, python {platform.python_version()}, numpy {np.__version__}, "
-        f"scipy {scipy.__version__}"
-    )
-
-
-def measure_scenario(
-    prior: Any, secret: Any, mechanism: Any, measures: Sequence[Any]
-) -> Iterator[Finding]:
-    """Design one release and yield what each measure finds, as soon as it does."""
-    release, outcome, reason = attempt(Release, lambda: mechanism.protect(prior, secret))
-    for measure in measures:
-        if release is None:
-            yield Finding(outcome=outcome, reason=reason, versions=versions())
-        else:
-            yield _finding(release, measure)
-
-
-def _finding(release: Release, measure: Any) -> Finding:
-    began = time.perf_counter()
-    loss, outcome, reason = attempt(
-        Loss, lambda: measure.loss(release.prior, release.secret, release)
-    )
-    others: dict[str, Any] = {
-        "utility": release.utility(),
-        "utility_quantity": release.utility_quantity,
-        "seconds": time.perf_counter() - began,
-        "versions": versions(),
-    }
-    if loss is None:
-        return Finding(outcome=outcome, reason=reason, **others)
-    return Finding.measured(loss, **others)
 
 
 def attempt(wanted: type, work: Callable[[], Any]) -> tuple[Any, Outcome, str]:
@@ -189,113 +266,31 @@ def attempt(wanted: type, work: Callable[[], Any]) -> tuple[Any, Outcome, str]:
     return result, "measured", ""
 
 
-KINDS = ("prior", "secret", "mechanism", "measure")
+@cache
+def versions() -> str:
+    """Return the versions of the software that numbers depend on, in one line."""
+    import scipy
+
+    return (
+        f"sfumato {__version__}, python {platform.python_version()}, numpy {np.__version__}, "
+        f"scipy {scipy.__version__}"
+    )
 
 
-@attrs.frozen(kw_only=True)
-class Cell:
-    """One scenario under one measure: a loss, a refusal with its reason, or a failure."""
-
-    prior: Any
-    secret: Any
-    mechanism: Any
-    measure: Any
-    finding: Finding
-    labels: Mapping[str, str] = attrs.field(factory=dict)
-
-    @classmethod
-    def of(cls, nouns: Iterable[Labelled], finding: Finding) -> Cell:
-        """Return the cell of a prior, a secret, a mechanism and a measure, in this order."""
-        named = dict(zip(KINDS, nouns, strict=True))
-        return cls(
-            **{kind: labelled.noun for kind, labelled in named.items()},
-            labels={kind: labelled.label for kind, labelled in named.items()},
-            finding=finding,
-        )
-
-    @property
-    def outcome(self) -> Outcome:
-        """Whether it was measured, refused or failed."""
-        return self.finding.outcome
-
-    @property
-    def reason(self) -> str:
-        """Why it was refused or failed."""
-        return self.finding.reason
-
-    @property
-    def quantity(self) -> Quantity:
-        """What was measured; only measured cells have one."""
-        if self.finding.quantity is None:
-            raise ValueError(
-                f"the cell must be measured to have a quantity; it was {self.outcome}."
-            )
-        return self.finding.quantity
-
-    @property
-    def reading(self) -> Reading:
-        """The value with its direction; only measured cells have one."""
-        if self.finding.reading is None:
-            raise ValueError(f"the cell must be measured to have a value; it was {self.outcome}.")
-        return self.finding.reading
-
-    @property
-    def loss(self) -> Loss | None:
-        """The loss; the mechanism, which determines it, stands for the channel."""
-        found = self.finding
-        if found.reading is None or found.quantity is None:
-            return None
-        fields = {field.name: getattr(found.reading, field.name) for field in attrs.fields(Reading)}
-        return Loss(
-            **fields,
-            quantity=found.quantity,
-            scenario=Scenario(self.prior, self.secret, self.mechanism),
-            worst=found.worst,
-        )
-
-    def row(self) -> dict[str, Any]:
-        """Return the cell as one row of a tidy table."""
-        found, reading = self.finding, self.finding.reading
-        interval = reading.interval if reading and reading.interval else (math.nan, math.nan)
-        return {
-            **{kind: str(getattr(self, kind)) for kind in KINDS},
-            **{f"{kind}_label": self.labels.get(kind, "") for kind in KINDS},
-            "quantity": str(found.quantity) if found.quantity else None,
-            "value": reading.value if reading else None,
-            "bound": reading.bound if reading else None,
-            "floor": reading.floor if reading else None,
-            "ceiling": reading.ceiling if reading else None,
-            "interval_low": interval[0],
-            "interval_high": interval[1],
-            "worse": found.quantity.worse if found.quantity else None,
-            "worst": _text(found.worst),
-            "witness": reading.witness if reading else None,
-            "how": reading.how if reading else None,
-            "utility": found.utility,
-            "utility_quantity": str(found.utility_quantity) if found.utility_quantity else None,
-            "outcome": found.outcome,
-            "reason": found.reason,
-            "seconds": found.seconds,
-            "seed": found.seed,
-            "versions": found.versions,
-        }
-
-
-def _text(worst: Mapping[str, Any] | None) -> str | None:
-    """Write a member's specification as one would in a study: ``rbf(length_scale=6.0)``."""
-    if worst is None:
-        return None
-    inside = ", ".join(f"{key}={value!r}" for key, value in worst.items() if key != "name")
-    return f"{worst.get('name', '')}({inside})"
+# Comparisons -------------------------------------------------------------------------------------
 
 
 @attrs.frozen
 class Comparison:
-    """The cells of a comparison, in the order of the question."""
+    """The cells of a comparison, in the order of the question.
+
+    `maps` are its risk maps, None where nobody has asked for them.
+    """
 
     cells: tuple[Cell, ...]
     title: str = ""
     notes: str = ""
+    maps: tuple[RiskMap, ...] | None = attrs.field(default=None, eq=False, repr=False)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row for each cell: what was measured, refused and failed.
@@ -307,7 +302,7 @@ class Comparison:
         from sfumato.report.columns import parameter_columns, typed_column
 
         table = pd.DataFrame([cell.row() for cell in self.cells])
-        seeds = {"seed": typed_column([cell.finding.seed for cell in self.cells])}
+        seeds = {"seed": typed_column([cell.seed for cell in self.cells])}
         return table.assign(**seeds, **parameter_columns(self.cells))
 
     @property
@@ -322,7 +317,7 @@ class Comparison:
 
     @property
     def refusals(self) -> dict[str, int]:
-        """The reasons for refusals, with how many cells each accounts for."""
+        """The reasons why something does not apply, with how many cells each accounts for."""
         reasons = Counter(cell.reason for cell in self.cells if cell.outcome == "refused")
         return dict(reasons.most_common())
 
@@ -338,9 +333,8 @@ class Comparison:
     def to_html(self, path: Path | str) -> None:
         """Write one self-contained page: the question, tables, figures and how to rerun it."""
         from sfumato.comparison.study_files import as_study_result
-        from sfumato.report.page import write_page
 
-        write_page(Path(path), as_study_result(self))
+        as_study_result(self).to_html(path)
 
     def __rich__(self) -> RenderableType:
         from sfumato.report.tables import ComparisonTable
@@ -354,10 +348,6 @@ class Comparison:
         with console.capture() as capture:
             console.print(self)
         return capture.get()
-
-
-MAX_CELLS = 100_000
-"""More combinations than this are refused before anything is computed."""
 
 
 def compare(
@@ -379,14 +369,9 @@ def compare(
     260.603
     """
     lists: list[list[Labelled]] = []
-    for words, given in (
-        ("priors", priors),
-        ("secrets", secrets),
-        ("mechanisms", mechanisms),
-        ("measures", measures),
-    ):
+    for kind, given in zip(KINDS, (priors, secrets, mechanisms, measures), strict=True):
         if not isinstance(given, Iterable):
-            raise TypeError(f"compare.{words} must be a list; got {given!r}.")
+            raise TypeError(f"compare.{NOUNS[kind].plural} must be a list; got {given!r}.")
         lists.append([Labelled.of(noun) for noun in given])
     size = math.prod(len(nouns) for nouns in lists)
     if size > MAX_CELLS:
@@ -394,11 +379,11 @@ def compare(
             f"compare must have at most {MAX_CELLS:,} cells; got {size:,}: compare fewer, or write "
             "a study, which keeps what is finished."
         )
-    every_measure = [labelled.noun for labelled in lists[3]]
+    asks = [partial(ask_loss, labelled.noun) for labelled in lists[3]]
     cells = []
     for scenario in itertools.product(*lists[:3]):
         prior, secret, mechanism = (labelled.noun for labelled in scenario)
-        found = measure_scenario(prior, secret, mechanism, every_measure)
-        for measure, finding in zip(lists[3], found, strict=True):
-            cells.append(Cell.of((*scenario, measure), finding))
+        found = answer_each(prior, secret, mechanism, asks)
+        for measure, cell in zip(lists[3], found, strict=True):
+            cells.append(cell.with_nouns((*scenario, measure)))
     return Comparison(tuple(cells))

@@ -4,21 +4,64 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
-from pathlib import Path
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 import attrs
+from typing_extensions import Generator
 
 from sfumato.comparison.cache import Cache, classes_of, fingerprint, framework_fingerprint
-from sfumato.comparison.cells import Cell, Comparison, Finding, Labelled, measure_scenario
+from sfumato.comparison.cells import Cell, Comparison, Labelled, answer_each, ask_loss
+from sfumato.comparison.executors import run
+from sfumato.comparison.risk_maps import PlannedMap, RisksOf, plan_maps
 from sfumato.comparison.study import Part, Study, StudyError, StudyResult
-from sfumato.errors import BrokenPluginWarning
 from sfumato.parameters import Declared
-from sfumato.plugin_registry import Registry, default_registry, use_registry
+from sfumato.plugin_registry import Registry, default_registry
+from sfumato.protocols import NOUNS
 from sfumato.values import digest, from_json, to_json
+
+FORMAT = 2
+"""Of cache entries; a new one when cells change their form."""
+
+SCENARIO = ("prior", "secret", "mechanism")
+Progress = Callable[[int, int], None]
+
+
+# Nouns -------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Identified:
+    """A noun with the hashes of what it says and of the code behind it, computed once."""
+
+    noun: Any
+    said: str
+    code: str | None
+
+    @classmethod
+    def of(cls, noun: Any) -> Identified:
+        """Hash a noun; one without a specification cannot be kept."""
+        if not hasattr(noun, "specification"):
+            return cls(noun, str(noun), None)
+        return cls(noun, digest(noun.specification()), fingerprint(noun))
+
+    def seeded(self, study_seed: int, *others: str) -> tuple[Identified, int | None]:
+        """Return the noun with a seed, drawn where it leaves one open (None), and that seed.
+
+        A seed with any other default is the noun's own: 0 that was given could not be told from it.
+        """
+        noun = self.noun
+        cls = type(noun)
+        if not issubclass(cls, Declared) or all(one.name != "seed" for one in cls.parameters()):
+            return self, None
+        if noun.seed is not None:
+            return self, int(noun.seed)
+        seed = derived_seed(study_seed, *others, self.said)
+        noun = attrs.evolve(noun, seed=seed)
+        return attrs.evolve(self, noun=noun, said=digest(noun.specification())), seed
 
 
 def derived_seed(study_seed: int, *digests: str) -> int:
@@ -31,29 +74,19 @@ def derived_seed(study_seed: int, *digests: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])
 
 
-def takes_seed(noun: Any) -> bool:
-    """Whether the noun declares a parameter `seed` and leaves it open, as None.
+def _key(*nouns: Identified) -> Hashable:
+    """Return the name of a cell in the cache: what it asks, and the code that answers.
 
-    A seed with any other default is the noun's own: 0 that was given could not be told from it.
+    Where that code cannot be told, the name is one that nothing else has.
     """
-    return _declares_seed(noun) and noun.seed is None
+    codes = [noun.code for noun in nouns]
+    if any(code is None for code in codes):
+        return object()
+    texts = [str(FORMAT), framework_fingerprint(), *(noun.said for noun in nouns), *map(str, codes)]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
-def own_seed(noun: Any) -> int | None:
-    """Return the seed that the noun itself says."""
-    return int(noun.seed) if _declares_seed(noun) and noun.seed is not None else None
-
-
-def _declares_seed(noun: Any) -> bool:
-    return isinstance(noun, Declared) and any(p.name == "seed" for p in type(noun).parameters())
-
-
-def with_seed(noun: Any, seed: int) -> Any:
-    """Return the noun with its seed set, if it takes one."""
-    return attrs.evolve(noun, seed=seed) if takes_seed(noun) else noun
-
-
-FACTORS = ("prior", "secret", "mechanism")
+# Work --------------------------------------------------------------------------------------------
 
 
 class NotRegistered(ValueError):
@@ -62,276 +95,223 @@ class NotRegistered(ValueError):
 
 @attrs.frozen(kw_only=True)
 class Work:
-    """A scenario and its measures; here as objects, elsewhere rebuilt from specifications."""
+    """A scenario and what is asked of it: objects here, rebuilt from specifications elsewhere."""
 
     prior: Any
     secret: Any
     mechanism: Any
     measures: tuple[Any, ...]
+    keys: tuple[Hashable, ...] = ()
 
-    def run(self) -> Iterator[Finding]:
-        """Yield what each measure finds."""
-        return measure_scenario(self.prior, self.secret, self.mechanism, self.measures)
-
-    def _nouns(self) -> tuple[Any, ...]:
-        return (self.prior, self.secret, self.mechanism, *self.measures)
+    def cells(self) -> Iterator[Cell]:
+        """Yield the answers, each as it is found."""
+        asks = (
+            one if isinstance(one, RisksOf) else partial(ask_loss, one) for one in self.measures
+        )
+        return answer_each(self.prior, self.secret, self.mechanism, asks)
 
     def code(self) -> str:
         """Return a hash of all the code the work needs, to be equal wherever it is done."""
-        return digest([framework_fingerprint(), *(fingerprint(noun) for noun in self._nouns())])
+        return digest([framework_fingerprint(), *map(fingerprint, self._nouns())])
 
     def message(self, registry: Registry) -> str:
-        """Write the work as text: specifications, plugin files and a hash of the code."""
-        for noun in self._nouns():
-            for cls in classes_of(noun):
-                _require_registered(cls, registry)
-        return to_json(
-            {
-                **{factor: getattr(self, factor).specification() for factor in FACTORS},
-                "measures": [measure.specification() for measure in self.measures],
-                "plugins": list(registry.paths),
-                "code": self.code(),
-            }
-        )
+        """Write the work as text: specifications and a hash of the code."""
+        registered = {entry.value for entry in registry.entries if entry.kind in NOUNS}
+        for cls in classes_of(self._nouns()):
+            if cls not in registered:
+                raise NotRegistered(
+                    f"{getattr(cls, 'name', cls.__name__)} must be registered to be measured in "
+                    "another process; put its class into a plugin file, or run the study in this "
+                    "process."
+                )
+        nouns = {kind: getattr(self, kind).specification() for kind in SCENARIO}
+        measures = [measure.specification() for measure in self.measures]
+        return to_json({**nouns, "measures": measures, "code": self.code()})
+
+    def _nouns(self) -> tuple[Any, ...]:
+        return self.prior, self.secret, self.mechanism, *self.measures
 
 
 def answer(message: str) -> str:
-    """Do the work that a message describes, in whatever process this is, and write the findings."""
-    table = from_json(message)
-    registry = _registry(tuple(table["plugins"]))
+    """Do the work that a message describes, in whatever process this is, and write the cells."""
+    table, registry = from_json(message), default_registry()
     work = Work(
-        **{factor: registry.build(factor, table[factor]) for factor in FACTORS},
-        measures=tuple(registry.build("measure", plain) for plain in table["measures"]),
+        **{kind: registry.build(kind, table[kind]) for kind in SCENARIO},
+        measures=tuple(_build_measure(plain, registry) for plain in table["measures"]),
     )
     if work.code() != table["code"]:
         raise RuntimeError(
             "the worker must run the same sfumato, plugins and numpy as the caller; its code is "
             "different."
         )
-    return to_json([finding.plain() for finding in work.run()])
+    return to_json([cell.plain() for cell in work.cells()])
 
 
-def read_answer(text: str) -> list[Finding]:
-    """Read the findings that `answer` wrote."""
-    return [Finding.from_plain(plain) for plain in from_json(text)]
+def _build_measure(plain: Mapping[str, Any], registry: Registry) -> Any:
+    if "risks_of" in plain:
+        return RisksOf.build(plain, registry)
+    return registry.build("measure", plain)
 
 
-def failed(work: Work, reason: str) -> list[Finding]:
-    """Return the findings of work that could not be done."""
-    return [Finding(outcome="failed", reason=reason) for _ in work.measures]
+def _run(
+    works: Sequence[Work], jobs: int, dask: str | None
+) -> Iterator[tuple[Sequence[Hashable], Sequence[Cell]]]:
+    """Yield the keys and the cells of what is finished: by scenario, in this process by cell."""
+    keys: list[tuple[Hashable, ...]]
+    finished: Generator[tuple[int, Future[Any]]]
+    if jobs == 1 and dask is None:
+        keys = [(key,) for work in works for key in work.keys]
+        each = (itertools.repeat(work.cells(), len(work.keys)) for work in works)
+        finished = run(next, itertools.chain.from_iterable(each))
+    else:
+        keys = [work.keys for work in works]
+        messages = [work.message(default_registry()) for work in works]
+        finished = run(answer, messages, jobs=jobs, cluster=dask)
+    with closing(finished):
+        for number, future in finished:
+            error = future.exception()
+            if error is not None:
+                reason = f"{type(error).__name__}: {error}"
+                cells = [Cell(outcome="failed", reason=reason)] * len(keys[number])
+            elif isinstance(future.result(), Cell):
+                cells = [future.result()]
+            else:
+                cells = list(map(Cell.from_plain, from_json(future.result())))
+            yield keys[number], cells
 
 
-@cache
-def _registry(paths: tuple[str, ...]) -> Registry:
-    """Load the plugins once in each process."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BrokenPluginWarning)  # the caller has reported them
-        registry = Registry.load(paths)
-    use_registry(registry)
-    one_thread_for_linear_algebra()
-    return registry
-
-
-def one_thread_for_linear_algebra() -> Any:
-    """Limit linear algebra to one thread: sums are then added in one order on every machine.
-
-    Returned is a context that restores the earlier limits.
-    """
-    import scipy.linalg  # noqa: F401 - its libraries must be loaded to be limited
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1)
-
-
-def _require_registered(cls: type, registry: Registry) -> None:
-    kind, name = str(getattr(cls, "kind", "")), str(getattr(cls, "name", cls.__name__))
-    known = [entry.value for entry in registry.find(name) if entry.kind == kind]
-    if cls not in known:
-        raise NotRegistered(
-            f"{name} must be registered to be measured in another process; put its class into a "
-            "plugin file, or run the study in this process."
-        )
-
-
-def run_in_process(works: Sequence[Work]) -> Iterator[tuple[int, int, Finding]]:
-    """Yield (number of the work, number of the measure, finding), each as it is found."""
-    with one_thread_for_linear_algebra():
-        for number, work in enumerate(works):
-            for place, finding in enumerate(work.run()):
-                yield number, place, finding
-
-
-FORMAT = 1
-"""Of cache entries; a new one when findings change their form."""
-
-Progress = Callable[[int, int], None]
-Execute = Callable[[Sequence[Work]], Iterator[tuple[int, int, Finding]]]
-
-
-@attrs.frozen
-class Identified:
-    """A noun with the hashes of what it says and of the code behind it, computed once."""
-
-    labelled: Labelled
-    noun: Any
-    said: str
-    code: str | None
-
-    @classmethod
-    def of(cls, labelled: Labelled) -> Identified:
-        """Hash a noun; one without a specification cannot be kept."""
-        noun = labelled.noun
-        if not hasattr(noun, "specification"):
-            return cls(labelled, noun, str(noun), None)
-        return cls(labelled, noun, digest(noun.specification()), fingerprint(noun))
-
-    def seeded(self, study_seed: int, *others: str) -> tuple[Identified, int | None]:
-        """Return the noun with a seed, drawn where it leaves one open, and that seed."""
-        if not takes_seed(self.noun):
-            return self, own_seed(self.noun)
-        seed = derived_seed(study_seed, *others, self.said)
-        noun = with_seed(self.noun, seed)
-        return attrs.evolve(self, noun=noun, said=digest(noun.specification())), seed
-
-
-@attrs.define(eq=False)
-class Slot:
-    """One cell to be filled; cells that ask the same share one."""
-
-    key: str | None
-    seed: int | None
-    finding: Finding | None = None
-
-    def fill(self, finding: Finding) -> None:
-        """Keep the finding, with the seed it was found under."""
-        self.finding = attrs.evolve(finding, seed=self.seed)
+# Studies -----------------------------------------------------------------------------------------
 
 
 @attrs.define
 class Plan:
-    """All cells of a study in order, and the work that the cache does not save."""
+    """The cells that a study asks for, by key: those that are there, and the work that is left."""
 
     study: Study
-    cache: Cache | None
-    cells: list[list[tuple[tuple[Labelled, ...], Slot]]] = attrs.field(factory=list)
-    works: list[tuple[Work, list[Slot]]] = attrs.field(factory=list)
-    slots: dict[str, Slot] = attrs.field(factory=dict)
+    progress: Progress | None = None
+    jobs: int = 1
+    dask: str | None = None
+    cache: Cache | None = attrs.field(default=None, converter=attrs.converters.optional(Cache))
+    cells: dict[Hashable, Cell] = attrs.field(factory=dict, init=False)
+    seeds: dict[Hashable, int | None] = attrs.field(factory=dict, init=False)
+    works: list[Work] = attrs.field(factory=list, init=False)
+    asked: int = attrs.field(default=0, init=False)
 
-    def add(self, part: Part) -> None:
-        """Plan a part's cells."""
-        lists = (part.priors, part.secrets, part.mechanisms, part.measures)
-        priors, secrets, mechanisms, measures = ([Identified.of(n) for n in one] for one in lists)
-        planned: list[tuple[tuple[Labelled, ...], Slot]] = []
-        for scenario in itertools.product(priors, secrets, mechanisms):
-            planned.extend(self._scenario(*scenario, measures))
-        self.cells.append(planned)
+    def __attrs_post_init__(self) -> None:
+        if self.jobs < 1:
+            raise StudyError(f"jobs must be 1 or more; got {self.jobs}.")
 
-    def _scenario(
-        self,
-        prior: Identified,
-        secret: Identified,
-        mechanism: Identified,
-        measures: Sequence[Identified],
-    ) -> Iterator[tuple[tuple[Labelled, ...], Slot]]:
+    def ask(self, scenario: Sequence[Identified], measures: Iterable[Identified]) -> list[Hashable]:
+        """Ask measures of a scenario and return the keys of the cells; equal ones share one."""
         # A mechanism keeps its own seed: its row must name the very mechanism that was measured.
-        seed = self.study.seed
-        left: list[tuple[Any, Slot]] = []
-        scenario = (prior, secret, mechanism)
-        for given_measure in measures:
-            measure, own = given_measure.seeded(seed, *(noun.said for noun in scenario))
-            slot, is_new = self._slot(_key(*scenario, measure), own)
-            if is_new and slot.finding is None:
-                left.append((measure.noun, slot))
-            yield tuple(noun.labelled for noun in (*scenario, measure)), slot
+        keys: list[Hashable] = []
+        left: dict[Hashable, Any] = {}
+        for given in measures:
+            measure, seed = given.seeded(self.study.seed, *(noun.said for noun in scenario))
+            key = _key(*scenario, measure)
+            keys.append(key)
+            if key in self.seeds:
+                continue
+            self.seeds[key] = seed
+            kept = self.cache.get(key) if self.cache and isinstance(key, str) else None
+            if kept is None:
+                left[key] = measure.noun
+            else:
+                self.cells[key] = attrs.evolve(kept, seed=seed)
+        self.asked += len(keys)
         if left:
-            work = Work(
-                prior=prior.noun,
-                secret=secret.noun,
-                mechanism=mechanism.noun,
-                measures=tuple(measure for measure, _ in left),
-            )
-            self.works.append((work, [slot for _, slot in left]))
+            nouns = dict(zip(SCENARIO, (noun.noun for noun in scenario), strict=True))
+            self.works.append(Work(**nouns, measures=tuple(left.values()), keys=tuple(left)))
+        return keys
 
-    def _slot(self, key: str | None, seed: int | None) -> tuple[Slot, bool]:
-        """Return the slot of a cell, filled from the cache if it can be, and whether it is new."""
-        if key is None:
-            return Slot(None, seed), True
-        if key in self.slots:
-            return self.slots[key], False
-        slot = self.slots[key] = Slot(key, seed)
-        kept = self.cache.get(key) if self.cache else None
-        if kept is not None:
-            slot.fill(kept)
-        return slot, True
+    def execute(self) -> None:
+        """Do the work that is left, keeping each cell as it comes."""
+        works, self.works = self.works, []
+        left = sum(len(work.keys) for work in works)
+        self._report(left)
+        for keys, cells in _run(works, self.jobs, self.dask) if works else ():
+            for key, cell in zip(keys, cells, strict=True):
+                self.cells[key] = attrs.evolve(cell, seed=self.seeds[key])
+                if self.cache and isinstance(key, str):
+                    self.cache.put(key, self.cells[key])
+                left -= 1
+                self._report(left)
 
-    def execute(self, run: Execute, progress: Progress) -> None:
-        """Fill what is left, keeping each finding as it comes."""
-        total = sum(len(planned) for planned in self.cells)
-        left = sum(len(slots) for _, slots in self.works)
-        progress(total - left, total)
-        works = [work for work, _ in self.works]
-        for done, (number, place, finding) in enumerate(run(works) if works else (), start=1):
-            slot = self.works[number][1][place]
-            slot.fill(finding)
-            if self.cache and slot.key and slot.finding:
-                self.cache.put(slot.key, slot.finding)
-            progress(total - left + done, total)
-
-    def comparison(
-        self, part: Part, planned: list[tuple[tuple[Labelled, ...], Slot]]
-    ) -> Comparison:
-        """Return a part's comparison, in the order of the question."""
-        cells = []
-        for nouns, slot in planned:
-            if slot.finding is None:
-                raise RuntimeError("every cell must be filled after a run; one is not.")
-            cells.append(Cell.of(nouns, slot.finding))
-        alone = self.study.title if len(self.study.parts) == 1 else ""
-        return Comparison(cells=tuple(cells), title=part.title or alone, notes=part.notes)
+    def _report(self, left: int) -> None:
+        if self.progress is not None:
+            self.progress(self.asked - left, self.asked)
 
 
 def run_study(
-    study: Study,
-    *,
-    jobs: int = 1,
-    dask: str | None = None,
-    cache: Path | str | None = None,
-    progress: Progress | None = None,
+    study: Study, *, maps: bool = False, progress: Progress | None = None, **where: Any
 ) -> StudyResult:
     """Run a study; see `Study.run`."""
-    store = None if cache is None else Cache(Path(cache))
-    plan = Plan(study, store)
-    for part in study.parts:
-        plan.add(part)
-    plan.execute(_executor(jobs, dask), progress or (lambda _done, _total: None))
-    comparisons = itertools.starmap(plan.comparison, zip(study.parts, plan.cells, strict=True))
+    plan = Plan(study, progress, **where)
+    asked = [list(_ask_part(plan, part)) for part in study.parts]
+    plan.execute()
+    alone = study.title if len(study.parts) == 1 else ""
+    comparisons = [
+        Comparison(
+            cells=tuple(plan.cells[key].with_nouns(nouns) for nouns, key in cells),
+            title=part.title or alone,
+            notes=part.notes,
+        )
+        for part, cells in zip(study.parts, asked, strict=True)
+    ]
+    wanted = [maps if part.maps is None else part.maps for part in study.parts]
     return StudyResult(
         study=study,
-        comparisons=tuple(comparisons),
-        problems=tuple(store.problems) if store else (),
+        comparisons=_with_maps(plan, comparisons, wanted),
+        problems=tuple(plan.cache.problems) if plan.cache else (),
+        where=where,
     )
 
 
-def _executor(jobs: int, dask: str | None) -> Execute:
-    """Return who does the work."""
-    if dask is not None:
-        from sfumato.comparison.executors import run_on_dask
-
-        return partial(run_on_dask, address=dask, registry=default_registry())
-    if jobs < 1:
-        raise StudyError(f"jobs must be 1 or more; got {jobs}.")
-    if jobs > 1:
-        from sfumato.comparison.executors import run_in_workers
-
-        return partial(run_in_workers, jobs=jobs, registry=default_registry())
-
-    return run_in_process
+def add_maps(result: StudyResult) -> StudyResult:
+    """Return the result with the risk maps that it does not have yet, from where its cells are."""
+    parts = zip(result.study.parts, result.comparisons, strict=True)
+    wanted = [part.maps is not False and comparison.maps is None for part, comparison in parts]
+    plan = Plan(result.study, **result.where)
+    comparisons = _with_maps(plan, result.comparisons, wanted)
+    return attrs.evolve(result, comparisons=comparisons) if any(wanted) else result
 
 
-def _key(*nouns: Identified) -> str | None:
-    """Return the name of a cell in the cache: what it asks, and the code that answers."""
-    codes = [noun.code for noun in nouns]
-    if any(code is None for code in codes):
-        return None
-    texts = [str(FORMAT), framework_fingerprint(), *(noun.said for noun in nouns), *map(str, codes)]
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+def _ask_part(plan: Plan, part: Part) -> Iterator[tuple[tuple[Labelled, ...], Hashable]]:
+    """Yield the nouns and the key of every cell of a part, in the order of the question."""
+    lists = (part.priors, part.secrets, part.mechanisms, part.measures)
+    *scenarios, measures = ([(one, Identified.of(one.noun)) for one in each] for each in lists)
+    for scenario in itertools.product(*scenarios):
+        labels, nouns = zip(*scenario, strict=True)
+        keys = plan.ask(nouns, [identified for _, identified in measures])
+        for (measure, _), key in zip(measures, keys, strict=True):
+            yield (*labels, measure), key
+
+
+def _with_maps(
+    plan: Plan, comparisons: Sequence[Comparison], wanted: Sequence[bool]
+) -> tuple[Comparison, ...]:
+    """Ask for the rows of all risk maps that are wanted, run them together, and draw the maps."""
+    asked = [
+        [(planned, _ask_map(plan, planned)) for planned in plan_maps(comparison)] if own else []
+        for comparison, own in zip(comparisons, wanted, strict=True)
+    ]
+    if any(asked):
+        plan.execute()
+    found = list(comparisons)
+    for place, comparison in enumerate(comparisons):
+        if wanted[place]:
+            maps = (
+                planned.draw(comparison.measured, [plan.cells[key] for key in keys])
+                for planned, keys in asked[place]
+            )
+            found[place] = attrs.evolve(comparison, maps=tuple(maps))
+    return tuple(found)
+
+
+def _ask_map(plan: Plan, planned: PlannedMap) -> list[Hashable]:
+    keys: list[Hashable] = []
+    for cell, ask in zip(planned.cells, planned.asks, strict=True):
+        if ask is not None:
+            scenario = [Identified.of(getattr(cell, kind)) for kind in SCENARIO]
+            keys += plan.ask(scenario, [Identified.of(ask)])
+    return keys

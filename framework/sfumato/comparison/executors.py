@@ -1,229 +1,263 @@
-"""A progress bar for work that turns out to be long."""
+"""Who does the work: this process, worker processes that may crash, or a Dask cluster.
+
+`run` is the one way in which sfumato does many things at once; it drives a
+`concurrent.futures.Executor`, whichever it is, and `progress` is the one bar that is shown.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import os
-import queue
-import subprocess
-import sys
-import threading
+import re
+import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from functools import cache, partial
+from typing import Any
 
 import attrs
+from typing_extensions import Generator, TypeVar
 
-from sfumato.comparison.cells import Finding
-from sfumato.comparison.engine import Work, answer, failed, read_answer
-from sfumato.plugin_registry import Registry
-from sfumato.values import from_json
+from sfumato.errors import BrokenPluginWarning
+from sfumato.plugin_registry import Registry, default_registry, use_registry
 
 T = TypeVar("T")
+R = TypeVar("R")
 
+PULSE = 1.0
+"""Seconds after which a cluster that has not answered is asked whether it is still there."""
+ANSWER_WITHIN = 10
+"""Seconds in which a scheduler must answer."""
+NO_WORKERS_FOR = 60
+"""Seconds to wait for a cluster that has no workers, at first or any more."""
 PATIENCE = 2.0
 """Seconds of work before a bar is shown."""
 
 
-@contextlib.contextmanager
-def delayed_progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Yield a function that counts work done; a bar appears on stderr after two seconds.
+def run(
+    work: Callable[[T], R],
+    tasks: Iterable[T],
+    *,
+    jobs: int = 1,
+    cluster: str | None = None,
+    what: str = "",
+    total: int | None = None,
+) -> Generator[tuple[int, Future[R]]]:
+    """Do `work` on every task and yield (number of the task, its future), as they finish.
 
-    >>> with delayed_progress("fitting", 3) as advance:
-    ...     advance(3)
+    The future is done: its ``result()`` returns, or raises what went wrong with that task alone.
+    A task whose worker died is tried once more, after the others and by itself, and then has
+    failed (`WorkerDied`); when a cluster is lost, what it had not finished has failed.
+    Tasks are taken one by one, as there is room for them. Closing the generator, also by Ctrl-C,
+    stops the workers.
+
+    Parameters
+    ----------
+    work
+        A function of an importable module; workers have loaded the caller's plugins before.
+    tasks
+        Plain values, such as specifications; what classes plugins define cannot travel.
+    jobs
+        How many worker processes to use; 1 means this process, where anything can be a task.
+    cluster
+        The address of a Dask scheduler to use instead.
+    what, total
+        What a progress bar is to say, and of how many tasks; without, there is none.
+
+    >>> [(number, future.result()) for number, future in run(abs, [-1, 2])]
+    [(0, 1), (1, 2)]
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with contextlib.ExitStack() as stack:
-        console = Console(stderr=True)
-        # Where nobody watches, a bar would leave empty lines in a log.
-        bar = Progress(console=console, transient=True, disable=not console.is_terminal)
-        task = bar.add_task(what, total=total)
-        begun, shown = time.monotonic(), False
-
-        def advance(count: int) -> None:
-            nonlocal shown
-            bar.advance(task, count)
-            if not shown and time.monotonic() - begun > PATIENCE:
-                stack.enter_context(bar)
-                shown = True
-
-        yield advance
+    if what:
+        yield from with_progress(run(work, tasks, jobs=jobs, cluster=cluster), what, total)
+        return
+    with _place(jobs, cluster) as place:
+        call = work if place.here else partial(_call, work, default_registry().paths)
+        again: list[tuple[int, T]] = []
+        for number, task, future in _finished(place, call, enumerate(tasks), place.room):
+            if _died(future):
+                again.append((number, task))
+            else:
+                yield number, future
+        for number, _, future in _finished(place, call, iter(again), room=1):
+            yield number, _told_of_death(future) if _died(future) else future
 
 
-def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items, counting them.
+def results(work: Callable[[T], R], tasks: Iterable[T], **where: Any) -> list[R]:
+    """Return `work` of every task, in order, or raise the first error; see `run`.
 
-    >>> list(watched([1, 2], "reading"))
+    >>> results(abs, [-1, 2])
     [1, 2]
     """
-    with delayed_progress(what, total) as advance:
-        for item in items:
-            yield item
-            advance(1)
-
-
-ATTEMPTS = 2
+    with contextlib.closing(run(work, tasks, **where)) as finished:
+        found = {number: future.result() for number, future in finished}
+    return [found[number] for number in sorted(found)]
 
 
 class WorkerDied(RuntimeError):
-    """The worker ended before it had answered."""
+    """The processes that had a task ended before they had answered."""
 
 
-@attrs.define
-class Worker:
-    """One process that answers messages, started anew when it has died."""
-
-    process: subprocess.Popen[str] | None = None
-    stopped: bool = False
-
-    def ask(self, message: str) -> str:
-        """Return the answer to one message, or raise `WorkerDied` or what went wrong there."""
-        process = self._running()
-        if process.stdin is None or process.stdout is None:  # for the type checker: both are pipes
-            raise WorkerDied("no pipes")
-        try:
-            process.stdin.write(message + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except (OSError, ValueError):
-            line = ""
-        if not line.endswith("\n"):
-            raise WorkerDied(f"the worker process died (exit status {process.wait()})")
-        reply: dict[str, Any] = from_json(line)
-        if "error" in reply:
-            raise RuntimeError(reply["error"])
-        return str(reply["answer"])
-
-    def _running(self) -> subprocess.Popen[str]:
-        if self.process is None or self.process.poll() is not None:
-            self.close()
-            if self.stopped:
-                raise WorkerDied("the run was stopped")
-            paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109 - as sys.path has it
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "sfumato.comparison.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                encoding="utf-8",
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-                start_new_session=True,  # Ctrl-C is for the caller, who then stops the workers
-            )
-            if self.stopped:  # meanwhile
-                self.process.kill()
-        return self.process
-
-    def close(self) -> None:
-        """Stop the process, whatever it is doing."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            for pipe in (self.process.stdin, self.process.stdout):
-                if pipe is not None:
-                    _close_quietly(pipe)
-            self.process = None
+def _died(future: Future[Any]) -> bool:
+    error = None if future.cancelled() else future.exception()
+    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
 
-def _close_quietly(pipe: Any) -> None:
-    with contextlib.suppress(OSError):  # unsent text for a process that is gone
-        pipe.close()
+def _told_of_death(future: Future[R]) -> Future[R]:
+    """Return the future with an error that says what happened, in one sentence."""
+    error = future.exception()
+    if not isinstance(error, BrokenExecutor):  # a cluster has tried it more often
+        return _failed(WorkerDied("the workers that had this task died again and again"))
+    status = re.search(r"EXIT\((-?\d+)\)|(SIG\w+)", str(error))
+    how = f" (exit status {status[1] or status[2]})" if status else ""
+    return _failed(WorkerDied(f"the worker process died{how}, 2 times"))
 
 
-def run_in_workers(
-    works: Sequence[Work], jobs: int, registry: Registry
-) -> Iterator[tuple[int, int, Finding]]:
-    """Yield (number of the work, number of the measure, finding), as scenarios finish.
+def _failed(error: BaseException) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_exception(error)
+    return future
 
-    A scenario whose worker dies is tried once more, in a new one, and then has failed.
+
+def _finished(
+    place: Place, call: Callable[[T], R], tasks: Iterator[tuple[int, T]], room: int
+) -> Iterator[tuple[int, T, Future[R]]]:
+    """Yield what finishes, with at most `room` tasks under way; when the place is lost, the rest.
+
+    Nothing is submitted between the end of a task and its yield: what runs here would hold it up.
     """
-    messages = [work.message(registry) for work in works]
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for number in range(len(works)):
-        waiting.put(number)
-    done: queue.SimpleQueue[tuple[int, list[Finding]]] = queue.SimpleQueue()
-    workers = [Worker() for _ in range(min(jobs, len(works)))]
-
-    def serve(worker: Worker) -> None:
-        while not worker.stopped:
-            try:
-                number = waiting.get_nowait()
-            except queue.Empty:
-                return
-            done.put((number, _attempts(worker, works[number], messages[number])))
-
-    threads = [threading.Thread(target=serve, args=(worker,), daemon=True) for worker in workers]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in works:
-            number, findings = done.get()
-            for place, finding in enumerate(findings):
-                yield number, place, finding
-    finally:
-        _stop(workers, threads)
+    under_way: dict[Future[R], tuple[int, T]] = {}
+    while True:
+        for number, task in itertools.islice(tasks, room - len(under_way)):
+            under_way[place.submit(call, task)] = number, task
+        if not under_way:
+            return
+        done = wait(under_way, timeout=PULSE, return_when=FIRST_COMPLETED).done
+        lost = place.trouble(done)
+        for future in done:
+            if lost is None or not future.cancelled():
+                yield *under_way.pop(future), future
+        if lost is not None:
+            for number, task in (*under_way.values(), *tasks):
+                yield number, task, _failed(lost)
+            return
 
 
-def _attempts(worker: Worker, work: Work, message: str) -> list[Finding]:
-    reason = ""
-    for _ in range(ATTEMPTS):
-        try:
-            return read_answer(worker.ask(message))
-        except WorkerDied as error:
-            reason = f"{error}, {ATTEMPTS} times"
-        except Exception as error:  # noqa: BLE001 - a failed cell must not end the study
-            return failed(work, str(error))
-    return failed(work, reason)
+# Workers -----------------------------------------------------------------------------------------
 
 
-def _stop(workers: list[Worker], threads: list[threading.Thread]) -> None:
-    for worker in workers:
-        worker.stopped = True
-        process = worker.process
-        if process is not None:
-            process.kill()  # its thread then reads the end of the pipe
-    for thread in threads:
-        thread.join()
-    for worker in workers:
-        worker.close()
+def _call(work: Callable[[T], R], paths: tuple[str, ...], task: T) -> R:
+    """Do the work in another process, with the caller's plugins."""
+    _prepare(paths)
+    return work(task)
 
 
-ANSWER_WITHIN = 10
-"""Seconds in which a scheduler must answer."""
-RUNNING = "running"
-"""The status of a client whose scheduler is there."""
-NO_WORKERS_FOR = 60
-"""Seconds to wait for a cluster that has no workers, at first or any more."""
+@cache
+def _prepare(paths: tuple[str, ...]) -> None:
+    """Load the plugins, once in each process, and compute on one thread."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BrokenPluginWarning)  # the caller has reported them
+        use_registry(Registry.load(paths))
+    one_thread_for_linear_algebra()
 
 
-class SchedulerGone(ConnectionError):
-    """The scheduler no longer answers; what it had finished is kept."""
+def one_thread_for_linear_algebra() -> Any:
+    """Limit linear algebra to one thread: sums are then added in one order on every machine.
 
-    def __str__(self) -> str:
-        return "the Dask scheduler is gone; run again to measure what is left"
-
-
-def run_on_dask(
-    works: Sequence[Work], address: str, registry: Registry
-) -> Iterator[tuple[int, int, Finding]]:
-    """Yield (number of the work, number of the measure, finding), as scenarios finish.
-
-    Each thread of the cluster has one scenario at a time. The scheduler moves the work of a worker
-    that died to another one; work that it gives up, as its workers died again and again, is tried
-    once more at the end, alone, so that a neighbour's crash is not held against it.
+    Returned is a context that restores the earlier limits.
     """
-    messages = [work.message(registry) for work in works]
-    with _connected(address) as client:
-        suspects: list[int] = []
-        threads = max(1, sum(client.nthreads().values()))
-        for number, outcome in _answers(client, messages, range(len(works)), threads):
-            if _is_death(outcome):
-                suspects.append(number)
-            else:
-                yield from _numbered(number, works[number], outcome)
-        for number, outcome in _answers(client, messages, suspects, at_once=1):
-            yield from _numbered(number, works[number], outcome)
+    import scipy.linalg  # noqa: F401 - its libraries must be loaded to be limited
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1)
+
+
+class ThisProcess(Executor):
+    """Does what is submitted at once, so that its future is done."""
+
+    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
+        """Return the finished future; only an interruption is not caught."""
+        future: Future[R] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - the future raises it
+            return _failed(error)
+        return future
+
+
+class Workers(Executor):
+    """Processes that may crash: each is a pool of its own, so that a death costs its task only."""
+
+    def __init__(self) -> None:
+        self._last: dict[Executor, Future[Any]] = {}
+
+    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
+        """Give the call to a worker that has nothing to do, or to a new one."""
+        pool = next((pool for pool, last in self._last.items() if last.done()), None)
+        if pool is not None and _died(self._last[pool]):
+            del self._last[pool]
+            pool = None
+        pool = pool or _new_worker()
+        self._last[pool] = pool.submit(fn, *args, **kwargs)
+        return self._last[pool]
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Stop the processes, whatever they are doing."""
+        del cancel_futures
+        for pool in self._last:
+            pool.shutdown(wait=wait, kill_workers=True)  # type: ignore[call-arg]  # as loky has it
+
+
+def _new_worker() -> Executor:
+    from loky import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(max_workers=1, initializer=_keep_to_oneself)  # type: ignore[no-any-return]
+
+
+def _keep_to_oneself() -> None:
+    """Leave Ctrl-C to the caller, who stops the workers, and the caller's output to the caller."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)
+
+
+# Places ------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Place:
+    """An executor, how many tasks it has room for, and how to learn that it was lost."""
+
+    executor: Executor
+    room: int = 1
+    here: bool = False
+    trouble: Callable[[Iterable[Future[Any]]], Exception | None] = lambda _done: None
+
+    def submit(self, call: Callable[[T], R], task: T) -> Future[R]:
+        """Return the future of a call, failed where nothing can be submitted any more."""
+        try:
+            return self.executor.submit(call, task)
+        except Exception as error:  # noqa: BLE001 - `trouble` says what it means
+            return _failed(error)
+
+
+@contextlib.contextmanager
+def _place(jobs: int, cluster: str | None) -> Iterator[Place]:
+    if cluster is not None:
+        with _connected(cluster) as client:
+            room = max(1, sum(client.nthreads().values()))
+            # Equal tasks are still two tasks: `pure` would do them once.
+            yield Place(client.get_executor(pure=False), room, trouble=_watch(client))
+    elif jobs > 1:
+        workers = Workers()
+        try:
+            yield Place(workers, jobs)
+        finally:
+            workers.shutdown()
+    else:
+        with one_thread_for_linear_algebra():  # as workers have it: the same last digit
+            yield Place(ThisProcess(), here=True)
 
 
 def _connected(address: str) -> Any:
@@ -250,75 +284,71 @@ def _connected(address: str) -> Any:
     return client
 
 
-def _answers(
-    client: Any, messages: Sequence[str], numbers: Sequence[int], at_once: int
-) -> Iterator[tuple[int, Any]]:
-    """Yield (number, answer or exception); when the scheduler is gone, that, for all the rest."""
-    answered: set[int] = set()
-    try:
-        for number, outcome in _answers_of_scheduler(client, messages, numbers, at_once):
-            answered.add(number)
-            yield number, outcome
-    except Exception as error:
-        if not isinstance(error, SchedulerGone) and client.status == RUNNING:
-            raise
-        gone = SchedulerGone()
-        yield from ((number, gone) for number in numbers if number not in answered)
-
-
-def _answers_of_scheduler(
-    client: Any, messages: Sequence[str], numbers: Sequence[int], at_once: int
-) -> Iterator[tuple[int, Any]]:
-    """Yield (number, answer or exception), keeping at most `at_once` messages under way."""
-    left = iter(numbers)
-    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    under_way: dict[Any, int] = {}
-
-    def submit(how_many: int) -> None:
-        for number in itertools.islice(left, how_many):
-            future = client.submit(answer, messages[number], pure=False)
-            under_way[future] = number
-            future.add_done_callback(done.put)
-
-    submit(at_once)
-    while under_way:
-        future = _next(client, done)
-        if future is None:
-            gone = ConnectionError("the Dask cluster has no workers any more")
-            yield from ((number, gone) for number in (*under_way.values(), *left))
-            return
-        number = under_way.pop(future)
-        if future.status != "finished" and client.status != RUNNING:
-            raise SchedulerGone  # which cancels all that is under way
-        submit(1)
-        yield number, (future.exception() if future.status != "finished" else future.result())
-
-
-def _next(client: Any, done: queue.SimpleQueue[Any]) -> Any:
-    """Return the next finished future, or None when the cluster stays without workers."""
+def _watch(client: Any) -> Callable[[Iterable[Future[Any]]], Exception | None]:
+    """Return how to learn that the cluster was lost: its scheduler, or its last worker."""
     alive = time.monotonic()
-    while True:
-        try:
-            return done.get(timeout=1.0)
-        except queue.Empty:
-            now = time.monotonic()
-            alive = now if client.nthreads() else alive
-            if now - alive > NO_WORKERS_FOR:
-                return None
+
+    def trouble(done: Iterable[Future[Any]]) -> Exception | None:
+        nonlocal alive
+        if client.status != "running" or any(future.cancelled() for future in done):
+            return ConnectionError("the Dask scheduler is gone; run again to measure what is left")
+        if done or client.nthreads():
+            alive = time.monotonic()
+        if time.monotonic() - alive > NO_WORKERS_FOR:
+            return ConnectionError("the Dask cluster has no workers any more")
+        return None
+
+    return trouble
 
 
-def _is_death(outcome: Any) -> bool:
-    from distributed.scheduler import KilledWorker
-
-    return isinstance(outcome, KilledWorker)
+# Progress ----------------------------------------------------------------------------------------
 
 
-def _numbered(number: int, work: Work, outcome: Any) -> Iterator[tuple[int, int, Finding]]:
-    if isinstance(outcome, str):
-        findings = read_answer(outcome)
-    elif _is_death(outcome):
-        findings = failed(work, "the workers that had this cell died again and again")
-    else:
-        findings = failed(work, f"{type(outcome).__name__}: {outcome}")
-    for place, finding in enumerate(findings):
-        yield number, place, finding
+@contextlib.contextmanager
+def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Yield rich's `Progress.update` for one bar on stderr, which appears after two seconds.
+
+    >>> with progress("fitting", 3) as update:
+    ...     update(advance=2)
+    ...     update(completed=3, description="fitted")
+    """
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    # Where nobody watches, a bar would leave empty lines in a log.
+    bar = Progress(
+        *Progress.get_default_columns(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    task = bar.add_task(what, total=total)
+    begun = time.monotonic()
+
+    def update(**changes: Any) -> None:
+        bar.update(task, **changes)
+        if not bar.live.is_started and time.monotonic() - begun > PATIENCE:
+            bar.start()
+
+    try:
+        yield update
+    finally:
+        bar.stop()
+
+
+def with_progress(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+    """Yield the items, counting them.
+
+    >>> list(with_progress([1, 2], "reading"))
+    [1, 2]
+    """
+    with progress(what, total) as update:
+        for item in items:
+            yield item
+            update(advance=1)
+
+
+watched = with_progress

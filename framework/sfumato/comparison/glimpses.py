@@ -1,4 +1,4 @@
-"""Glimpses: the scenarios in which only one time of the release is seen."""
+"""Glimpses: the scenarios in which only one time of the release is seen, and their losses."""
 
 from __future__ import annotations
 
@@ -11,13 +11,37 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Emission, Suppression
+from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.enumeration import output_laws
 from sfumato.matrices import Dense, Diagonal
+from sfumato.protocols import Reading
 from sfumato.questions import Displacements, Events
 from sfumato.values import FloatArray
 
 DROWNED = 1e6
 """Noise, in variances of the prior, on what is not seen: it adds 10⁻⁶ of the prior's precision."""
+
+LeakMatrix = dict[tuple[int, int], Reading]
+"""By the time of the secret and the time of the release."""
+
+
+def leak_matrix(
+    measure: Any, belief: Any, channel: Any, questions: Mapping[int, Any], times: Sequence[int]
+) -> LeakMatrix:
+    """Return what the release at each of `times` says, alone, of the secret at each of them.
+
+    Scenarios that are equal, as those at equal distances of a stationary trace, are read once.
+    """
+    known: dict[Any, Reading] = {}
+    found: LeakMatrix = {}
+    for glimpse in glimpses(belief, channel, {time: questions[time] for time in times}, times):
+        scenario = (glimpse.belief, glimpse.question, glimpse.channel)
+        if scenario not in known:
+            known[scenario] = measure.evaluate(*scenario)
+        found[glimpse.secret, glimpse.released] = known[scenario]
+    if not found:
+        raise OutsideHypotheses("its single releases have no law of their own")
+    return found
 
 
 @attrs.frozen

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import closing
+from typing import Any, cast
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.comparison.engine import one_thread_for_linear_algebra
-from sfumato.comparison.executors import watched
+from sfumato.comparison.executors import progress, run
 from sfumato.errors import ParameterError
-from sfumato.plugin_registry import Registry, default_registry, use_registry
+from sfumato.plugin_registry import default_registry
 from sfumato.protocols import LossMeasure, Mechanism, Prior, PriorClass, Quantity, Secret
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
 
 
 @attrs.frozen(eq=False)
@@ -103,8 +100,7 @@ class OfPopulation:
         secret, mechanism
             Common to all.
         processes
-            How many to use; one for each core by default. With more than one, a script must keep
-            its own work under ``if __name__ == "__main__":``.
+            How many to use; one for each core by default.
 
         Examples
         --------
@@ -126,19 +122,24 @@ class OfPopulation:
         ):
             raise ParameterError(f"processes must be a whole number >= 1; got {processes!r}.")
         first, number = _different(people)
-        registry = default_registry()
         # Specifications travel to the workers, not classes: one-file plugins are rebuilt there.
         task = _Task(
-            registry.paths,
             cast("LossMeasure", self).specification(),
             secret.specification(),
             mechanism.specification(),
         )
         workers = min(int(processes or os.cpu_count() or 1), -(-len(first) // CHUNK))
         chunks = (first[begin : begin + CHUNK] for begin in range(0, len(first), CHUNK))
-        parts = ((_portable(people, chunk), chunk) for chunk in chunks)
-        solved = (answer for found in _solved(task, parts, workers) for answer in found)
-        answers = list(watched(solved, "people", total=len(first)))
+        parts = ((task, _portable(people, chunk), chunk) for chunk in chunks)
+        found: dict[int, list[Answer]] = {}
+        with (
+            closing(run(_solve, parts, jobs=workers)) as finished,
+            progress("people", len(first)) as update,
+        ):
+            for place, future in finished:
+                found[place] = future.result()
+                update(advance=len(found[place]))
+        answers = [answer for place in sorted(found) for answer in found[place]]
         values, bounds, intervals, hows = zip(*(answers[place] for place in number), strict=True)
         quantity = cast("LossMeasure", self).quantity
         names = tuple(getattr(people, "names", range(len(people))))
@@ -199,7 +200,6 @@ def _portable(people: Sequence[Prior], chosen: list[int]) -> Any:
 class _Task:
     """What is to be computed, in plain tables."""
 
-    plugins: tuple[str, ...]
     measure: Mapping[str, Any]
     secret: Mapping[str, Any]
     mechanism: Mapping[str, Any]
@@ -223,36 +223,6 @@ class _Task:
         return answers
 
 
-def _solved(task: _Task, parts: Iterator[tuple[Any, list[int]]], workers: int) -> Iterator[Any]:
-    """Yield the answers of every part in order, holding a few parts at a time."""
-    if workers <= 1:
-        with one_thread_for_linear_algebra():  # as the workers have it: the same last digit
-            for part in parts:
-                yield task.solve(*part)
-        return
-    from collections import deque
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    with ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_prepare, initargs=(task.plugins,)
-    ) as pool:
-        waiting = deque(_submitted(pool, task, parts, 4 * workers))
-        while waiting:
-            found = waiting.popleft().result()
-            waiting.extend(_submitted(pool, task, parts, 1))
-            yield found
-
-
-def _submitted(
-    pool: Executor, task: _Task, parts: Iterator[tuple[Any, list[int]]], most: int
-) -> list[Any]:
-    from itertools import islice
-
-    return [pool.submit(task.solve, *part) for part in islice(parts, most)]
-
-
-def _prepare(plugins: tuple[str, ...]) -> None:
-    """Set up a worker: the same plugins, and one thread, since there are many workers."""
-    one_thread_for_linear_algebra()
-    use_registry(Registry.load(plugins))
+def _solve(given: tuple[_Task, Any, list[int]]) -> list[Answer]:
+    task, people, numbers = given
+    return task.solve(people, numbers)

@@ -1,67 +1,38 @@
-"""What the release at each time says, alone, of the secret at each time."""
+"""Risk maps: the loss of every single time, and what the release at each time gives away alone.
+
+The rows of a map are ordinary cells of a study, which ask `RisksOf` a measure instead of its loss:
+they run where other cells run and are kept where they are kept. How many there are is decided by
+counts before they run, so that a page does not depend on the speed of a machine.
+"""
 
 from __future__ import annotations
 
 import math
-import time as clock
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.comparison.cells import attempt
-from sfumato.comparison.executors import delayed_progress
-from sfumato.comparison.glimpses import glimpses
-from sfumato.errors import OutsideHypotheses
+from sfumato.comparison.cells import Cell, Comparison, attempt
+from sfumato.comparison.glimpses import LeakMatrix as LeakMatrix  # noqa: PLC0414 - for who draws
+from sfumato.comparison.glimpses import leak_matrix
 from sfumato.plugin_registry import default_registry
-from sfumato.protocols import LossMeasure, Quantity, Reading
+from sfumato.protocols import LossMeasure, Quantity, Reading, Release
 from sfumato.questions.events import by_time
 from sfumato.report.words import noun_names
 
 if TYPE_CHECKING:
-    from sfumato.comparison.cells import Cell, Comparison
-
-
-LeakMatrix = dict[tuple[int, int], Reading]
-"""By the time of the secret and the time of the release."""
-
-
-def leak_matrix(
-    measure: Any,
-    belief: Any,
-    channel: Any,
-    questions: Mapping[int, Any],
-    *,
-    times: list[int],
-    until: float,
-) -> LeakMatrix:
-    """Return the readings for all pairs of `times`; refuse what has none or would take too long.
-
-    Scenarios that are equal, as those at equal distances of a stationary trace, are read once.
-    """
-    known: dict[Any, Reading] = {}
-    found: LeakMatrix = {}
-    for glimpse in glimpses(belief, channel, {time: questions[time] for time in times}, times):
-        scenario = (glimpse.belief, glimpse.question, glimpse.channel)
-        if scenario not in known:
-            if clock.monotonic() > until:
-                raise OutsideHypotheses("too many")
-            known[scenario] = measure.evaluate(*scenario)
-        found[glimpse.secret, glimpse.released] = known[scenario]
-    if not found:
-        raise OutsideHypotheses("its single releases have no law of their own")
-    return found
-
+    from sfumato.plugin_registry import Registry
 
 MOST_MAPS = 2
 MOST_ROWS = 12
 MOST_MATRICES = 6
+MOST_VALUES = 2000
+"""In the bands of one map."""
 MOST_TIMES = 20
 """On each side of a matrix; of longer traces, times evenly spread."""
 MOST_MARKED = 5
-PATIENCE = 20.0
-"""Seconds for the maps of one comparison; rows that would take longer are left out and counted."""
+TOO_MANY = "too many"
 
 
 @attrs.frozen(kw_only=True)
@@ -87,6 +58,13 @@ class RiskRow:
     alone: Mapping[tuple[int, int], float]
     why_not_alone: str
     exact: bool
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, Any], mechanism: str) -> RiskRow:
+        """Read a row that a cell holds."""
+        losses = dict(table["losses"])
+        alone = {(secret, released): loss for secret, released, loss in table["alone"]}
+        return cls(**{**table, "losses": losses, "alone": alone}, mechanism=mechanism)
 
 
 @attrs.frozen(kw_only=True)
@@ -114,16 +92,139 @@ class RiskMap:
         return range(1 + max(max(row.losses) for row in self.rows))
 
 
-def risk_maps(comparison: Comparison) -> list[RiskMap]:
-    """Return maps of a few pairs of prior and secret, spread over those of the comparison.
+# What a cell of a map computes -------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class RisksOf:
+    """Asks a release for its rows of a map: a measure's losses of single times.
+
+    Attributes
+    ----------
+    worst
+        The specification of the member of the prior class whose map it is.
+    marked
+        The times that the secret names.
+    squares
+        Whether the rows have matrices, too.
+    """
+
+    measure: Any
+    worst: Mapping[str, Any]
+    marked: Sequence[int]
+    squares: bool
+
+    def specification(self) -> dict[str, Any]:
+        """Return the plain table that `build` reads."""
+        return {
+            "risks_of": self.measure.specification(),
+            "worst": self.worst,
+            "marked": list(self.marked),
+            "squares": self.squares,
+        }
+
+    @classmethod
+    def build(cls, table: Mapping[str, Any], registry: Registry) -> RisksOf:
+        """Rebuild what a specification describes."""
+        others = {key: value for key, value in table.items() if key != "risks_of"}
+        return cls(measure=registry.build("measure", table["risks_of"]), **others)
+
+    def __call__(self, release: Release) -> dict[str, tuple[Any, ...]]:
+        """Return the rows, in plain values."""
+        at = release.situation(_member(release.prior, self.worst), release.secret)
+        asked = by_time(at.question, at.belief).items()
+        return {
+            "risks": tuple(self._row(name, each, at.belief, at.channel) for name, each in asked)
+        }
+
+    def _row(self, asked: str, each: Mapping[int, Any], belief: Any, channel: Any) -> Any:
+        found = {time: self.measure.evaluate(belief, one, channel) for time, one in each.items()}
+        alone, why_not = self._alone(belief, channel, each) if self.squares else ({}, TOO_MANY)
+        readings: Iterable[Reading] = (*found.values(), *alone.values())
+        return {
+            "asked": asked,
+            "losses": [[time, reading.value] for time, reading in found.items()],
+            "alone": [[*pair, reading.value] for pair, reading in alone.items()],
+            "why_not_alone": why_not,
+            "exact": all(reading.bound == "exact" for reading in readings),
+        }
+
+    def _alone(self, belief: Any, channel: Any, each: Mapping[int, Any]) -> tuple[LeakMatrix, str]:
+        sides = _sides(list(each), self.marked)
+        found, _, why_not = attempt(
+            dict, lambda: leak_matrix(self.measure, belief, channel, each, sides)
+        )
+        return found or {}, why_not
+
+
+def _member(prior: Any, specification: Mapping[str, Any]) -> Any:
+    """Return the member of a class that a specification is the specification of."""
+    for member in prior.members():
+        if member.specification() == specification:
+            return member
+    return default_registry().build("prior", specification)
+
+
+def _sides(times: list[int], marked: Iterable[int]) -> list[int]:
+    """Return the times on the sides of a matrix: evenly spread, with those the secret names."""
+    stride = math.ceil(len(times) / MOST_TIMES)
+    named = sorted(set(marked) & set(times))[:MOST_MARKED]
+    first = times.index(named[0]) % stride if named else 0
+    return sorted({*times[first::stride], *named})
+
+
+# Which cells have a map --------------------------------------------------------------------------
+
+
+@attrs.frozen
+class PlannedMap:
+    """The cells of one prior and one secret, and what is asked for each; None for those left out.
 
     For a class of priors the map is that of the member with the worst loss.
     """
-    chosen = _spread(_mappable(comparison), MOST_MAPS)
-    until = clock.monotonic() + PATIENCE
-    with delayed_progress("risk maps", sum(map(len, chosen))) as advance:
-        maps = [_risk_map(comparison.measured, cells, until, advance) for cells in chosen]
-    return [risk for risk in maps if risk.rows or risk.left_out]
+
+    cells: tuple[Cell, ...]
+    marked: frozenset[int]
+    asks: tuple[RisksOf | None, ...]
+
+    def draw(self, every: Sequence[Cell], answers: Iterable[Cell]) -> RiskMap:
+        """Return the map; the answers are those of what was asked, in order."""
+        names = {kind: noun_names(every, kind) for kind in ("prior", "secret", "mechanism")}
+        rows: list[RiskRow] = []
+        left_out: list[str] = []
+        answer = iter(answers)
+        for cell, ask in zip(self.cells, self.asks, strict=True):
+            name = names["mechanism"].of(cell, "mechanism")
+            found = Cell(outcome="refused", reason=TOO_MANY) if ask is None else next(answer)
+            rows += [RiskRow.from_plain(row, name) for row in found.risks]
+            if found.outcome != "measured":
+                left_out.append(f"{name} ({found.reason})")
+        first = self.cells[0]
+        return RiskMap(
+            prior=names["prior"].of(first, "prior"),
+            secret=names["secret"].of(first, "secret"),
+            quantity=first.quantity,
+            rows=tuple(rows),
+            marked=self.marked,
+            left_out=tuple(left_out),
+        )
+
+
+def risk_maps(comparison: Comparison) -> list[RiskMap]:
+    """Return the maps of a comparison: those it has, or else computed here and now."""
+    from sfumato.comparison.study_files import as_study_result
+
+    return list(as_study_result(comparison).with_maps().maps[0])
+
+
+def plan_maps(comparison: Comparison) -> list[PlannedMap]:
+    """Choose maps of a few pairs of prior and secret, spread over those of the comparison."""
+    pairs = _mappable(comparison)
+    if len(pairs) > MOST_MAPS:
+        last = len(pairs) - 1
+        pairs = [pairs[round(place * last / (MOST_MAPS - 1))] for place in range(MOST_MAPS)]
+    found = [_plan(cells) for cells in pairs]
+    return [planned for planned in found if planned.cells]
 
 
 def told_of_choice(comparison: Comparison) -> str:
@@ -136,122 +237,63 @@ def told_of_choice(comparison: Comparison) -> str:
 
 def _mappable(comparison: Comparison) -> list[list[Cell]]:
     """Return the cells of which a map can be made, by prior and secret."""
+    first: dict[Any, Any] = {}
     groups: dict[Any, list[Cell]] = {}
     for cell in comparison.measured:
-        if _asks_by_time(cell):
-            groups.setdefault((cell.prior, cell.secret, type(cell.measure)), []).append(cell)
-    # One measure for each prior and secret: the first that reads its question.
-    first: dict[Any, list[Cell]] = {}
-    for (prior, secret, _), cells in groups.items():
-        same = [cell for cell in cells if cell.measure == cells[0].measure]
-        first.setdefault((prior, secret), same)
-    return list(first.values())
+        # One measure for each prior and secret: the first that depends on what is asked.
+        if _asks_by_time(cell.measure):
+            pair = cell.prior, cell.secret
+            if first.setdefault(pair, cell.measure) == cell.measure:
+                groups.setdefault(pair, []).append(cell)
+    return list(groups.values())
 
 
-def _asks_by_time(cell: Cell) -> bool:
-    """Whether the measure depends on what is asked."""
-    return isinstance(cell.measure, LossMeasure) and all(
-        question is not object for _, question, _ in type(cell.measure).reads
+def _asks_by_time(measure: Any) -> bool:
+    return isinstance(measure, LossMeasure) and all(
+        question is not object for _, question, _ in type(measure).reads
     )
 
 
-def _spread(items: list[Any], most: int) -> list[Any]:
-    if len(items) <= most:
-        return items
-    return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]
-
-
-def _risk_map(
-    every: Sequence[Cell], cells: list[Cell], until: float, advance: Callable[[int], None]
-) -> RiskMap:
-    names = {kind: noun_names(every, kind) for kind in ("prior", "secret", "mechanism")}
-    rows: list[RiskRow] = []
-    left_out: list[str] = []
-    marked = _marked(cells[0])
+def _plan(cells: Sequence[Cell]) -> PlannedMap:
+    """Decide, by counts alone, which of the cells have a row, and which rows a matrix."""
+    belief = next(cells[0].prior.members()).belief()
+    question = cells[0].secret.question(belief)
+    asked = by_time(question, belief)
+    if not asked:
+        return PlannedMap((), frozenset(), ())
+    marked = _marked(question, belief)
+    values = sum(map(len, asked.values()))
+    asks: list[RisksOf | None] = []
+    rows = 0
     for cell in cells:
-        name = names["mechanism"].of(cell, "mechanism")
-        advance(1)
-        if clock.monotonic() > until or len(rows) >= MOST_ROWS:
-            left_out.append(f"{name} (too many)")
+        if rows >= MOST_ROWS or (1 + rows // len(asked)) * values > MOST_VALUES:
+            asks.append(None)
             continue
-        # Of a few rows also a matrix, for which half the time may be spent.
-        patient = until - PATIENCE / 2 if len(rows) < MOST_MATRICES else -math.inf
-        found, _, reason = attempt(list, partial(_rows, cell, name, marked, patient))
-        if found is None:
-            left_out.append(f"{name} ({reason})")
-        else:
-            rows.extend(found)
-    return RiskMap(
-        prior=names["prior"].of(cells[0], "prior"),
-        secret=names["secret"].of(cells[0], "secret"),
-        quantity=cells[0].quantity,
-        rows=tuple(rows),
-        marked=marked,
-        left_out=tuple(left_out),
+        squares = rows < MOST_MATRICES
+        asks.append(_ask(cell, marked, squares=squares))
+        rows += len(asked)
+    return PlannedMap(tuple(cells), marked, tuple(asks))
+
+
+def _ask(cell: Cell, marked: frozenset[int], *, squares: bool) -> RisksOf:
+    seeded = {} if cell.seed is None else {"seed": cell.seed}
+    return RisksOf(
+        measure=attrs.evolve(cell.measure, **seeded),
+        worst=cell.reading.worst,
+        marked=sorted(marked),
+        squares=squares,
     )
 
 
-def _rows(cell: Cell, mechanism: str, marked: frozenset[int], until: float) -> list[RiskRow]:
-    """Design the release again and read it at each time, for the worst member of the class."""
-    channel = cell.mechanism.protect(cell.prior, cell.secret).channel
-    belief = _worst(cell).belief()
-    rows = []
-    for asked, questions in by_time(cell.secret.question(belief), belief).items():
-        found = {
-            time: cell.measure.evaluate(belief, question, channel)
-            for time, question in questions.items()
-        }
-        alone, _, why_not = attempt(
-            dict,
-            partial(
-                leak_matrix,
-                cell.measure,
-                belief,
-                channel,
-                questions,
-                times=_chosen(list(questions), marked),
-                until=until,
-            ),
-        )
-        readings = [*found.values(), *(alone or {}).values()]
-        rows.append(
-            RiskRow(
-                mechanism=mechanism,
-                asked=asked,
-                losses={time: reading.value for time, reading in found.items()},
-                alone={pair: reading.value for pair, reading in (alone or {}).items()},
-                why_not_alone=why_not,
-                exact=all(reading.bound == "exact" for reading in readings),
-            )
-        )
-    return rows
-
-
-def _chosen(times: list[int], marked: frozenset[int]) -> list[int]:
-    """Return the times on the sides of a matrix: evenly spread, with those the secret names."""
-    stride = math.ceil(len(times) / MOST_TIMES)
-    named = sorted(marked & set(times))[:MOST_MARKED]
-    first = times.index(named[0]) % stride if named else 0
-    return sorted({*times[first::stride], *named})
-
-
-def _worst(cell: Cell) -> Any:
-    """Return the member of the cell's class that its loss is the loss of."""
-    for member in cell.prior.members():
-        if member.specification() == cell.finding.worst:
-            return member
-    return default_registry().build("prior", cell.finding.worst or {})
-
-
-def _marked(cell: Cell) -> frozenset[int]:
+def _marked(question: Any, belief: Any) -> frozenset[int]:
     """Return the times that a question about displacements names."""
-    belief = next(cell.prior.members()).belief()
-    question = cell.secret.question(belief)
     entries = set(getattr(question, "entries", ()))
-    times = getattr(belief, "times", 0)
     if not entries or not hasattr(belief, "entries_at"):
         return frozenset()
-    return frozenset(time for time in range(times) if entries & set(belief.entries_at(time)))
+    return frozenset(time for time in range(belief.times) if entries & set(belief.entries_at(time)))
+
+
+# What is said of maps ----------------------------------------------------------------------------
 
 
 def finite_losses(risk: RiskMap) -> list[float]:

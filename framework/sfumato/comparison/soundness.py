@@ -10,11 +10,10 @@ import attrs
 
 from sfumato.protocols import Loss
 
-# Two exact computations of one number may differ by rounding; nothing else may.
 ROUNDING = 1e-9
-
-# Differences of probabilities, such as a posterior gap, are rounded like numbers near one.
+"""By which two exact computations of one number may differ, relatively; nothing else may."""
 SPACING = 1e-15
+"""Differences of probabilities, such as a posterior gap, are rounded like numbers near one."""
 
 
 @attrs.frozen
@@ -23,8 +22,8 @@ class Contradiction:
 
     >>> import sfumato as sf
     >>> here = {"quantity": sf.Quantity("gap"), "scenario": sf.Scenario(0, 0, 0)}
-    >>> one, other = sf.Loss(value=0.5, **here), sf.Loss(value=0.4, bound="upper", **here)
-    >>> print(contradictions([one, other])[0])
+    >>> one = sf.Loss(value=0.5, bound="exact", **here)
+    >>> print(contradictions([one, sf.Loss(value=0.4, bound="upper", **here)])[0])
     gap: one loss says at least 0.5 (exact), another at most 0.4 (upper).
     """
 
@@ -37,21 +36,6 @@ class Contradiction:
             f"({self.floor.how or self.floor.bound}), another at most "
             f"{self.ceiling.ceiling:.6g} ({self.ceiling.how or self.ceiling.bound})."
         )
-
-
-def _room(loss: Loss, end: float, tolerance: float) -> float:
-    """Return how far rounding may have moved an end of the loss."""
-    return (tolerance + loss.relative_error) * abs(end) + SPACING
-
-
-def _lowered(loss: Loss, tolerance: float) -> float:
-    floor = loss.floor
-    return floor if math.isinf(floor) else floor - _room(loss, floor, tolerance)
-
-
-def _raised(loss: Loss, tolerance: float) -> float:
-    ceiling = loss.ceiling
-    return ceiling if math.isinf(ceiling) else ceiling + _room(loss, ceiling, tolerance)
 
 
 def contradictions(
@@ -71,13 +55,19 @@ def contradictions(
     >>> contradictions([])
     ()
     """
-    groups: dict[object, list[Loss]] = defaultdict(list)
+    groups: dict[object, list[tuple[float, float, Loss]]] = defaultdict(list)
     for loss in losses:
-        groups[loss.quantity, loss.scenario].append(loss)
+        low, high = (
+            end + way * ((tolerance + loss.relative_error) * abs(end) + SPACING)
+            if math.isfinite(end)
+            else end
+            for end, way in ((loss.floor, -1), (loss.ceiling, 1))
+        )
+        groups[loss.quantity, loss.scenario].append((low, high, loss))
     found = []
     for group in groups.values():
-        floor = max(group, key=lambda loss: _lowered(loss, tolerance))
-        ceiling = min(group, key=lambda loss: _raised(loss, tolerance))
-        if _lowered(floor, tolerance) > _raised(ceiling, tolerance):
+        low, _, floor = max(group, key=lambda one: one[0])
+        _, high, ceiling = min(group, key=lambda one: one[1])
+        if low > high:
             found.append(Contradiction(floor, ceiling))
     return tuple(found)

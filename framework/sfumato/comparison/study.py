@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from sfumato.comparison.risk_maps import RiskMap
     from sfumato.plugin_registry import Registry
 
 
@@ -23,11 +24,26 @@ class StudyError(ValueError):
 
 @attrs.frozen(kw_only=True)
 class StudyResult:
-    """The comparisons of a study's parts, in order, and what went wrong with the cache."""
+    """The comparisons of a study's parts, in order, and what went wrong with the cache.
+
+    `where` says where the cells were run and kept, for what is asked of the result later.
+    """
 
     study: Study
     comparisons: tuple[Comparison, ...]
     problems: tuple[str, ...] = ()
+    where: Mapping[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
+
+    @property
+    def maps(self) -> tuple[tuple[RiskMap, ...], ...]:
+        """The risk maps of each comparison; none where they were not asked for."""
+        return tuple(comparison.maps or () for comparison in self.comparisons)
+
+    def with_maps(self) -> StudyResult:
+        """Return the result with its risk maps: cells that are run and kept like all others."""
+        from sfumato.comparison.engine import add_maps
+
+        return add_maps(self)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row for each cell of every part."""
@@ -48,10 +64,10 @@ class StudyResult:
         return loss_figure(self.comparisons)
 
     def to_html(self, path: Path | str) -> None:
-        """Write one self-contained page."""
+        """Write one self-contained page, with the risk maps."""
         from sfumato.report.page import write_page
 
-        write_page(Path(path), self)
+        write_page(Path(path), self.with_maps())
 
 
 def _labelled(given: Iterable[Any]) -> tuple[Labelled, ...]:
@@ -60,10 +76,14 @@ def _labelled(given: Iterable[Any]) -> tuple[Labelled, ...]:
 
 @attrs.frozen(kw_only=True)
 class Part:
-    """One comparison: every prior, secret, mechanism and measure of its lists."""
+    """One comparison: every prior, secret, mechanism and measure of its lists.
+
+    `maps` says whether it has risk maps; None means that whoever runs it does.
+    """
 
     title: str = ""
     notes: str = ""
+    maps: bool | None = None
     priors: tuple[Labelled, ...] = attrs.field(converter=_labelled)
     secrets: tuple[Labelled, ...] = attrs.field(converter=_labelled)
     mechanisms: tuple[Labelled, ...] = attrs.field(converter=_labelled)
@@ -136,6 +156,7 @@ class Study:
         jobs: int = 1,
         dask: str | None = None,
         cache: Path | str | None = None,
+        maps: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> StudyResult:
         """Measure every cell.
@@ -148,9 +169,11 @@ class Study:
             The address of a Dask scheduler to use instead.
         cache
             A folder for finished cells; what it holds already is not computed again.
+        maps
+            Whether parts that do not say so themselves have risk maps, as a page shows them.
         progress
             Called with the numbers of finished and of all cells.
         """
         from sfumato.comparison.engine import run_study
 
-        return run_study(self, jobs=jobs, dask=dask, cache=cache, progress=progress)
+        return run_study(self, jobs=jobs, dask=dask, cache=cache, maps=maps, progress=progress)

@@ -14,17 +14,18 @@ import numpy as np
 from sfumato.compatibility import why_no_loss
 from sfumato.errors import REFUSALS, ParameterError
 from sfumato.plugin_registry import Registry
-from sfumato.protocols import Loss, Prior, PriorClass, Release
+from sfumato.protocols import MARKS, Loss, LossMeasure, Prior, PriorClass, Release
 from sfumato.randomness import source_name
 
-MARKS = {"exact": "=", "upper": "≤", "lower": "≥", "estimate": "≈"}
+LIBRARIES = ("sfumato", "numpy", "scipy", "cvxpy", "python-flint", "randomgen")
+"""Whose versions a certificate tells."""
 
 
 def certify(
     release: Release,
-    measures: Iterable[Any],
+    measures: Iterable[LossMeasure],
     rng: np.random.Generator | None,
-    left_out: Iterable[Any] = (),
+    left_out: Iterable[LossMeasure] = (),
 ) -> dict[str, Any]:
     """Return the certificate: what each measure finds, the release's own, randomness, versions.
 
@@ -54,15 +55,23 @@ def certify(
         "guarantees": guarantees,
         "estimates": estimates,
         "refusals": refusals,
-        "left_out": [_left_out(measure) for measure in left_out],
+        "left_out": [
+            {
+                "measure": measure.specification(),
+                "reason": f"slow, so by default only for {measure.default_for}; name it to have it",
+            }
+            for measure in left_out
+        ],
         **release.certificate,
         "random_source": source_name(rng),
         "versions": _versions(),
     }
 
 
-def default_measures(release: Release, registry: Registry) -> tuple[list[Any], list[Any]]:
-    """Return every registered measure that reads the release and needs no parameter.
+def default_measures(
+    release: Release, registry: Registry
+) -> tuple[list[LossMeasure], list[LossMeasure]]:
+    """Return every registered measure that applies to the release and needs no parameter.
 
     Two lists: those to be used, and those left out as too slow for the class (`default_for`).
 
@@ -73,8 +82,8 @@ def default_measures(release: Release, registry: Registry) -> tuple[list[Any], l
     >>> [measure.name for measure in left_out]
     ['misspecification', 'mutual_information']
     """
-    used: list[Any] = []
-    left_out: list[Any] = []
+    used: list[LossMeasure] = []
+    left_out: list[LossMeasure] = []
     for name in registry.names("measure"):
         cls = registry.get("measure", name)
         channel = type(release.channel)
@@ -88,18 +97,10 @@ def default_measures(release: Release, registry: Registry) -> tuple[list[Any], l
     return used, left_out
 
 
-def _quick(measure: Any, prior: PriorClass) -> bool:
-    limit = getattr(measure, "default_for", "every class")
-    if limit == "one prior":
+def _quick(measure: LossMeasure, prior: PriorClass) -> bool:
+    if measure.default_for == "one prior":
         return isinstance(prior, Prior)
-    return limit == "every class" or prior.finite
-
-
-def _left_out(measure: Any) -> dict[str, Any]:
-    return {
-        "measure": measure.specification(),
-        "reason": f"slow, so by default only for {measure.default_for}; name it to have it",
-    }
+    return measure.default_for == "every class" or prior.finite
 
 
 def certificate_text(certificate: dict[str, Any]) -> str:
@@ -118,16 +119,13 @@ def _indented(value: Any, margin: str) -> str:
     """Return JSON with an entry on each line, but lists of numbers or words on one."""
     deeper = f"{margin}  "
     if isinstance(value, dict) and value:
-        items = [f"{_json(key)}: {_indented(item, deeper)}" for key, item in value.items()]
-        return _enclosed("{}", items, margin)
-    if isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
-        return _enclosed("[]", [_indented(item, deeper) for item in value], margin)
-    return _json(value)
-
-
-def _enclosed(brackets: str, items: list[str], margin: str) -> str:
-    inner = f",\n{margin}  ".join(items)
-    return f"{brackets[0]}\n{margin}  {inner}\n{margin}{brackets[1]}"
+        ends, items = "{}", [f"{_json(key)}: {_indented(it, deeper)}" for key, it in value.items()]
+    elif isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
+        ends, items = "[]", [_indented(item, deeper) for item in value]
+    else:
+        return _json(value)
+    inner = f",\n{deeper}".join(items)
+    return f"{ends[0]}\n{deeper}{inner}\n{margin}{ends[1]}"
 
 
 def _json(value: Any) -> str:
@@ -141,15 +139,12 @@ def _limited(loss: Loss) -> bool:
     return loss.floor > -math.inf
 
 
-def _scope(loss: Loss) -> str:
+def _entry(measure: LossMeasure, loss: Loss, release: Release) -> dict[str, Any]:
+    scope = "against the worst belief found; worse is not ruled out"
     if _limited(loss):
-        return "against every belief of the class"
-    return "against the worst belief found; worse is not ruled out"
-
-
-def _entry(measure: Any, loss: Loss, release: Release) -> dict[str, Any]:
+        scope = "against every belief of the class"
     entry = {
-        "statement": f"{loss.quantity} {MARKS[loss.bound]} {loss.value:.6g} {_scope(loss)}",
+        "statement": f"{loss.quantity} {MARKS[loss.bound]} {loss.value:.6g} {scope}",
         "measure": measure.specification(),
         "quantity": str(loss.quantity),
         "worse": loss.quantity.worse,
@@ -159,19 +154,15 @@ def _entry(measure: Any, loss: Loss, release: Release) -> dict[str, Any]:
         "ceiling": loss.ceiling,
         "how": loss.how,
     }
+    if loss.unverified:
+        entry["unverified"] = "called exact, with no brute force to show it"
     if loss.worst is not None and loss.worst != release.prior:
         entry["worst_belief"] = loss.worst.specification()
     return entry
 
 
 def _versions() -> dict[str, str]:
-    names = ("sfumato", "numpy", "scipy", "cvxpy", "randomgen")
-    found = {}
-    for name in names:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
+    found = {name: importlib.metadata.version(name) for name in LIBRARIES}
     return {"python": platform.python_version(), **found}
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import attrs
-import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
@@ -14,22 +13,21 @@ from sfumato.compatibility import require_mechanism
 from sfumato.errors import Incompatible, ParameterError
 from sfumato.matrices import BlockDiagonal
 from sfumato.prior_classes.joint_traces import joint_traces, trace_positions
-from sfumato.protocols import PriorClass, Release, Secret
+from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import MEAN_SQUARED_ERROR
 
 
 @attrs.frozen
-class Composition:
+class Composition(Mechanism[AdditiveGaussian]):
     """The mechanisms of several releases, one after another, with independent noise."""
 
-    kind: ClassVar[str] = "mechanism"
     name: ClassVar[str] = "composition"
     asks: ClassVar[tuple[tuple[type, type], ...]] = ((Gaussian, object),)
     yields: ClassVar[type] = AdditiveGaussian
 
-    parts: tuple[Any, ...]
+    parts: tuple[Mechanism, ...]
 
-    def protect(self, prior: PriorClass, secret: Secret) -> Release:
+    def design(self, prior: PriorClass, secret: Secret) -> Release[AdditiveGaussian]:
         """Refuse: a composition is made of releases, not designed."""
         raise Incompatible(
             f"composition takes releases, not a prior and a secret such as '{prior.name}' and "
@@ -87,12 +85,12 @@ def compose(
     >>> print(renyi.loss(prior, secret, quiet))
     Rényi divergence (order=2) [nats] = 5.18337
     """
-    composed = _releases(releases)
+    composed = _checked_releases(releases)
     require_mechanism(Composition, prior, secret)
-    parts = _channels(composed)
-    dimensions = parts[0].dimensions
-    counts = [part.entries // dimensions for part in parts]
-    joint = joint_traces(prior, _placed(counts, positions))
+    channels = [release.channel for release in composed]
+    dimensions = channels[0].dimensions
+    counts = [channel.entries // dimensions for channel in channels]
+    joint = joint_traces(prior, _flat_positions(counts, positions))
     belief = next(joint.members()).belief()
     if belief.dimensions != dimensions or belief.times != sum(counts):
         raise Incompatible(
@@ -100,7 +98,7 @@ def compose(
             f"coordinates; got one of shape {belief.shape}."
         )
     secret.question(belief)  # a secret that is not about these traces says so now
-    noise = BlockDiagonal(tuple(part.noise for part in parts))
+    noise = BlockDiagonal(tuple(channel.noise for channel in channels))
     return Release(
         mechanism=Composition(tuple(release.mechanism for release in composed)),
         prior=joint,
@@ -111,39 +109,34 @@ def compose(
     )
 
 
-def _releases(releases: Iterable[Release]) -> list[Release]:
+def _checked_releases(releases: Iterable[Any]) -> list[Release[AdditiveGaussian]]:
+    """Return releases that add Gaussian noise to traces of equally many coordinates."""
     if isinstance(releases, str) or not isinstance(releases, Iterable):
         raise ParameterError(
             f"a composition must have a list of releases; got a {type(releases).__name__}."
         )
-    found = list(releases)
+    found: list[Release[AdditiveGaussian]] = list(releases)
+    if not found:
+        raise ParameterError("a composition must have at least one release; got none.")
     for release in found:
         if not isinstance(release, Release):
             raise ParameterError(
                 f"a composition must be of releases; got a {type(release).__name__}."
             )
-    if not found:
-        raise ParameterError("a composition must have at least one release; got none.")
-    return found
-
-
-def _channels(releases: Sequence[Release]) -> list[AdditiveGaussian]:
-    channels = [release.channel for release in releases]
-    for release, channel in zip(releases, channels, strict=True):
-        if not isinstance(channel, AdditiveGaussian):
+        if not isinstance(release.channel, AdditiveGaussian):
             raise Incompatible(
                 f"a composition takes AdditiveGaussian channels; {release.mechanism!r} yields "
-                f"{type(channel).__name__}."
+                f"{type(release.channel).__name__}."
             )
-    dimensions = {channel.dimensions for channel in channels}
+    dimensions = {release.channel.dimensions for release in found}
     if len(dimensions) > 1:
         raise Incompatible(
             f"a composition takes traces of equally many coordinates; got {sorted(dimensions)}."
         )
-    return channels
+    return found
 
 
-def _placed(
+def _flat_positions(
     counts: Sequence[int], positions: Iterable[Iterable[int]] | None
 ) -> tuple[int, ...] | None:
     """Return the position of every time of the joint trace; None where they follow in order."""
@@ -153,11 +146,11 @@ def _placed(
         raise ParameterError(
             f"positions must be a list of positions for each release; got {positions!r}."
         )
-    placed = [trace_positions(places) for places in positions]
-    if [len(places) for places in placed] != list(counts):
+    each = [trace_positions(places) for places in positions]
+    if [len(places) for places in each] != list(counts):
         raise ParameterError(
             f"positions must place {' and '.join(map(str, counts))} times; got "
-            f"{' and '.join(str(len(places)) for places in placed)}."
+            f"{' and '.join(str(len(places)) for places in each)}."
         )
-    flat = tuple(place for places in placed for place in places)
-    return None if np.array_equal(flat, np.arange(len(flat))) else flat
+    flat = tuple(place for places in each for place in places)
+    return None if flat == tuple(range(len(flat))) else flat

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from sfumato.comparison.cells import versions
 from sfumato.comparison.risk_maps import (
     RiskMap,
-    risk_maps,
     told_of_choice,
     told_of_map,
     told_of_maps,
@@ -127,7 +126,7 @@ def losses(comparison: Comparison, colours: MechanismColours) -> str:
 def _costs(comparison: Comparison, table: LossTable) -> list[Quantity]:
     """Return the quantities of utility that no measure counts already."""
     counted = {column.quantity for column in table.columns}
-    found = dict.fromkeys(cell.finding.utility_quantity for cell in comparison.measured)
+    found = dict.fromkeys(cell.utility_quantity for cell in comparison.measured)
     return [quantity for quantity in found if quantity is not None and quantity not in counted]
 
 
@@ -163,7 +162,7 @@ def _names(names: tuple[str, ...], before: tuple[str, ...], table: LossTable, co
 
 def _values(cells: dict[Column, Cell], table: LossTable, costs: Sequence[Quantity]) -> str:
     """Return the losses of a scenario, then what its release costs."""
-    found = next(iter(cells.values())).finding
+    found = next(iter(cells.values()))
     out = "".join(_value(cells.get(column)) for column in table.columns)
     for quantity in costs:
         own = found.utility_quantity == quantity and found.utility is not None
@@ -179,10 +178,10 @@ def _value(cell: Cell | None) -> str:
     """Return a value; how it was found appears under the pointer."""
     if cell is None:
         return "<td class='none'>·</td>"
-    found, reading = cell.finding, cell.reading
-    told = [reading.how, f"{found.seconds:.2g} s"]
-    if found.worst and not isinstance(cell.prior, Prior):
-        told.insert(0, f"worst: {shown(found.worst)}")
+    reading = cell.reading
+    told = [reading.how, f"{cell.seconds:.2g} s"]
+    if reading.worst and not isinstance(cell.prior, Prior):
+        told.insert(0, f"worst: {shown(reading.worst)}")
     hint = escape("; ".join(word for word in told if word), quote=True)
     return f"<td class='{reading.bound}' title='{hint}'>{escape(number(reading))}</td>"
 
@@ -260,10 +259,10 @@ def _figures(comparison: Comparison, colours: MechanismColours) -> Iterator[str]
             f" {MOST_SCENARIOS} of {len(found)} scenarios." if len(found) > MOST_SCENARIOS else ""
         )
         yield _caption(f"The shaded span is where the truth must lie.{some}")
-    yield from _risks(risk_maps(comparison), told_of_choice(comparison))
+    yield from _risks(comparison.maps or (), told_of_choice(comparison))
 
 
-def _risks(maps: list[RiskMap], choice: str) -> Iterator[str]:
+def _risks(maps: Sequence[RiskMap], choice: str) -> Iterator[str]:
     """Yield the maps under what they are maps of."""
     if not maps:
         return
@@ -298,8 +297,8 @@ def _environment(result: StudyResult) -> str:
     """Return what computed the page and how to compute it again."""
     plugins = "".join(f" --plugin {Path(path).name}" for path in default_registry().paths)
     cells = [cell for comparison in result.comparisons for cell in comparison.cells]
-    seconds = sum(cell.finding.seconds for cell in cells)
-    computed = dict.fromkeys(cell.finding.versions for cell in cells if cell.finding.versions)
+    seconds = sum(cell.seconds for cell in cells)
+    computed = dict.fromkeys(cell.versions for cell in cells if cell.versions)
     software = "; ".join(computed) or versions()
     facts = (
         f"{len(cells):,} cells, {seconds:.3g} seconds of measuring; seed {result.study.seed}.",

@@ -51,7 +51,7 @@ def outline(text):
 
 @pytest.fixture(scope="module")
 def bundled():
-    return default_study(default_registry()).run()
+    return default_study(default_registry()).run(maps=True)
 
 
 @pytest.fixture(scope="module")

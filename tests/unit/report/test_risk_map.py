@@ -132,8 +132,8 @@ def test_a_whole_trajectory_has_no_map():
     assert not risk_maps(comparison)
 
 
-def test_mechanisms_there_is_no_time_for_are_named(monkeypatch):
-    monkeypatch.setattr("sfumato.comparison.risk_maps.PATIENCE", -1.0)
+def test_mechanisms_there_are_too_many_values_of_are_named(monkeypatch):
+    monkeypatch.setattr("sfumato.comparison.risk_maps.MOST_VALUES", 4)
     comparison = sf.compare(
         [sf.priors.rbf(length_scale=1.0, times=5)],
         [sf.secrets.basic(2)],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.comparison.cache import Cache, default_cache_folder
-from sfumato.comparison.cells import Finding
+from sfumato.comparison.cells import Cell
 from sfumato.values import from_json, to_json, write_whole
 
 KEY = "ab" * 32
@@ -20,21 +20,24 @@ NUMBERS = st.floats(allow_nan=False)
 
 
 @st.composite
-def findings(draw):
+def cells(draw):
     low, high = sorted((draw(NUMBERS), draw(NUMBERS)))
     bound = draw(st.sampled_from(["exact", "upper", "lower", "estimate"]))
-    return Finding(
-        outcome="measured",
-        reading=sf.Reading(
-            value=draw(NUMBERS),
-            bound=bound,
-            interval=(low, high) if bound == "estimate" else None,
-            how=draw(st.text()),
-            witness=draw(st.none() | st.text()),
-            relative_error=draw(st.floats(0, 1)),
-        ),
+    loss = sf.Loss(
+        value=draw(NUMBERS),
+        bound=bound,
+        interval=(low, high) if bound == "estimate" else None,
+        how=draw(st.text()),
+        witness=draw(st.none() | st.text()),
+        relative_error=draw(st.floats(0, 1)),
         quantity=sf.Quantity("q", {"order": draw(NUMBERS), "kind": "x"}, unit="nats"),
+        scenario=None,
         worst={"name": "rbf", "length_scale": draw(NUMBERS), "times": [0.1, 2.0]},
+        unverified=draw(st.booleans()),
+    )
+    return Cell(
+        outcome="measured",
+        loss=loss,
         utility=draw(NUMBERS),
         utility_quantity=sf.MEAN_SQUARED_ERROR,
         seed=draw(st.none() | st.integers(0, 2**32)),
@@ -42,20 +45,18 @@ def findings(draw):
     )
 
 
-@given(findings())
-def test_a_finding_comes_back_identical(finding):
-    back = Finding.from_plain(from_json(to_json(finding.plain())))
-    assert back == finding
-    assert back.reading.witness == finding.reading.witness
-    assert math.copysign(1, back.reading.value) == math.copysign(1, finding.reading.value)
+@given(cells())
+def test_a_cell_comes_back_identical(cell):
+    back = Cell.from_plain(from_json(to_json(cell.plain())))
+    assert back == cell
+    for name in ("witness", "worst", "unverified"):  # which do not make losses different
+        assert getattr(back.loss, name) == getattr(cell.loss, name)
+    assert math.copysign(1, back.loss.value) == math.copysign(1, cell.loss.value)
 
 
 def measured(value=0.25):
-    return Finding(
-        outcome="measured",
-        reading=sf.Reading(value=value, bound="exact"),
-        quantity=sf.Quantity("q"),
-    )
+    loss = sf.Loss(value=value, bound="exact", quantity=sf.Quantity("q"), scenario=None)
+    return Cell(outcome="measured", loss=loss)
 
 
 def entry(cache):
@@ -97,7 +98,7 @@ def test_an_entry_under_another_name_is_noticed(tmp_path):
 
 def test_failures_are_not_kept(tmp_path):
     cache = Cache(tmp_path)
-    cache.put(KEY, Finding(outcome="failed", reason="the worker died"))
+    cache.put(KEY, Cell(outcome="failed", reason="the worker died"))
     assert cache.get(KEY) is None
     assert not cache.problems
 
@@ -118,7 +119,7 @@ def test_two_writers_and_a_reader_never_see_half_an_entry(tmp_path):
     while len(seen) < 300:
         found = reader.get(KEY)
         if found is not None:
-            seen.append(found.reading.value)
+            seen.append(found.loss.value)
     stop.set()
     for writer in writers:
         writer.join()

@@ -45,21 +45,21 @@ def test_workers_find_what_this_process_finds(study):
 
 def test_each_cell_has_a_seed_of_its_own_that_the_study_seed_changes(study, small_table):
     dicey = [cell for cell in study.run().comparisons[0].cells if cell.measure.name == "dicey"]
-    seeds = [cell.finding.seed for cell in dicey]
+    seeds = [cell.seed for cell in dicey]
     assert len(set(seeds)) == len(seeds) == 4
     assert len({cell.reading.value for cell in dicey}) == 4
     other = sf.Study.from_table(small_table(seed=8, measures=["dicey"])).run().comparisons[0]
-    assert not set(seeds) & {cell.finding.seed for cell in other.cells}
+    assert not set(seeds) & {cell.seed for cell in other.cells}
     # A cell's seed does not depend on what else the study asks.
     alone = sf.Study.from_table(small_table(seed=7, measures=["dicey"])).run().comparisons[0]
-    assert seeds == [cell.finding.seed for cell in alone.cells]
+    assert seeds == [cell.seed for cell in alone.cells]
 
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_given_seed_is_left_alone(misbehaving, small_table, seed):
     result = sf.Study.from_table(small_table(measures=[{"name": "dicey", "seed": seed}])).run()
     assert len({cell.reading.value for cell in result.comparisons[0].cells}) == 1
-    assert {cell.finding.seed for cell in result.comparisons[0].cells} == {seed}
+    assert {cell.seed for cell in result.comparisons[0].cells} == {seed}
 
 
 def test_an_attack_with_seed_0_is_that_attack(small_table):
@@ -74,7 +74,7 @@ def test_an_attack_with_seed_0_is_that_attack(small_table):
     release = cell.mechanism.protect(cell.prior, cell.secret)
     alone = sf.measures.attack_success(adversary=sf.adversaries.map(), trials=50, seed=0)
     assert cell.reading.value == alone.loss(cell.prior, cell.secret, release).value
-    assert cell.finding.seed == 0
+    assert cell.seed == 0
 
 
 def test_intervals_and_numbers_of_parts_are_in_the_table(misbehaving, small_table):
@@ -162,7 +162,9 @@ def test_a_changed_plugin_is_computed_again(misbehaving, small_table, tmp_path, 
     table = small_table(measures=["attack"], adversaries=["map"])
     before = sf.Study.from_table(table).run(cache=tmp_path / "c")
     misbehaving.write_text(
-        misbehaving.read_text().replace("value=1.0, witness", "value=2.0, witness")
+        misbehaving.read_text().replace(
+            'value=1.0, bound="exact", w', 'value=2.0, bound="exact", w'
+        )
     )
     use_registry(Registry.load([misbehaving]))
     after = sf.Study.from_table(table).run(cache=tmp_path / "c")
@@ -236,3 +238,70 @@ def test_a_stopped_run_resumes_to_identical_results(slow_study, tmp_path, sign, 
         pd.read_csv(file).drop(columns=CLOCK) for file in (tmp_path / "out.csv", fresh)
     )
     assert after.equals(expected)
+
+
+@pytest.fixture
+def evaluations(monkeypatch):
+    """Count what is evaluated in this process, by measure."""
+    counts = {}
+
+    def counted(cls):
+        evaluate = cls.evaluate
+
+        def count(self, *given):
+            counts[cls.name] = counts.get(cls.name, 0) + 1
+            return evaluate(self, *given)
+
+        monkeypatch.setattr(cls, "evaluate", count)
+
+    for name in ("renyi", "posterior_gap"):
+        counted(sf.registry.get("measure", name))
+    return counts
+
+
+def test_a_page_of_cached_cells_evaluates_nothing(small_table, tmp_path, evaluations):
+    study = sf.Study.from_table(small_table())
+    first = study.run(cache=tmp_path / "cache", maps=True)
+    assert all(row.alone for risk in first.maps[0] for row in risk.rows)
+    assert evaluations["renyi"] > 4 + 2 * 2 * 9  # the cells, the bands and the squares
+    evaluations.clear()
+    study.run(cache=tmp_path / "cache").to_html(tmp_path / "page.html")
+    again = study.run(cache=tmp_path / "cache", maps=True)
+    again.to_html(tmp_path / "again.html")
+    assert not evaluations
+    assert again.maps == first.maps
+    assert "Which points leak" in (tmp_path / "page.html").read_text()
+    assert (tmp_path / "page.html").read_text() == (tmp_path / "again.html").read_text()
+
+
+def test_a_page_by_the_command_evaluates_nothing_more(small_table, tmp_path, evaluations):
+    from click.testing import CliRunner
+
+    from sfumato.commands import cli
+    from sfumato.comparison.study_files import to_toml
+
+    file = tmp_path / "study.toml"
+    file.write_text(to_toml(sf.Study.from_table(small_table())))
+    words = ["compare", str(file), "--cache", str(tmp_path / "cache")]
+    page = [*words, "--html", str(tmp_path / "page.html")]
+    numbers = []
+    for command in (page, words, page):
+        evaluations.clear()
+        assert CliRunner().invoke(cli, command).exit_code == 0
+        numbers.append(sum(evaluations.values()))
+    assert numbers[0] > 0
+    assert numbers[1:] == [0, 0]
+
+
+def test_maps_from_workers_are_those_from_here_and_parts_may_refuse_them(small_table):
+    table = small_table(measures=["renyi"])
+    parts = [{**table, "maps": maps} for maps in (True, False)]
+    for part in parts:
+        del part["title"]
+    study = sf.Study.from_table({"title": "x", "parts": parts})
+    here, there = study.run(), study.run(jobs=2, maps=True)
+    assert [len(maps) for maps in here.maps] == [2, 0]
+    assert here.maps == there.maps
+    assert here.with_maps() is here
+    with pytest.raises(StudyError, match="maps must be true or false; got 3"):
+        sf.Study.from_table(small_table(maps=3))

@@ -116,14 +116,14 @@ def test_every_output_is_tried_and_dollars_are_not_formulas(tmp_path, fresh_regi
 
 def test_a_cache_that_is_a_file_is_reported_once(tmp_path):
     from sfumato.comparison.cache import Cache
-    from sfumato.comparison.cells import Finding
+    from sfumato.comparison.cells import Cell
 
     file = tmp_path / "cache"
     file.write_text("")
     cache = Cache(file)
     for key in ("00aa", "01bb"):
         assert cache.get(key) is None
-        cache.put(key, Finding(outcome="refused", reason="no"))
+        cache.put(key, Cell(outcome="refused", reason="no"))
     assert len(cache.problems) == 1
     assert "cannot be written" in cache.problems[0]
 
