@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.comparison.executors import watched
+from sfumato.comparison.executors import with_progress
 from sfumato.datasets import BadRows, StateSequence
 from sfumato.datasets.formats import Format, Published
 from sfumato.datasets.tables import (
@@ -44,7 +44,7 @@ def read_gowalla(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterat
     converters: dict[str, Converter] = {
         "user": named, "time": seconds, "lat": latitude, "lon": longitude, "state": named
     }  # fmt: skip
-    lines = watched(numbered_lines(path), "reading Gowalla")
+    lines = with_progress(numbered_lines(path), "reading Gowalla")
     yield from _people(
         read_rows(path, lines, GOWALLA, converters, separator="\t", bad_rows=bad_rows)
     )
@@ -65,7 +65,7 @@ def read_foursquare(
         converters: dict[str, Converter] = {"user": _number, "state": _number, "time": _minutes}
     else:
         columns = WORLD if len(_first_cells(Path(path))) == len(WORLD) else CITY
-        rows = watched(numbered_lines(path), "reading Foursquare")
+        rows = with_progress(numbered_lines(path), "reading Foursquare")
         converters = {"user": named, "state": named, "time": _date}
     yield from _people(
         read_rows(path, rows, columns, converters, separator="\t", bad_rows=bad_rows)

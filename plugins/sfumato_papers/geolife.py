@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.comparison.executors import watched
+from sfumato.comparison.executors import with_progress
 from sfumato.datasets import BadRows, RealTrace, read_trace_table
 from sfumato.datasets.formats import Format, Published, has_columns
 from sfumato.datasets.tables import (
@@ -48,7 +48,7 @@ def read_geolife(folder: str | Path, *, bad_rows: BadRows | None = None) -> Iter
     )
     if not files:
         raise FileNotFoundError(f"there are no <user>/Trajectory/*.plt files in {folder}.")
-    for file in watched(files, "reading GeoLife", len(files)):
+    for file in with_progress(files, "reading GeoLife", len(files)):
         trace = read_plt(file, bad_rows=bad_rows)
         if trace is not None:
             yield trace

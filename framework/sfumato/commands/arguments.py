@@ -15,8 +15,8 @@ import click
 
 from sfumato.datasets import BadRows, LocalMetres, RealTrace, StateSequence
 from sfumato.datasets.formats import Format, format_of, formats
-from sfumato.errors import BrokenPluginWarning, DataError
-from sfumato.plugin_registry import ENVIRONMENT, Entry, Registry, did_you_mean, use_registry
+from sfumato.errors import BrokenPluginWarning, DataError, did_you_mean
+from sfumato.plugin_registry import ENVIRONMENT, Entry, Registry, use_registry
 from sfumato.protocols import NOUNS
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from sfumato.commands.arguments import with_plugins
-from sfumato.errors import DataError
-from sfumato.plugin_registry import Registry, default_registry, did_you_mean
+from sfumato.errors import DataError, did_you_mean
+from sfumato.plugin_registry import Registry, default_registry
 
 
 @click.command("reproduce")
