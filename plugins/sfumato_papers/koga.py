@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from sfumato.datasets import BadRows, labels_of
 from sfumato.datasets.formats import format_of, formats
 from sfumato.errors import DataError
-from sfumato.figures import Curve, Drawing, FigureRequest, Panel
-from sfumato.figures.figure import Style
+from sfumato.figures import Curve, Drawing, FigureRequest, Panel, Style
 from sfumato.plugin_registry import adversaries, measures, mechanisms, priors, secrets
 from sfumato_papers.check_ins import ELSEWHERE, check_ins_as_published
 

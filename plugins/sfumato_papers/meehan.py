@@ -11,8 +11,7 @@ import attrs
 import numpy as np
 
 from sfumato.errors import REFUSALS
-from sfumato.figures import Curve, Drawing, FigureRequest, MatrixPanel, Panel
-from sfumato.figures.figure import Style
+from sfumato.figures import Curve, Drawing, FigureRequest, MatrixPanel, Panel, Style
 from sfumato.inference.gaussian.fisher_information import scalar_informations
 from sfumato.plugin_registry import measures, mechanisms, priors, secrets
 from sfumato.prior_classes.sets import AnyOf

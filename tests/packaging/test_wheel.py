@@ -39,6 +39,8 @@ def test_the_wheel_has_types_studies_and_entry_points(wheel):
         text = archive.read(points).decode()
     assert "sfumato/py.typed" in names
     assert "sfumato/comparison/default.toml" in names
+    for file in ("page.html", "page.css", "figures.mplstyle"):
+        assert f"sfumato/report/{file}" in names
     shipped = {path.name for path in (ROOT / "plugins").iterdir() if path.is_dir()}
     for package in shipped - {"__pycache__"}:
         assert f"= {package}" in text

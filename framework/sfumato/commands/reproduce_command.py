@@ -39,8 +39,7 @@ def command(
 
     Without NAMES, list them. A name stands for every figure that begins with it.
     """
-    from sfumato.figures import FigureRequest
-    from sfumato.figures.written import account_text, write_drawing
+    from sfumato.figures import FigureRequest, account_text, write_drawing
 
     registry = default_registry()
     if not names:

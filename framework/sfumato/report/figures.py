@@ -1,4 +1,4 @@
-"""Loss by loss: one row for each measure of each scenario."""
+"""Losses as figures: a panel for each quantity, and what several measures say of one loss."""
 
 from __future__ import annotations
 
@@ -9,73 +9,111 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.report.columns import loss_table
+from sfumato.comparison.cells import KINDS, Cell, Comparison
+from sfumato.protocols import Loss, Quantity
+from sfumato.report.columns import UNVERIFIED, loss_table, loss_text
 from sfumato.report.style import (
     FAINT,
+    MARKERS,
     WIDTH,
     MechanismColours,
-    draw_row,
     finite_values,
-    scenario_names,
-    styled,
-    use_logarithm,
+    is_wide,
+    set_logarithmic,
+    use_style,
 )
-from sfumato.report.sweep_figures import Series, series_of
-from sfumato.report.sweeps import KINDS, SweepAxis, sweep_axes
-from sfumato.report.words import noun_names
+from sfumato.report.sweeps import (
+    MOST_LINES,
+    NAME_HEIGHT,
+    Series,
+    SweepAxis,
+    draw_sweep,
+    series_of,
+    sweep_axes,
+)
+from sfumato.report.words import FACTORS, group_by, noun_names, scenario_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from sfumato.comparison.cells import Cell, Comparison
-    from sfumato.protocols import Quantity
-
-
 MOST_PANELS = 12
 """Of one part; the last says how many more quantities are in its table."""
-
 MOST_ROWS = 40
 """Of losses one below the other."""
-
-MOST_LINES = 24
-"""Of a sweep in one panel."""
+MOST_SCENARIOS = 6
+"""Of one quantity that several measures answer for."""
+ORDER = ("lower", "estimate", "exact", "upper")
 
 
 @attrs.frozen
 class Panel:
-    """The cells of one quantity in one part."""
+    """The cells of one quantity in one part: lines along a sweep's axis, else a row for each.
+
+    `left_out` is how many further panels of its part are not drawn.
+    """
 
     quantity: Quantity
     cells: tuple[Cell, ...]
     axis: SweepAxis | None
     left_out: int = 0
-    """How many further panels of its part are not drawn."""
+    lines: Sequence[Series] = attrs.field(init=False)
+
+    @lines.default
+    def _lines(self) -> Sequence[Series]:
+        return series_of(self.cells, self.axis) if self.axis is not None else ()
 
     @property
     def height(self) -> float:
         """How tall it is, in inches."""
         if self.axis is None:
             return 0.9 + 0.27 * min(len(self.cells), MOST_ROWS)
-        return max(2.7, 0.9 + 0.19 * len(self.drawn_series))
-
-    @property
-    def drawn_series(self) -> list[Series]:
-        """The lines of a sweep, as many as can be told apart."""
-        return series_of(self.cells, self.axis)[:MOST_LINES] if self.axis is not None else []
+        return max(2.7, 0.9 + NAME_HEIGHT * min(len(self.lines), MOST_LINES))
 
     @property
     def title(self) -> str:
         """The quantity, which way is worse, and how much of it is drawn."""
-        some = ""
-        if self.axis is None and len(self.cells) > MOST_ROWS:
-            some = f" (the first {MOST_ROWS} of {len(self.cells)} losses)"
-        if self.axis is not None:
-            lines = len(series_of(self.cells, self.axis))
-            some = f" (the first {MOST_LINES} of {lines} lines)" if lines > MOST_LINES else ""
+        drawn = self.lines or self.cells
+        what, most = ("lines", MOST_LINES) if self.lines else ("losses", MOST_ROWS)
+        title = f"{self.quantity}, {self.quantity.worse} is worse"
+        if len(drawn) > most:
+            title += f" (the first {most} of {len(drawn)} {what})"
         if self.left_out:
-            some += f" ({self.left_out} more quantities are in the table only)"
-        return f"{self.quantity}, {self.quantity.worse} is worse{some}"
+            title += f" ({self.left_out} more quantities are in the table only)"
+        return title
+
+
+def panels_of(comparison: Comparison) -> list[Panel]:
+    """Return a panel for each quantity, of all measures that count it.
+
+    All panels have the longest sweep for their axis where they can, else their own longest.
+    """
+    longest = next(iter(sweep_axes(comparison.measured)), None)
+    panels = []
+    for family, cells in _by_family(comparison.measured, longest).items():
+        if longest is None or longest in sweep_axes(cells):
+            panels.append(Panel(family, tuple(cells), longest))
+            continue
+        # The family is not swept here, and quantities are never mixed.
+        for quantity, some in _by_family(cells, None).items():
+            panels.append(Panel(quantity, tuple(some), next(iter(sweep_axes(some)), None)))
+    drawn = panels[:MOST_PANELS]
+    if len(panels) > MOST_PANELS:
+        drawn[-1] = attrs.evolve(drawn[-1], left_out=len(panels) - MOST_PANELS)
+    return drawn
+
+
+def _by_family(cells: Sequence[Cell], axis: SweepAxis | None) -> dict[Quantity, list[Cell]]:
+    """Group by quantity, without the parameter of its own along which it is swept."""
+
+    def family(cell: Cell) -> Quantity:
+        quantity = cell.quantity
+        if axis is None or axis.kind != "measure":
+            return quantity
+        others = tuple(item for item in quantity.parameters if item[0] != axis.parameter)
+        return attrs.evolve(quantity, parameters=others)
+
+    return group_by(cells, family)
 
 
 def loss_figure(comparisons: Sequence[Comparison]) -> Figure:
@@ -88,50 +126,8 @@ def _heading(comparison: Comparison) -> str:
     """Return the title and what all scenarios share, in lines that fit."""
     lines = textwrap.wrap(comparison.title, 78)
     if comparison.measured:
-        shared = "; ".join(loss_table(comparison.measured).shared)
-        lines += textwrap.wrap(shared, 86)
+        lines += textwrap.wrap("; ".join(loss_table(comparison.measured).shared), 86)
     return "\n".join(lines)
-
-
-def panels_of(comparison: Comparison) -> list[Panel]:
-    """Return a panel for each quantity, of all measures that count it.
-
-    All panels have the longest sweep for their axis where they can, else their own longest.
-    """
-    swept = sweep_axes(comparison.measured)
-    longest = swept[0] if swept else None
-    panels = []
-    for family, cells in _by_quantity(comparison.measured, longest).items():
-        axis = _own_axis(cells, longest)
-        if axis == longest:
-            panels.append(Panel(family, tuple(cells), axis))
-        else:  # no family is swept here, and quantities are never mixed
-            panels += [
-                Panel(quantity, tuple(some), _own_axis(some, None))
-                for quantity, some in _by_quantity(cells, None).items()
-            ]
-    shown = panels[:MOST_PANELS]
-    if len(panels) > MOST_PANELS:
-        shown[-1] = attrs.evolve(shown[-1], left_out=len(panels) - MOST_PANELS)
-    return shown
-
-
-def _own_axis(cells: Sequence[Cell], preferred: SweepAxis | None) -> SweepAxis | None:
-    """Return the preferred axis if these cells are swept along it, else their own, if any."""
-    own = sweep_axes(cells)
-    return preferred if preferred in own else next(iter(own), None)
-
-
-def _by_quantity(cells: Sequence[Cell], axis: SweepAxis | None) -> dict[Quantity, list[Cell]]:
-    """Group by quantity, or by its family, without the parameter, where the axis is its own."""
-    found: dict[Quantity, list[Cell]] = {}
-    for cell in cells:
-        quantity = cell.quantity
-        if axis is not None and axis.kind == "measure":
-            others = tuple(item for item in quantity.parameters if item[0] != axis.parameter)
-            quantity = attrs.evolve(quantity, parameters=others)
-        found.setdefault(quantity, []).append(cell)
-    return found
 
 
 def panels_figure(
@@ -141,53 +137,67 @@ def panels_figure(
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    with styled():
-        shown = [(heading, panels) for heading, panels in parts if panels]
-        heights = [_part_height(heading, panels) for heading, panels in shown] or [1.0]
-        figure = Figure(figsize=(WIDTH, sum(heights)), layout=ConstrainedLayoutEngine(h_pad=0.09))
-        if not shown:
+    with use_style():
+        drawn = [(heading, panels) for heading, panels in parts if panels]
+        heights = [
+            0.2 * len(heading.splitlines()) + 0.15 + sum(panel.height for panel in panels)
+            for heading, panels in drawn
+        ]
+        size = (WIDTH, sum(heights) or 1.0)
+        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.09))
+        if not drawn:
             figure.text(0.5, 0.5, "nothing was measured", ha="center")
             return figure
-        subfigures = figure.subfigures(len(shown), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for subfigure, (heading, panels) in zip(subfigures, shown, strict=True):
+        subfigures = figure.subfigures(len(drawn), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for subfigure, (heading, panels) in zip(subfigures, drawn, strict=True):
             if heading:
                 subfigure.suptitle(heading, x=0.01, ha="left", fontsize=10, weight="bold")
-            _draw_part(subfigure, panels, colours)
+            rows = _rows(subfigure, panels)
+            for axes, panel in zip(rows, panels, strict=True):
+                _draw_panel(axes, panel, colours)
+            _explain_marks(rows[-1], [c for panel in panels if not panel.axis for c in panel.cells])
     return figure
 
 
-def _part_height(heading: str, panels: Sequence[Panel]) -> float:
-    return 0.2 * len(heading.splitlines()) + 0.15 + sum(panel.height for panel in panels)
+def _explain_marks(axes: Axes, cells: Sequence[Cell]) -> None:
+    """Write below the last axes what the mark of unverified values means, where there are any."""
+    if any(cell.reading.unverified for cell in cells):
+        axes.set_xlabel(f"{axes.get_xlabel()}   {UNVERIFIED} unverified".strip())
 
 
-def _draw_part(subfigure: Any, panels: Sequence[Panel], colours: MechanismColours) -> None:
-    from sfumato.report.sweep_figures import draw_sweep
-
-    ratios = [panel.height for panel in panels]
-    rows = subfigure.subplots(len(panels), 1, squeeze=False, height_ratios=ratios)[:, 0]
-    for axes, panel in zip(rows, panels, strict=True):
-        draw = draw_dots if panel.axis is None else draw_sweep
-        draw(axes, panel, colours)
-        axes.set_title(panel.title)
+def _rows(figure: Any, panels: Sequence[Any], **options: Any) -> list[Axes]:
+    heights = [panel.height for panel in panels]
+    grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights, **options)
+    return list(grid[:, 0])
 
 
-def drawn_values(cells: Sequence[Cell]) -> list[float]:
-    """Return the values for which an axis must have a place; minus infinity has none in logarithm.
-
-    Infinity stands at the edge of any axis.
-    """
-    return [cell.reading.value for cell in cells if cell.reading.value < math.inf]
-
-
-def draw_dots(axes: Axes, panel: Panel, colours: MechanismColours) -> None:
-    """Draw the panel; an infinite value stands at the right edge."""
+def _draw_panel(axes: Axes, panel: Panel, colours: MechanismColours) -> None:
+    axes.set_title(panel.title)
+    if panel.axis is not None:
+        axes.set_ylabel(panel.quantity.unit)
+        draw_sweep(axes, panel.lines, panel.axis, colours, panel.height)
+        return
     cells = panel.cells[:MOST_ROWS]
-    names = scenario_names(cells, KINDS)
-    values = finite_values(cells)
-    use_logarithm(axes, "x", drawn_values(cells))
-    edge = max(values, default=1.0) * 1.6 if values else 1.0
+    _draw_rows(axes, cells, scenario_names(cells, KINDS), cells, colours)
+
+
+def _draw_rows(
+    axes: Axes,
+    cells: Sequence[Cell],
+    names: Sequence[str],
+    beside: Sequence[Cell],
+    colours: MechanismColours,
+) -> None:
+    """Draw each loss in a row of its own, on an axis on which all losses `beside` have a place.
+
+    Infinity stands at the edge of any axis; minus infinity has no place on a logarithmic one.
+    """
+    values = [cell.reading.value for cell in beside if cell.reading.value < math.inf]
+    if values and is_wide(min(values), max(values)):
+        set_logarithmic(axes, "x", values)
+    edge = 1.6 * max(finite_values(beside), default=0.625)
     for place, cell in enumerate(cells):
-        draw_row(axes, place, cell.reading, colours[cell], edge)
+        _draw_loss(axes, place, cell.reading, colours[cell], edge)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.margins(x=0.14)
@@ -195,8 +205,23 @@ def draw_dots(axes: Axes, panel: Panel, colours: MechanismColours) -> None:
     axes.grid(visible=False, axis="y")
 
 
-MOST_SCENARIOS = 6
-ORDER = {"lower": 0, "estimate": 1, "exact": 2, "upper": 3}
+def _draw_loss(axes: Axes, y: float, loss: Loss, colour: str, edge: float) -> None:
+    """Draw a marker, filled where exact, a bar for an interval, and the number beside them."""
+    ends = (loss.interval if loss.bound == "estimate" else None) or ()
+    x, *span = (
+        value if math.isfinite(value) else math.copysign(edge, value)
+        for value in (loss.value, *ends)
+    )
+    if span:
+        axes.plot(span, [y, y], color=colour, linewidth=1.2)
+    axes.plot(
+        [x], [y], MARKERS[loss.bound][1], color=colour, markersize=6, markeredgewidth=1.5,
+        markerfacecolor=colour if loss.bound == "exact" else "white", clip_on=False, zorder=4,
+    )  # fmt: skip
+    axes.annotate(
+        loss_text(loss), (max([x, *span]), y), xytext=(8, 0), textcoords="offset points",
+        va="center", fontsize=8.5,
+    )  # fmt: skip
 
 
 @attrs.frozen
@@ -207,82 +232,57 @@ class Sandwich:
     cells: tuple[Cell, ...]
 
     @property
-    def floor(self) -> float:
-        """The largest floor: the truth is not below it."""
-        return max(cell.reading.floor for cell in self.cells)
+    def height(self) -> float:
+        """How tall it is, in inches."""
+        return 0.55 + 0.26 * len(self.cells)
 
     @property
-    def ceiling(self) -> float:
-        """The smallest ceiling: the truth is not above it."""
-        return min(cell.reading.ceiling for cell in self.cells)
+    def span(self) -> tuple[float, float]:
+        """The largest floor and the smallest ceiling: the truth is not beyond them."""
+        losses = [cell.reading for cell in self.cells]
+        return max(loss.floor for loss in losses), min(loss.ceiling for loss in losses)
 
 
 def sandwiches(comparison: Comparison) -> dict[Quantity, list[Sandwich]]:
     """Return, by quantity, the scenarios for which two or more measures have an answer."""
     cells = comparison.measured
-    groups: dict[Any, list[Cell]] = {}
-    names = dict(
-        zip(map(id, cells), scenario_names(cells, ("prior", "secret", "mechanism")), strict=True)
+    named = zip(cells, scenario_names(cells, FACTORS), strict=True)
+    scenarios = group_by(
+        named,
+        lambda item: (item[0].reading.quantity, *(getattr(item[0], kind) for kind in FACTORS)),
     )
-    for cell in cells:
-        key = (cell.quantity, cell.prior, cell.secret, cell.mechanism)
-        groups.setdefault(key, []).append(cell)
     found: dict[Quantity, list[Sandwich]] = {}
-    for (quantity, *_), members in groups.items():
+    for (quantity, *_), members in scenarios.items():
         if len(members) > 1:
-            ordered = sorted(members, key=_rank)
-            found.setdefault(quantity, []).append(Sandwich(names[id(members[0])], tuple(ordered)))
+            ordered = sorted((cell for cell, _ in members), key=_rank)
+            found.setdefault(quantity, []).append(Sandwich(members[0][1], tuple(ordered)))
     return found
 
 
 def _rank(cell: Cell) -> tuple[int, float]:
-    return ORDER[cell.reading.bound], cell.reading.value
+    return ORDER.index(cell.reading.bound), cell.reading.value
 
 
 def sandwich_figure(
     quantity: Quantity, found: Sequence[Sandwich], colours: MechanismColours
 ) -> Figure:
-    """Draw up to six scenarios; the shaded span is where the truth must lie."""
+    """Draw some scenarios, evenly spread; the shaded span is where the truth must lie."""
     from matplotlib.figure import Figure
 
-    shown = _spread(found)
-    with styled():
-        heights = [0.55 + 0.26 * len(one.cells) for one in shown]
-        figure = Figure(figsize=(WIDTH, sum(heights) + 0.6), layout="constrained")
-        rows = figure.subplots(len(shown), 1, squeeze=False, sharex=True, height_ratios=heights)[
-            :, 0
-        ]
-        everything = [cell for one in shown for cell in one.cells]
-        values = finite_values(everything)
-        use_logarithm(rows[0], "x", drawn_values(everything))
-        edge = max(values, default=1.0)
-        for axes, one in zip(rows, shown, strict=True):
-            _draw(axes, one, everything, edge, colours)
+    most = min(len(found), MOST_SCENARIOS)
+    drawn = [found[round(place * (len(found) - 1) / max(1, most - 1))] for place in range(most)]
+    cells = [cell for one in drawn for cell in one.cells]
+    names = noun_names(cells, "measure")
+    with use_style():
+        size = (WIDTH, sum(one.height for one in drawn) + 0.6)
+        figure = Figure(figsize=size, layout="constrained")
+        rows = _rows(figure, drawn, sharex=True)
+        for axes, one in zip(rows, drawn, strict=True):
+            if all(map(math.isfinite, one.span)):
+                axes.axvspan(min(one.span), max(one.span), color=FAINT, zorder=0, linewidth=2)
+            labels = [names.of(cell, "measure") for cell in one.cells]
+            _draw_rows(axes, one.cells, labels, cells, colours)
+            axes.set_title(one.name)
         rows[-1].set_xlabel(f"{quantity}, {quantity.worse} is worse")
+        _explain_marks(rows[-1], cells)
     return figure
-
-
-def _spread(found: Sequence[Sandwich]) -> list[Sandwich]:
-    if len(found) <= MOST_SCENARIOS:
-        return list(found)
-    last = len(found) - 1
-    return [found[round(place * last / (MOST_SCENARIOS - 1))] for place in range(MOST_SCENARIOS)]
-
-
-def _draw(
-    axes: Axes, one: Sandwich, everything: Sequence[Cell], edge: float, colours: MechanismColours
-) -> None:
-    names = noun_names(everything, "measure")
-    labels = []
-    low, high = one.floor, one.ceiling
-    if math.isfinite(low) and math.isfinite(high):
-        axes.axvspan(min(low, high), max(low, high), color=FAINT, zorder=0, linewidth=2)
-    for place, cell in enumerate(one.cells):
-        draw_row(axes, place, cell.reading, colours[cell], edge)
-        labels.append(names.of(cell, "measure"))
-    axes.set_yticks(range(len(labels)), labels)
-    axes.set_ylim(len(labels) - 0.4, -0.6)
-    axes.margins(x=0.14)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=False, axis="y")
-    axes.set_title(one.name)

@@ -1,23 +1,41 @@
-"""Which parameters of a comparison were swept: found from what its nouns say."""
+"""Sweeps: the parameters that take several values, and losses drawn as lines along them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
 
-from sfumato.parameters import Declared
-from sfumato.prior_classes.families import Family
+from sfumato.comparison.cells import KINDS, Cell
+from sfumato.protocols import Loss
+from sfumato.report.style import (
+    MARKERS,
+    MechanismColours,
+    darken_to_read,
+    finite_values,
+    is_wide,
+    set_logarithmic,
+)
+from sfumato.report.words import group_by, noun_names, noun_table, noun_tables, short_names
 from sfumato.values import to_json
 
 if TYPE_CHECKING:
-    from sfumato.comparison.cells import Cell
+    from matplotlib.axes import Axes
 
+Point = tuple[float, Loss]
 
-KINDS = ("prior", "secret", "mechanism", "measure")
 FEWEST = 3
 """Values that make a sweep; two are a comparison of two."""
+MOST_LINES = 24
+"""Of one panel."""
+STROKES = ("-", "--", ":", "-.")
+LEVEL_WIDTH = 1.0
+"""Of the line of a loss that the sweep does not touch."""
+NAME_HEIGHT = 0.19
+"""Of the name of a line, in inches."""
 
 
 @attrs.frozen
@@ -29,95 +47,192 @@ class SweepAxis:
 
     def value(self, cell: Cell) -> float | None:
         """Return the cell's value of the parameter, or None where its noun has none."""
-        found: Any = said(getattr(cell, self.kind)).get(self.parameter)
+        found: Any = noun_table(getattr(cell, self.kind), defaults=True).get(self.parameter)
         return float(found) if _is_number(found) else None
-
-
-def flat(noun: Any) -> dict[str, Any]:
-    """Return what a noun says, nested tables opened: ``{"adversary.name": "map"}``.
-
-    >>> import sfumato as sf
-    >>> flat(sf.priors.rbf(length_scale=6.0, times=50))
-    {'name': 'rbf', 'length_scale': 6.0, 'times': 50}
-    """
-    specification = getattr(noun, "specification", None)
-    plain = specification() if specification else {"name": str(noun)}
-    return dict(_leaves(plain, ""))
-
-
-def said(noun: Any) -> dict[str, Any]:
-    """Return what a noun says, with the defaults of what it leaves open.
-
-    >>> import sfumato as sf
-    >>> said(sf.secrets.basic(3))
-    {'radius': 1.0, 'name': 'basic', 'index': 3}
-    """
-    return {**_defaults(noun), **flat(noun)}
-
-
-def tables_of(nouns: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return what each noun says, with its default where another noun of its name says more.
-
-    >>> import sfumato as sf
-    >>> tables_of([sf.secrets.trajectory(0), sf.secrets.trajectory(2)])
-    [{'name': 'trajectory', 'mistakes': 0}, {'name': 'trajectory', 'mistakes': 2}]
-    """
-    written = [flat(noun) for noun in nouns]
-    keys: dict[Any, dict[str, None]] = {}
-    for table in written:
-        keys.setdefault(table.get("name"), {}).update(dict.fromkeys(table))
-    return [
-        {key: table.get(key, _defaults(noun).get(key)) for key in keys[table.get("name")]}
-        for noun, table in zip(nouns, written, strict=True)
-    ]
-
-
-def _defaults(noun: Any) -> dict[str, Any]:
-    """Return the defaults of a noun's optional parameters."""
-    cls = noun.prior if isinstance(noun, Family) else type(noun)
-    if not (attrs.has(cls) and issubclass(cls, Declared)):
-        return {}
-    try:
-        return {item.name: item.default for item in cls.parameters() if not item.required}
-    except KeyError:  # made by the framework, without declared parameters
-        return {}
-
-
-def _leaves(plain: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for key, value in plain.items():
-        if isinstance(value, Mapping) and "name" in value:
-            yield from _leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def distinct(nouns: Iterable[Any]) -> list[Any]:
-    """Return the nouns without repetitions, in order."""
-    return list(dict.fromkeys(nouns))
-
-
-def sweep_axes(cells: Sequence[Cell], fewest: int = FEWEST) -> list[SweepAxis]:
-    """Return the parameters with at least `fewest` values, the one with the most first."""
+def sweep_axes(cells: Sequence[Cell]) -> list[SweepAxis]:
+    """Return the parameters that are swept, the one with the most values first."""
     sizes: dict[SweepAxis, int] = {}
     for kind in KINDS:
-        tables = tables_of(distinct(getattr(cell, kind) for cell in cells))
+        tables = noun_tables(list(dict.fromkeys(getattr(cell, kind) for cell in cells)))
         numeric = {key for table in tables for key, value in table.items() if _is_number(value)}
         for parameter in sorted(numeric):
-            longest = _longest_run(tables, parameter)
-            if longest >= fewest:
-                sizes[SweepAxis(kind, parameter)] = longest
-    return sorted(sizes, key=lambda axis: -sizes[axis])
+            sizes[SweepAxis(kind, parameter)] = _longest_run(tables, parameter)
+    swept = [axis for axis, size in sizes.items() if size >= FEWEST]
+    return sorted(swept, key=lambda axis: -sizes[axis])
 
 
-def _longest_run(tables: list[dict[str, Any]], parameter: str) -> int:
+def _longest_run(tables: Sequence[dict[str, Any]], parameter: str) -> int:
     """Return the most values that the parameter takes while nothing else changes."""
-    groups: dict[str, set[float]] = {}
-    for table in tables:
-        if _is_number(table.get(parameter)):
-            rest = to_json({key: value for key, value in table.items() if key != parameter})
-            groups.setdefault(rest, set()).add(table[parameter])
-    return max((len(values) for values in groups.values()), default=0)
+    runs = group_by(
+        [table for table in tables if _is_number(table.get(parameter))],
+        lambda table: to_json({key: table[key] for key in table if key != parameter}),
+    )
+    return max(len({table[parameter] for table in run}) for run in runs.values())
+
+
+@attrs.frozen
+class Series:
+    """The cells of one line, with its name and its stroke.
+
+    The stroke tells priors, secrets and measures apart, as the colour does mechanisms.
+    A level is one cell without a value of the swept parameter: the same all along the axis.
+    """
+
+    name: str
+    stroke: str
+    cells: tuple[Cell, ...]
+    is_level: bool = False
+
+    def points(self, axis: SweepAxis, sides: tuple[float, float]) -> list[Point]:
+        """Return the losses along the axis; a level at both sides, or by its name if infinite."""
+        found: list[Point] = []
+        for cell in self.cells:
+            loss, x = cell.reading, axis.value(cell)
+            level = sides if math.isfinite(loss.value) else sides[1:]
+            found += [(place, loss) for place in (level if x is None else (x,))]
+        return sorted(found, key=lambda point: point[0])
+
+
+def series_of(cells: Sequence[Cell], axis: SweepAxis) -> list[Series]:
+    """Group the cells by what they say beside the swept parameter, those without it by all."""
+    full = {kind: noun_names(cells, kind) for kind in KINDS}
+    rest = {**full, axis.kind: noun_names(cells, axis.kind, axis.parameter)}
+    levels = [axis.value(cell) is None for cell in cells]
+    words = [
+        tuple((full if level else rest)[kind].of(cell, kind) for kind in KINDS)
+        for cell, level in zip(cells, levels, strict=True)
+    ]
+    varying = [len(set(column)) > 1 for column in zip(*words, strict=True)]
+    keys = [
+        (level, tuple(word * varies for word, varies in zip(said, varying, strict=True)))
+        for level, said in zip(levels, words, strict=True)
+    ]
+    groups = group_by(zip(keys, cells, strict=True), lambda item: item[0])
+    names = short_names([key for _, key in groups])
+    found: list[Series] = []
+    strokes: dict[tuple[str, ...], str] = {}
+    for name, ((level, key), members) in zip(names, groups.items(), strict=True):
+        others = tuple(word for kind, word in zip(KINDS, key, strict=True) if kind != "mechanism")
+        stroke = strokes.setdefault(others, STROKES[len(strokes) % len(STROKES)])
+        own = tuple(cell for _, cell in members)
+        found.append(Series(name or _mechanism_name(own[0]), stroke, own, level))
+    return found
+
+
+def _mechanism_name(cell: Cell) -> str:
+    return cell.labels.get("mechanism", "") or str(getattr(cell.mechanism, "name", cell.mechanism))
+
+
+def draw_sweep(
+    axes: Axes, lines: Sequence[Series], axis: SweepAxis, colours: MechanismColours, height: float
+) -> None:
+    """Draw the first lines; an infinite value interrupts its line and stands at the edge.
+
+    A loss without a value of the swept parameter is a thin line from side to side, dashed where
+    it would hide another. Each name stands at the end of its line; `height` is in inches.
+    """
+    cells = [cell for series in lines for cell in series.cells]
+    values = finite_values(cells)
+    if not values:
+        axes.text(0.5, 0.5, "all values are infinite", ha="center", transform=axes.transAxes)
+        return
+    if is_wide(min(values), max(values)):
+        set_logarithmic(axes, "y", values)
+    xs = [x for x in map(axis.value, cells) if x is not None]
+    if _is_geometric(xs):
+        set_logarithmic(axes, "x", xs)
+    ends = []
+    levels: set[float] = set()
+    for series in lines[:MOST_LINES]:
+        points = series.points(axis, (min(xs), max(xs)))
+        colour, end = colours[series.cells[0]], _last_finite(points)
+        hidden = series.is_level and end in levels
+        _draw_line(axes, points, attrs.evolve(series, stroke="--") if hidden else series, colour)
+        levels |= {end} if series.is_level else set()
+        ends.append((series.name, darken_to_read(colour), end))
+    axes.margins(x=0.03)
+    axes.set_xlabel(f"{axis.parameter} of the {axis.kind}".replace("_", " "))
+    _write_names(axes, ends, NAME_HEIGHT / height)
+
+
+def _last_finite(points: Sequence[Point]) -> float:
+    """Return the last finite value, or an infinite one where all are."""
+    values = [loss.value for _, loss in points]
+    return next((value for value in reversed(values) if math.isfinite(value)), values[-1])
+
+
+def _draw_line(axes: Axes, points: Sequence[Point], series: Series, colour: str) -> None:
+    """Draw one line with markers for the directions, bars for intervals and signs for infinity."""
+    heights = [loss.value if math.isfinite(loss.value) else math.nan for _, loss in points]
+    width = LEVEL_WIDTH if series.is_level else None
+    axes.plot([x for x, _ in points], heights, series.stroke, color=colour, linewidth=width)
+    finite = [(x, loss) for x, loss in points if math.isfinite(loss.value)]
+    for bound, chosen in sorted(group_by(finite, lambda point: point[1].bound).items()):
+        axes.plot(
+            [x for x, _ in chosen],
+            [loss.value for _, loss in chosen],
+            MARKERS[bound][0],
+            color=colour,
+            markerfacecolor=colour if bound == "exact" else "white",
+        )
+    for x, loss in points:
+        ends = loss.interval if loss.bound == "estimate" else None
+        if math.isinf(loss.value):
+            _draw_infinity(axes, x, loss.value, darken_to_read(colour))
+        elif ends is not None and all(map(math.isfinite, ends)):
+            axes.plot([x, x], ends, color=colour, linewidth=1.0, alpha=0.6)
+
+
+def _draw_infinity(axes: Axes, x: float, value: float, colour: str) -> None:
+    sign, y, va = ("∞", 1.0, "top") if value > 0 else ("−∞", 0.0, "bottom")
+    place: Any = axes.get_xaxis_transform()
+    axes.annotate(sign, (x, y), xycoords=place, ha="center", va=va, color=colour, weight="bold")
+
+
+def _write_names(axes: Axes, ends: Sequence[tuple[str, str, float]], step: float) -> None:
+    """Write each line's name, in its colour, beside its end, pushed apart where ends meet."""
+    to_axes = axes.transData + axes.transAxes.inverted()
+
+    def height(value: float) -> float:
+        if math.isinf(value):
+            return 1.0 if value > 0 else 0.0
+        return float(to_axes.transform((axes.get_xlim()[0], value))[1])
+
+    ordered = sorted(ends, key=lambda item: item[2])
+    places = _push_apart([height(value) for _, _, value in ordered], step)
+    for (name, colour, _), place in zip(ordered, places, strict=True):
+        axes.text(1.015, place, name, transform=axes.transAxes, va="center", color=colour)
+
+
+def _push_apart(heights: Sequence[float], step: float) -> list[float]:
+    """Return rising heights at least a step apart, none above the panel if they can fit.
+
+    >>> _push_apart([0.2, 0.2, 0.9], 0.1), _push_apart([0.9, 1.0, 1.0], 0.25)
+    ([0.2, 0.30000000000000004, 0.9], [0.5, 0.75, 1.0])
+    """
+    places: list[float] = []
+    for height in heights:
+        places.append(max(height, places[-1] + step) if places else height)
+    last = len(places) - 1
+    ceiling = max(1.0, step * last)
+    return [min(place, ceiling - step * (last - number)) for number, place in enumerate(places)]
+
+
+def _is_geometric(values: Sequence[float]) -> bool:
+    """Whether positive values are spread more evenly in the logarithm.
+
+    >>> _is_geometric([0.1, 1.0, 10.0]), _is_geometric([1.0, 10.0, 20.0])
+    (True, False)
+    """
+    ordered = np.unique(values)
+    if len(ordered) < 3 or ordered[0] <= 0 or ordered[-1] < 10 * ordered[0]:
+        return False
+    steps = (np.diff(np.log(ordered)), np.diff(ordered))
+    in_logarithm, plain = (np.abs(step / step.mean() - 1).max() for step in steps)
+    return bool(in_logarithm < plain)

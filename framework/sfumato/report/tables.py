@@ -7,33 +7,33 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sfumato.comparison.cells import Comparison
 from sfumato.report.columns import (
-    LEGEND,
     Column,
     LossTable,
     advice,
-    failed_cells,
+    blank_repeats,
     failures,
+    failures_text,
+    legend,
     loss_table,
-    misfits,
-    number,
+    loss_text,
+    misfits_text,
 )
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.table import Table
 
-    from sfumato.comparison.cells import Comparison
-
 SPACE = 3
 """Columns of the terminal between two columns of the table."""
-HEAD = 24
+WIDEST_HEADING = 24
 """The widest that a measure's column grows for its heading."""
 
 
 @attrs.frozen
 class ComparisonTable:
-    """The table of losses, then the refusals by reason, then the failures.
+    """The table of losses, then what does not fit, by reason, then the failures.
 
     It fits the terminal: when all columns do not fit side by side, further measures follow in a
     table below; no name is broken inside a word.
@@ -42,61 +42,77 @@ class ComparisonTable:
     comparison: Comparison
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
+        from rich.text import Text
+
+        if self.comparison.measured:
+            table = loss_table(self.comparison.measured)
+            for line in table.shared:
+                yield Text(line, style="italic")
+            table, lists = _number_names(table, options.max_width // 2)
+            for line in lists:
+                yield Text(line)
+            for columns in _side_by_side(table, options.max_width):
+                yield Text("")
+                yield _rich_table(table, columns, options.max_width)
+            for line in legend(self.comparison.measured):
+                yield Text(line, style="dim")
+        yield from self._missing()
+
+    def _missing(self) -> Iterator[Any]:
         from rich.padding import Padding
         from rich.text import Text
 
-        comparison = self.comparison
-        if comparison.measured:
-            table = loss_table(comparison.measured)
-            for line in table.shared:
-                yield Text(line, style="italic")
-            table, lists = _numbered(table, options.max_width // 2)
-            for line in lists:
-                yield Text(line)
-            for columns in _groups(table, options.max_width):
-                yield Text("")
-                yield _rich_table(table, columns, options.max_width)
-            yield Text(LEGEND, style="dim")
-        if comparison.refusals:
-            total = sum(comparison.refusals.values())
-            yield Text(f"{misfits(total)}:", style="dim")
-            for reason, count in comparison.refusals.items():
-                yield Padding(Text(f"{count} × {reason}", style="dim"), (0, 0, 0, 2))
-        if comparison.failed:
-            yield Text(f"{failed_cells(len(comparison.failed))}:", style="bold red")
-            found = failures(comparison)
-            for failure in found:
-                line = f"{failure.count} × {failure.reason}"
-                yield Padding(Text(line, style="red"), (0, 0, 0, 2))
-                yield Padding(Text(f"first: {failure.first}", style="dim"), (0, 0, 0, 6))
-            if advice(found):
-                yield Padding(Text(advice(found), style="dim"), (0, 0, 0, 2))
+        def line(text: str, style: str, indent: int = 2) -> Padding:
+            return Padding(Text(text, style=style), (0, 0, 0, indent))
+
+        reasons = self.comparison.refusals
+        if reasons:
+            yield Text(f"{misfits_text(sum(reasons.values()))}:", style="dim")
+        for reason, count in reasons.items():
+            yield line(f"{count} × {reason}", "dim")
+        found = failures(self.comparison)
+        if found:
+            total = sum(failure.count for failure in found)
+            yield Text(f"{failures_text(total)}:", style="bold red")
+        for failure in found:
+            yield line(f"{failure.count} × {failure.reason}", "red")
+            yield line(f"first: {failure.first}", "dim", indent=6)
+        if advice(found):
+            yield line(advice(found), "dim")
+
+
+def _longest_word(text: str) -> int:
+    return max(map(len, text.split()), default=0)
+
+
+def _name_width(table: LossTable, place: int, width: Callable[[str], int] = _longest_word) -> int:
+    return max(len(table.factors[place]), *(width(names[place]) for names, _ in table.rows))
 
 
 def _names_width(table: LossTable) -> int:
     """Return the narrowest that the columns of names can be with no word broken."""
-    places = range(len(table.factors))
-    return sum(_name_width(table, place, _longest_word) + SPACE for place in places)
+    return sum(_name_width(table, place) + SPACE for place in range(len(table.factors)))
 
 
-def _name_width(table: LossTable, place: int, width: Callable[[str], int]) -> int:
-    return max(len(table.factors[place]), *(width(row[place]) for row, _ in table.rows))
+def _column_width(table: LossTable, column: Column) -> int:
+    cells = [losses[column] for _, losses in table.rows if column in losses]
+    values = (len(loss_text(cell.reading)) for cell in cells)
+    return max(*values, *map(_longest_word, column.heading))
 
 
-def _numbered(table: LossTable, width: int) -> tuple[LossTable, list[str]]:
+def _number_names(table: LossTable, width: int) -> tuple[LossTable, list[str]]:
     """Put names into lists above, and their numbers into the table, until the rest fits a width.
 
     The factor with the longest names goes first.
     """
     lists: dict[str, list[str]] = {factor: [] for factor in table.factors}
     while _names_width(table) > width:
-        places = range(len(table.factors))
-        place = max(places, key=lambda place: _name_width(table, place, _longest_word))
-        names = dict.fromkeys(row[place] for row, _ in table.rows)
-        numbers = {name: str(number) for number, name in enumerate(names, start=1)}
+        place = max(range(len(table.factors)), key=lambda place: _name_width(table, place))
         factor = table.factors[place]
-        if _longest_word(max(names, key=_longest_word)) <= len(factor):
+        names = dict.fromkeys(row[place] for row, _ in table.rows)
+        if max(map(_longest_word, names)) <= len(factor):
             break  # numbers are no narrower than the factor's own name
+        numbers = {name: str(number) for number, name in enumerate(names, start=1)}
         lists[factor] = [f"{factor} {number}: {name}" for name, number in numbers.items()]
         rows = tuple(
             ((*row[:place], numbers[row[place]], *row[place + 1 :]), losses)
@@ -106,29 +122,18 @@ def _numbered(table: LossTable, width: int) -> tuple[LossTable, list[str]]:
     return table, [line for lines in lists.values() for line in lines]
 
 
-def _groups(table: LossTable, width: int) -> Iterator[Sequence[Column]]:
+def _side_by_side(table: LossTable, width: int) -> Iterator[Sequence[Column]]:
     """Split the columns into tables that fit the width with no word broken."""
-    names = _names_width(table)
     group: list[Column] = []
-    used = names
+    used = _names_width(table)
     for column in table.columns:
         needed = _column_width(table, column) + SPACE
         if group and used + needed > width:
             yield group
-            group, used = [], names
+            group, used = [], _names_width(table)
         group.append(column)
         used += needed
     yield group
-
-
-def _longest_word(text: str) -> int:
-    return max((len(word) for word in text.split()), default=0)
-
-
-def _column_width(table: LossTable, column: Column) -> int:
-    cells = [losses[column] for _, losses in table.rows if column in losses]
-    values = [len(number(cell.reading)) for cell in cells]
-    return max([*values, *(_longest_word(line) for line in column.heading)])
 
 
 def _rich_table(table: LossTable, columns: Sequence[Column], width: int) -> Table:
@@ -144,39 +149,27 @@ def _rich_table(table: LossTable, columns: Sequence[Column], width: int) -> Tabl
     for column in columns:
         quantity, measure, worse = column.heading
         heading = Text(quantity, style="bold")
-        if measure:
-            heading.append(f"\n{measure}", style="not bold")
+        heading.append(f"\n{measure}" if measure else "", style="not bold")
         heading.append(f"\n{worse}", style="not bold dim")
         made.add_column(heading, justify="right", width=next(widths))
-    before: tuple[str, ...] = ()
-    for names, losses in table.rows:
-        if not any(column in losses for column in columns):
-            continue
-        shown = [_unless_repeated(names, before, place) for place in range(len(names))]
-        values = [
-            Text(number(cell.reading) if cell else "·")
-            for cell in (losses.get(column) for column in columns)
-        ]
-        made.add_row(*(Text(name) for name in shown), *values)
-        before = names
+    rows = [row for row in table.rows if not row[1].keys().isdisjoint(columns)]
+    for names, losses in blank_repeats(rows):
+        cells = [losses.get(column) for column in columns]
+        values = ["·" if cell is None else loss_text(cell.reading) for cell in cells]
+        made.add_row(*map(Text, (*names, *values)))
     return made
 
 
 def _widths(table: LossTable, columns: Sequence[Column], width: int) -> list[int]:
     """Give every column what its longest word needs, then what is left: to names, then to heads."""
-    narrow = [_name_width(table, place, _longest_word) for place in range(len(table.factors))]
-    wide = [_name_width(table, place, len) for place in range(len(table.factors))]
-    for column in columns:
-        narrow.append(_column_width(table, column))
-        wide.append(min(HEAD, max(map(len, column.heading))))
-    left = width - sum(narrow) - SPACE * len(narrow)
-    for place, most in enumerate(wide):
-        more = max(0, min(most - narrow[place], left))
-        narrow[place] += more
+    places = range(len(table.factors))
+    widths = [_name_width(table, place) for place in places]
+    widths += [_column_width(table, column) for column in columns]
+    wanted = [_name_width(table, place, len) for place in places]
+    wanted += [min(WIDEST_HEADING, max(map(len, column.heading))) for column in columns]
+    left = width - sum(widths) - SPACE * len(widths)
+    for place, most in enumerate(wanted):
+        more = max(0, min(most - widths[place], left))
+        widths[place] += more
         left -= more
-    return narrow
-
-
-def _unless_repeated(names: tuple[str, ...], before: tuple[str, ...], place: int) -> str:
-    """Return a name, or nothing where it and all before it are as in the row above."""
-    return "" if names[: place + 1] == before[: place + 1] else names[place]
+    return widths

@@ -31,7 +31,7 @@ class Above(Bounds):
 
 @declare
 class Exactly(Bounds):
-    """The value."""
+    """The value, with nothing to check it by."""
 
     name = "exactly"
     value: float = parameter(REAL)
@@ -67,6 +67,9 @@ class Endless(Bounds):
 
     def evaluate(self, belief, question, channel):
         return sf.Reading(value=float("inf"), bound="exact")
+
+    def brute_force(self, belief, question, channel):
+        return self.evaluate(belief, question, channel)
 
 
 def chain():

@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.report.figures import loss_figure, panels_of, sandwich_figure, sandwiches
-from sfumato.report.style import PALETTE, MechanismColours, mixed, save_figure
+from sfumato.report.style import PALETTE, MechanismColours, mix, save_figure
 from sfumato.report.sweeps import SweepAxis, sweep_axes
 
 LABELS = ("little", "much")
@@ -50,7 +50,7 @@ def test_a_mechanism_has_one_hue_and_its_settings_shades(swept):
     colours = MechanismColours.of_all([swept])
     little, much = (next(c for c in swept.cells if c.labels["mechanism"] == n) for n in LABELS)
     assert colours[little] == PALETTE[0].lower()
-    assert colours[much] == mixed(PALETTE[0], 255, 0.55)
+    assert colours[much] == mix(PALETTE[0], 255, 0.55)
     for panel in axes_of(swept.plot()):
         assert [line.get_color() for line in lines_of(panel)] == [colours[little], colours[much]]
 
@@ -104,7 +104,7 @@ def test_what_was_not_swept_is_drawn_as_a_level_and_named():
     comparison = part_of_two_sweeps()
     gap, information, privacy = axes_of(comparison.plot())
     for axes, panel in zip((gap, information, privacy), panels_of(comparison), strict=True):
-        finite = {c.reading.value for c in panel.cells if np.isfinite(c.reading.value)}
+        finite = {c.loss.value for c in panel.cells if np.isfinite(c.loss.value)}
         assert finite <= values_drawn(axes)
     assert gap.get_xlabel() == "delta of the mechanism"
     assert information.get_xlabel() == privacy.get_xlabel() == "noise of the mechanism"
@@ -129,7 +129,7 @@ def test_classes_beside_a_sweep_are_levels_of_their_own():
         [sf.measures.mutual_information()],
     )
     (axes,) = axes_of(comparison.plot())
-    assert {cell.reading.value for cell in comparison.measured} <= values_drawn(axes)
+    assert {cell.loss.value for cell in comparison.measured} <= values_drawn(axes)
     assert len({text.get_text() for text in axes.texts}) == len(lines_of(axes)) == 3
 
 
@@ -163,7 +163,7 @@ def test_measures_without_the_swept_parameter_have_dots():
     ]
     for axes, panel in zip(axes_of(comparison.plot())[1:], panels[1:], strict=True):
         drawn = [line.get_xdata()[0] for line in axes.lines]
-        assert drawn == [cell.reading.value for cell in panel.cells]
+        assert drawn == [cell.loss.value for cell in panel.cells]
 
 
 def test_panels_that_are_left_out_are_counted():
@@ -263,7 +263,7 @@ def test_without_a_sweep_each_scenario_has_a_row(worlds):
     panels = panels_of(worlds)
     for axes, panel in zip(axes_of(figure), panels, strict=True):
         drawn = sorted(line.get_xdata()[0] for line in axes.lines)
-        assert drawn == sorted(cell.reading.value for cell in panel.cells)
+        assert drawn == sorted(cell.loss.value for cell in panel.cells)
 
 
 def test_infinite_losses_are_drawn_at_the_edge_and_named(sandwiched):
@@ -300,7 +300,7 @@ def test_the_sandwich_holds_attack_exact_and_bound(sandwiched):
     ((quantity, found),) = sandwiches(sandwiched).items()
     assert [len(one.cells) for one in found] == [3, 3]
     assert [cell.measure.name for cell in found[0].cells] == ["attacked", "exactly", "above"]
-    assert (found[0].floor, found[0].ceiling) == (0.5, 0.5)
+    assert found[0].span == (0.5, 0.5)
     figure = sandwich_figure(quantity, found, MechanismColours.of_all([sandwiched]))
     texts = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert texts.count("≤ 0.7") == 2

@@ -97,6 +97,9 @@ def test_a_sandwich_has_its_picture(sandwiched):
     text = page(as_study_result(sandwiched))
     assert "Attack ≤ exact ≤ bounds: success" in text
     assert text.count("<svg") >= 2
+    assert text.count("* unverified:") == 1
+    assert text.count("= 0.5*</td>") == 2
+    assert "= ∞</td>" in text
 
 
 def test_text_is_escaped():
@@ -122,15 +125,15 @@ def test_a_sweep_is_one_noun_of_the_question_and_a_class_is_not_a_sweep(swept):
         + [sf.Labelled(sf.mechanisms.gaussian_uniform(mse=0.3), "much")],
         [sf.measures.mean_squared_error()],
     )
-    words = [group.said for group in noun_groups(family.cells, "secret")]
+    words = [group.words for group in noun_groups(family.cells, "secret")]
     assert words == ["basic index=1, 2 (2 values)", "basic(index=1) | basic(index=2)"]
     groups = noun_groups(family.cells, "mechanism")
-    assert [(group.label, group.said) for group in groups] == [
+    assert [(group.label, group.words) for group in groups] == [
         ("", "gaussian_uniform mse=0.1, 0.2 (2 values)"),
         ("much", "gaussian_uniform mse=0.3"),
     ]
     (prior,) = noun_groups(family.cells, "prior")
-    assert prior.said == "rbf length_scale=1 or 2, times=5"
+    assert prior.words == "rbf length_scale=1 or 2, times=5"
 
 
 def test_only_whole_grids_are_told_as_sweeps():
@@ -141,7 +144,7 @@ def test_only_whole_grids_are_told_as_sweeps():
         [sf.mechanisms.gaussian_uniform(mse=0.1)],
         [sf.measures.renyi()],
     )
-    words = [group.said for group in noun_groups(comparison.cells, "prior")]
+    words = [group.words for group in noun_groups(comparison.cells, "prior")]
     assert words == ["rbf length_scale=1, times=5", "rbf length_scale=2, times=6"]
 
 

@@ -10,8 +10,8 @@ from rich.console import Console
 import sfumato as sf
 from sfumato.comparison.study_files import default_study
 from sfumato.plugin_registry import default_registry
-from sfumato.report.columns import loss_table, number
-from sfumato.report.words import full_name, noun_names, shown
+from sfumato.report.columns import loss_table, loss_text
+from sfumato.report.words import full_name, noun_names, value_text
 
 
 def printed(comparison, width):
@@ -25,7 +25,7 @@ def words_of(comparison):
     table = loss_table(comparison.measured)
     texts = [name for names, _ in table.rows for name in names]
     texts += [line for column in table.columns for line in column.heading]
-    texts += [number(cell.reading) for _, row in table.rows for cell in row.values()]
+    texts += [loss_text(cell.reading) for _, row in table.rows for cell in row.values()]
     return {word for text in texts for word in text.split()}
 
 
@@ -42,9 +42,19 @@ def test_tables_fit_and_break_no_word(width, worlds, sandwiched, swept):
 
 def test_every_value_is_printed_with_its_direction(sandwiched):
     text = printed(sandwiched, 120)
-    for mark in ("≤ 0.7", "= 0.5", "≈ 0.45 [0.4, 0.5]", "= ∞"):
+    for mark in ("≤ 0.7", "= 0.5*", "≈ 0.45 [0.4, 0.5]", "= ∞"):
         assert text.count(mark) == 2
     assert "≥ lower bound" in text
+
+
+def test_exact_values_that_nothing_checks_are_marked_and_explained_once(sandwiched):
+    text = printed(sandwiched, 120)
+    assert text.count("*") == 3
+    assert text.count("* unverified:") == 1
+    frame = sandwiched.to_pandas()
+    assert set(frame.measure[frame.unverified]) == {"sf.measures.exactly(value=0.5)"}
+    verified = sf.Comparison(tuple(c for c in sandwiched.cells if not c.loss.unverified))
+    assert "unverified" not in printed(verified, 120)
 
 
 def test_measures_of_a_quantity_stand_side_by_side_and_one_column_has_one_quantity(worlds):
@@ -53,7 +63,7 @@ def test_measures_of_a_quantity_stand_side_by_side_and_one_column_has_one_quanti
     assert quantities == sorted(quantities, key=quantities.index)
     for _, row in table.rows:
         for column, cell in row.items():
-            assert cell.quantity == column.quantity
+            assert cell.loss.quantity == column.quantity
     assert all(f"{q.worse} is worse" in printed(worlds, 240) for q in quantities)
 
 
@@ -130,7 +140,7 @@ def test_long_names_are_listed_once_and_numbered(width):
     assert "mechanism 2: suppress_probabilistic delta=0.4" in lines
     assert len([line for line in lines if line.startswith(("prior ", "mechanism "))]) <= 10
     for cell in comparison.measured:  # no number is cut
-        assert number(cell.reading) in text
+        assert loss_text(cell.reading) in text
 
 
 def test_labels_are_used_and_completed_where_they_repeat():
@@ -151,5 +161,5 @@ def test_nouns_made_of_others_have_names():
         sf.priors.rbf(length_scale=1.0, times=3), sf.priors.rbf(length_scale=2.0, times=3)
     )
     assert full_name(either) == "rbf(length_scale=1, times=3) or rbf(length_scale=2, times=3)"
-    assert shown([1.0] * 30).endswith("…]")
-    assert shown([[0.5, 0.5]] * 3) == "3×2 table"
+    assert value_text([1.0] * 30).endswith("…]")
+    assert value_text([[0.5, 0.5]] * 3) == "3×2 table"

@@ -8,8 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.figures import Curve, Drawing, FigureRequest, MatrixPanel, Panel
-from sfumato.figures.written import write_drawing
+from sfumato.figures import Curve, Drawing, FigureRequest, MatrixPanel, Panel, write_drawing
 
 
 def drawing():
