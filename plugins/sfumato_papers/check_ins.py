@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sfumato.comparison.executors import with_progress
-from sfumato.datasets import BadRows, StateSequence
+from sfumato.datasets import BadRows, StateSequence, tables
 from sfumato.datasets.formats import Format, Published
-from sfumato.datasets.tables import (
-    Converter,
-    Rows,
-    by_trace,
-    finite,
-    latitude,
-    longitude,
-    named,
-    numbered_lines,
-    read_rows,
-    seconds,
-    unix_seconds,
-)
 from sfumato.errors import DataError
 
 GOWALLA = ("user", "time", "lat", "lon", "state")
@@ -41,13 +27,14 @@ def read_gowalla(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterat
 
     Rows are separated by tabs: user, time, latitude, longitude, venue; ``.gz`` is read through.
     """
-    converters: dict[str, Converter] = {
-        "user": named, "time": seconds, "lat": latitude, "lon": longitude, "state": named
-    }  # fmt: skip
-    lines = with_progress(numbered_lines(path), "reading Gowalla")
-    yield from _people(
-        read_rows(path, lines, GOWALLA, converters, separator="\t", bad_rows=bad_rows)
-    )
+    kinds: dict[str, tables.Converter] = {
+        "user": tables.named,
+        "time": tables.seconds,
+        "lat": tables.latitude,
+        "lon": tables.longitude,
+        "state": tables.named,
+    }
+    yield from _people(path, tables.numbered_lines(path), GOWALLA, kinds, bad_rows)
 
 
 def read_foursquare(
@@ -60,37 +47,41 @@ def read_foursquare(
     offset), and a ``.npy`` array of whole numbers (user, venue, minute).
     """
     if Path(path).suffix == ".npy":
-        columns: Sequence[str] = ("user", "state", "time")
-        rows: Rows = _array_rows(path)
-        converters: dict[str, Converter] = {"user": _number, "state": _number, "time": _minutes}
-    else:
-        columns = WORLD if len(_first_cells(Path(path))) == len(WORLD) else CITY
-        rows = with_progress(numbered_lines(path), "reading Foursquare")
-        converters = {"user": named, "state": named, "time": _date}
-    yield from _people(
-        read_rows(path, rows, columns, converters, separator="\t", bad_rows=bad_rows)
-    )
+        kinds: dict[str, tables.Converter] = {"user": _number, "state": _number, "time": _minutes}
+        yield from _people(path, _array_rows(path), ("user", "state", "time"), kinds, bad_rows)
+        return
+    columns = WORLD if len(_first_cells(Path(path))) == len(WORLD) else CITY
+    kinds = {"user": tables.named, "state": tables.named, "time": _date}
+    yield from _people(path, tables.numbered_lines(path), columns, kinds, bad_rows)
 
 
-def _people(rows: Any) -> Iterator[StateSequence]:
-    for user, _, times, states in by_trace(rows.assign(trace=""), "state"):
+def _people(
+    path: str | Path,
+    rows: tables.Rows,
+    columns: Sequence[str],
+    kinds: Mapping[str, tables.Converter],
+    bad_rows: BadRows | None,
+) -> Iterator[StateSequence]:
+    lines = with_progress(rows, f"reading {Path(path).name}")
+    found = tables.read_rows(path, lines, columns, kinds, separator="\t", bad_rows=bad_rows)
+    for user, _, times, states in tables.by_trace(found.assign(trace=""), "state"):
         yield StateSequence(user, times, states)
 
 
 def _date(text: str) -> float:
-    return unix_seconds(datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %z %Y"))
+    return tables.unix_seconds(datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %z %Y"))
 
 
 def _minutes(text: str) -> float:
-    return finite(text) * SECONDS_PER_MINUTE
+    return tables.finite(text) * SECONDS_PER_MINUTE
 
 
 def _number(text: str) -> str:
-    finite(text)
+    tables.finite(text)
     return text
 
 
-def _array_rows(path: str | Path) -> Rows:
+def _array_rows(path: str | Path) -> tables.Rows:
     try:
         table = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -104,7 +95,7 @@ def _array_rows(path: str | Path) -> Rows:
 
 def _first_cells(path: Path) -> list[str]:
     """Return the cells of the first line of a file without a header."""
-    return next(numbered_lines(path), (0, ""))[1].split("\t") if path.is_file() else []
+    return next(tables.numbered_lines(path), (0, ""))[1].split("\t") if path.is_file() else []
 
 
 def _is_gowalla(path: Path) -> bool:

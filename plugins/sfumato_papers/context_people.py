@@ -32,35 +32,23 @@ SMOOTHING = 0.02
 
 @attrs.frozen(eq=False)
 class Person:
-    """Someone's chain of contexts, and days to be released.
-
-    Attributes
-    ----------
-    chain
-        What the adversary knows, with a matrix for each step of the day.
-    days
-        Days that the chain was not fitted to.
-    """
+    """Someone's chain of contexts, with a matrix for each step, and days it was not fitted to."""
 
     name: str
     chain: Any
     days: tuple[tuple[Hashable, ...], ...]
 
     @property
-    def states(self) -> tuple[Hashable, ...]:
-        """The contexts."""
-        states: tuple[Hashable, ...] = self.chain.states
-        return states
-
-    @property
     def home(self) -> Hashable:
         """The context in which most time is spent."""
-        return self.states[int(np.argmax(self.chain.belief().marginals().sum(axis=0)))]
+        time_spent = self.chain.belief().marginals().sum(axis=0)
+        return self.chain.states[int(np.argmax(time_spent))]  # type: ignore[no-any-return]
 
     def some_contexts(self, count: int) -> list[Hashable]:
         """Return contexts drawn at random without repetition, always the same for one person."""
-        rng = np.random.default_rng([len(self.states), *self.name.encode()])
-        return [self.states[place] for place in rng.permutation(len(self.states))[:count]]
+        states = self.chain.states
+        rng = np.random.default_rng([len(states), *self.name.encode()])
+        return [states[place] for place in rng.permutation(len(states))[:count]]
 
 
 def people(data: Path | None, count: int = 12) -> tuple[list[Person], str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
@@ -60,25 +60,21 @@ class ActivityLog(ByContent):
         steps = np.arange(0, SECONDS_PER_DAY, minutes * 60)
         first = int(np.ceil(self.begins.min() / SECONDS_PER_DAY))
         last = int(np.floor((self.ends.max() - steps[-1]) / SECONDS_PER_DAY))
-        return [
-            StateSequence(
-                f"{self.home} {_date(day)}",
-                day * SECONDS_PER_DAY + steps.astype(np.float64),
-                self._in_force(day * SECONDS_PER_DAY + steps, idle),
-            )
-            for day in range(first, last + 1)
-        ]
+        streams = []
+        for midnight in SECONDS_PER_DAY * np.arange(first, last + 1):
+            moments = midnight + steps
+            date = datetime.fromtimestamp(int(midnight), UTC).date().isoformat()
+            states = self._in_force(moments, idle)
+            streams.append(StateSequence(f"{self.home} {date}", moments, states))
+        return streams
 
     def _in_force(self, moments: NDArray[np.int64], idle: str) -> list[str]:
         open_now = (self.begins <= moments[:, None]) & (moments[:, None] < self.ends)
         newest = np.where(open_now, self.begins, -np.inf).argmax(axis=1)
-        labels = np.array([*self.activities, idle], dtype=object)
-        labelled = np.where(np.any(open_now, axis=1), newest, len(self.activities))
-        return [str(label) for label in labels[labelled]]
-
-
-def _date(day: int) -> str:
-    return datetime.fromtimestamp(day * SECONDS_PER_DAY, UTC).date().isoformat()
+        return [
+            self.activities[place] if any_open else idle
+            for place, any_open in zip(newest, np.asarray(open_now.any(axis=1)), strict=True)
+        ]
 
 
 def read_ordonez(path: str | Path, *, bad_rows: BadRows | None = None) -> ActivityLog:
@@ -102,15 +98,12 @@ def read_kasteren(path: str | Path, *, bad_rows: BadRows | None = None) -> Activ
 
     The names come from the ``.activity_names`` file beside it.
     """
-    policy = BadRows() if bad_rows is None else bad_rows
-    names: dict[str, str] = {}
     names_file = Path(path).with_suffix(".activity_names")
-    for number, line in numbered_lines(names_file):
-        key, _, name = line.partition("\t")
-        if name:
-            names[key.strip()] = name.strip()
-        else:
-            policy.report(names_file, number, f"a row must have a number and a name; got {line!r}")
+    lines = ((number, line.split(maxsplit=1)) for number, line in numbered_lines(names_file))
+    found = read_rows(
+        names_file, lines, ("key", "name"), {"key": str, "name": str.strip}, bad_rows=bad_rows
+    )
+    names: dict[str, str] = dict(zip(found.key, found.name, strict=True))
 
     def name_of(number: str) -> str:
         if number not in names:
@@ -119,9 +112,9 @@ def read_kasteren(path: str | Path, *, bad_rows: BadRows | None = None) -> Activ
 
     converters: dict[str, Converter] = {"begin": finite, "length": finite, "activity": name_of}
     rows = read_rows(
-        path, numbered_lines(path), list(converters), converters, separator=None, bad_rows=policy
+        path, numbered_lines(path), list(converters), converters, separator=None, bad_rows=bad_rows
     )
-    return _log(path, rows.assign(end=rows.begin + rows.length), policy)
+    return _log(path, rows.assign(end=rows.begin + rows.length), bad_rows)
 
 
 def _log(path: str | Path, rows: Any, bad_rows: BadRows | None) -> ActivityLog:
@@ -141,15 +134,14 @@ def _clock(text: str) -> float:
     return 3600.0 * moment.hour + 60.0 * moment.minute + moment.second
 
 
-def _ordonez_days(path: str | Path, *, bad_rows: BadRows, minutes: int) -> list[StateSequence]:
-    return read_ordonez(path, bad_rows=bad_rows).day_streams(minutes=minutes)
+def _format(read: Callable[..., ActivityLog], suits: Callable[[Path], bool]) -> Format:
+    def days(path: Path, *, bad_rows: BadRows, minutes: int) -> list[StateSequence]:
+        return read(path, bad_rows=bad_rows).day_streams(minutes=minutes)
 
-
-def _kasteren_days(path: str | Path, *, bad_rows: BadRows, minutes: int) -> list[StateSequence]:
-    return read_kasteren(path, bad_rows=bad_rows).day_streams(minutes=minutes)
+    return Format("days", days, suits)
 
 
 FORMATS = {
-    "kasteren": Format("days", _kasteren_days, lambda path: path.suffix == ".activities"),
-    "ordonez": Format("days", _ordonez_days, lambda path: path.name.endswith("_ADLs.txt")),
+    "kasteren": _format(read_kasteren, lambda path: path.suffix == ".activities"),
+    "ordonez": _format(read_ordonez, lambda path: path.name.endswith("_ADLs.txt")),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -33,18 +34,15 @@ def read_sml2010(
             f"{Path(path).name}, line 1: the header must have a column '{column}'; got "
             f"{', '.join(names) or 'none'}."
         )
-    converters = {names[0]: _day, names[1]: _time_of_day, column: finite}
+    date, clock, *_ = names
+    converters = {date: _seconds("%d/%m/%Y"), clock: _seconds("%H:%M"), column: finite}
     rows = read_rows(path, lines, names, converters, separator=None, bad_rows=bad_rows)
-    return RealTrace(Path(path).stem, rows[names[0]] + rows[names[1]], rows[column])
+    times = rows[date] + rows[clock] - _seconds("%H:%M")("00:00")
+    return RealTrace(Path(path).stem, times, rows[column])
 
 
-def _day(text: str) -> float:
-    return unix_seconds(datetime.strptime(text, "%d/%m/%Y"))  # noqa: DTZ007 - UTC is added there
-
-
-def _time_of_day(text: str) -> float:
-    moment = datetime.strptime(text, "%H:%M")  # noqa: DTZ007 - only the hour and the minute count
-    return 3600.0 * moment.hour + 60.0 * moment.minute
+def _seconds(form: str) -> Callable[[str], float]:
+    return lambda text: unix_seconds(datetime.strptime(text, form))  # noqa: DTZ007 - UTC there
 
 
 def sml2010_as_published(trace: RealTrace) -> list[RealTrace]:
