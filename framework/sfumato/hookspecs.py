@@ -24,6 +24,7 @@ from sfumato.protocols import (
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
+    from sfumato.datasets.formats import Format
     from sfumato.figures import Figure
 
 PROJECT = "sfumato"
@@ -34,9 +35,9 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def sfumato_priors() -> Iterable[type[Prior]]:
-    """Return prior classes.
+    '''Return prior classes.
 
-    A whole plugin, an Ornstein-Uhlenbeck process with covariance exp(-|s - t| / l):
+    A whole plugin, an Ornstein-Uhlenbeck process (``sfumato new`` writes it under another name):
 
     >>> import numpy as np
     >>> import sfumato as sf
@@ -45,26 +46,30 @@ def sfumato_priors() -> Iterable[type[Prior]]:
     >>> from sfumato.parameters import POSITIVE, TIMES, declare, parameter, stamps
     >>> @declare
     ... class OrnsteinUhlenbeck(sf.Prior):
-    ...     "A process that forgets at a constant rate."
+    ...     """A process that forgets at a constant rate: covariance exp(-|s - t| / l)."""
+    ...
     ...     name = "ornstein_uhlenbeck"
     ...     yields = Gaussian
+    ...
     ...     length_scale: float = parameter(POSITIVE, doc="time after which 1/e is remembered")
-    ...     times: object = parameter(TIMES("n"), doc="number of points, or time stamps")
-    ...     def belief(self):
+    ...     times: object = parameter(TIMES("n"), doc="number of points 0, 1, ..., or time stamps")
+    ...
+    ...     def belief(self) -> Gaussian:
     ...         t = stamps(self.times)
-    ...         return Gaussian(Dense(np.exp(-np.abs(t[:, None] - t) / self.length_scale)))
+    ...         covariance = np.exp(-np.abs(t[:, None] - t) / self.length_scale)
+    ...         return Gaussian(Dense(covariance), definite=True)
     >>> @sf.hookimpl
     ... def sfumato_priors():
     ...     return [OrnsteinUhlenbeck]
     >>> OrnsteinUhlenbeck(length_scale=2.0, times=3)
     sf.priors.ornstein_uhlenbeck(length_scale=2.0, times=3)
-    """
+    '''
     raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
 def sfumato_secrets() -> Iterable[type[Secret]]:
-    """Return secret classes.
+    '''Return secret classes.
 
     A whole plugin, the first point of a trace:
 
@@ -74,22 +79,25 @@ def sfumato_secrets() -> Iterable[type[Secret]]:
     >>> from sfumato.questions import Displacements
     >>> @declare
     ... class Beginning(sf.Secret):
-    ...     "Where the trace began."
+    ...     """Where the trace began."""
+    ...
     ...     name = "beginning"
     ...     yields = {Gaussian: Displacements}
+    ...
     ...     radius: float = parameter(POSITIVE, default=1.0, doc="radius of the pairs")
-    ...     def question(self, belief):
+    ...
+    ...     def question(self, belief: Gaussian) -> Displacements:
     ...         return Displacements(groups=((belief.entries_at(0),),), radii=self.radius)
     >>> @sf.hookimpl
     ... def sfumato_secrets():
     ...     return [Beginning]
-    """
+    '''
     raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
 def sfumato_mechanisms() -> Iterable[type[Mechanism]]:
-    """Return mechanism classes.
+    '''Return mechanism classes.
 
     A whole plugin, independent noise whose variance grows along the trace:
 
@@ -101,74 +109,98 @@ def sfumato_mechanisms() -> Iterable[type[Mechanism]]:
     >>> from sfumato.parameters import POSITIVE, declare, parameter
     >>> @declare
     ... class Ramp(sf.Mechanism):
-    ...     "Independent noise that grows along the trace."
+    ...     """Independent noise that grows along the trace."""
+    ...
     ...     name = "ramp"
     ...     asks = ((Gaussian, object),)
     ...     yields = AdditiveGaussian
+    ...
     ...     mse: float = parameter(POSITIVE, doc="average noise variance per entry")
-    ...     def design(self, prior, secret):
+    ...
+    ...     def design(self, prior: sf.PriorClass, secret: sf.Secret) -> sf.Release:
     ...         belief = next(prior.members()).belief()
     ...         ramp = np.arange(1.0, belief.entries + 1)
     ...         noise = Diagonal(self.mse * ramp / ramp.mean())
     ...         return sf.Release(
-    ...             mechanism=self, prior=prior, secret=secret,
+    ...             mechanism=self,
+    ...             prior=prior,
+    ...             secret=secret,
     ...             channel=AdditiveGaussian(noise, dimensions=belief.dimensions),
-    ...             utility_value=self.mse, utility_quantity=sf.MEAN_SQUARED_ERROR)
+    ...             utility_value=noise.trace() / belief.entries,  # of the noise really drawn
+    ...             utility_quantity=sf.MEAN_SQUARED_ERROR,
+    ...         )
     >>> @sf.hookimpl
     ... def sfumato_mechanisms():
     ...     return [Ramp]
-    """
+    '''
     raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
 def sfumato_adversaries() -> Iterable[type[Adversary]]:
-    """Return adversary classes.
+    '''Return adversary classes.
 
-    A whole plugin, someone who believes what the release says:
+    A whole plugin, someone who guesses without looking:
 
     >>> import sfumato as sf
-    >>> from sfumato.beliefs import Gaussian
-    >>> from sfumato.channels import AdditiveGaussian
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.channels import Emission
     >>> from sfumato.parameters import declare
     >>> @declare
-    ... class Credulous(sf.Adversary):
-    ...     "Takes the released trace for the true one."
-    ...     name = "credulous"
-    ...     reads = ((Gaussian, AdditiveGaussian),)
-    ...     def infer(self, belief, channel, observed):
-    ...         return observed
+    ... class Routine(sf.Adversary):
+    ...     """Guesses the likeliest state of each time, whatever is released."""
+    ...
+    ...     name = "routine"
+    ...     reads = ((Markov, Emission),)
+    ...
+    ...     def infer(self, belief: Markov, channel: Emission, observed: object) -> object:
+    ...         return belief.decode(belief.marginals().argmax(axis=1))
     >>> @sf.hookimpl
     ... def sfumato_adversaries():
-    ...     return [Credulous]
-    """
+    ...     return [Routine]
+    '''
     raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
 def sfumato_measures() -> Iterable[type[LossMeasure]]:
-    """Return measure classes.
+    '''Return measure classes.
 
-    A whole plugin, the largest noise variance of any entry:
+    A whole plugin, with the brute force that shows what it calls exact:
 
+    >>> import numpy as np
     >>> import sfumato as sf
     >>> from sfumato.beliefs import Gaussian
     >>> from sfumato.channels import AdditiveGaussian
     >>> from sfumato.parameters import declare
+    >>> from sfumato.questions import Displacements
     >>> @declare
-    ... class LargestVariance(sf.LossMeasure):
-    ...     "The largest noise variance of any entry."
-    ...     name = "largest_variance"
-    ...     reads = ((Gaussian, object, AdditiveGaussian),)
+    ... class SignalToNoise(sf.LossMeasure):
+    ...     """The largest ratio of prior variance to noise variance of a secret entry."""
+    ...
+    ...     name = "signal_to_noise"
+    ...     reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    ...
     ...     @property
-    ...     def quantity(self):
-    ...         return sf.Quantity("largest noise variance")
-    ...     def evaluate(self, belief, question, channel):
-    ...         return sf.Reading(value=channel.noise.diagonal().max(), bound="exact")
+    ...     def quantity(self) -> sf.Quantity:
+    ...         return sf.Quantity("signal to noise")
+    ...
+    ...     def evaluate(self, belief, question, channel) -> sf.Reading:
+    ...         entries = list(question.entries)
+    ...         signal = belief.covariance.diagonal()[entries]
+    ...         noise = channel.noise.diagonal()[entries]
+    ...         with np.errstate(divide="ignore"):  # without noise it is infinite
+    ...             return sf.Reading(value=(signal / noise).max(), bound="exact")
+    ...
+    ...     def brute_force(self, belief, question, channel) -> sf.Reading:
+    ...         prior, noise = belief.covariance.dense(), channel.covariance()
+    ...         pairs = [(prior[k, k], noise[k, k]) for k in question.entries]
+    ...         value = max(signal / spread if spread else np.inf for signal, spread in pairs)
+    ...         return sf.Reading(value=value, bound="exact")
     >>> @sf.hookimpl
     ... def sfumato_measures():
-    ...     return [LargestVariance]
-    """
+    ...     return [SignalToNoise]
+    '''
     raise NotImplementedError  # pluggy only reads the signature
 
 
@@ -196,7 +228,7 @@ def sfumato_strategies() -> Mapping[str, Callable[[Mapping[str, int]], SearchStr
     >>> @sf.hookimpl
     ... def sfumato_strategies():
     ...     from hypothesis import strategies as st
-    ...     return {"credulous": lambda sizes: st.builds(sf.adversaries.credulous)}
+    ...     return {"routine": lambda sizes: st.builds(sf.adversaries.routine)}
     """
     raise NotImplementedError  # pluggy only reads the signature
 
@@ -213,5 +245,19 @@ def sfumato_figures() -> Mapping[str, Figure]:
     >>> @sf.hookimpl
     ... def sfumato_figures():
     ...     return {"nobody1999_figure_1": Figure("Nobody (1999), Figure 1", compute)}
+    """
+    raise NotImplementedError  # pluggy only reads the signature
+
+
+@hookspec
+def sfumato_formats() -> Mapping[str, Format]:
+    """Return data formats that ``sfumato fit`` and ``sfumato release`` can read, by name.
+
+    >>> import sfumato as sf
+    >>> from sfumato.datasets import read_trace_table
+    >>> from sfumato.datasets.formats import Format
+    >>> @sf.hookimpl
+    ... def sfumato_formats():
+    ...     return {"log": Format("traces", read_trace_table, lambda path: path.suffix == ".log")}
     """
     raise NotImplementedError  # pluggy only reads the signature

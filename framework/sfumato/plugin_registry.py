@@ -128,7 +128,12 @@ GROUP = "sfumato"
 ENVIRONMENT = "SFUMATO_PLUGINS"
 
 OTHERS: Mapping[str, str] = MappingProxyType(
-    {"study": "sfumato_studies", "figure": "sfumato_figures", "strategy": "sfumato_strategies"}
+    {
+        "study": "sfumato_studies",
+        "figure": "sfumato_figures",
+        "strategy": "sfumato_strategies",
+        "format": "sfumato_formats",
+    }
 )
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from sfumato.datasets import ActivityLog, BadRows, StateSequence, labels_of
-from sfumato.datasets.formats import FORMATS, format_of
+from sfumato.datasets import BadRows, StateSequence, labels_of
+from sfumato.datasets.formats import format_of, formats
 from sfumato.errors import DataError
 from sfumato.plugin_registry import priors
+from sfumato_papers.homes import ActivityLog
 
 STAND_IN = """
     The data are a stand-in: {count} made-up people with a routine for each of {steps} hours, 6 to
@@ -23,41 +24,31 @@ STAND_IN = """
 OWN = """
     The data are your own: {count} people, {steps} steps a day; {bad} bad rows were skipped.
 """
+MINUTES = 60
+"""The step of a day."""
 SMOOTHING = 0.02
 """Added to the count of every move, so that an unseen move of the second half is not impossible."""
 
 
 @attrs.frozen(eq=False)
 class Person:
-    """Someone's chain of contexts, and days to be released.
-
-    Attributes
-    ----------
-    chain
-        What the adversary knows, with a matrix for each step of the day.
-    days
-        Days that the chain was not fitted to.
-    """
+    """Someone's chain of contexts, with a matrix for each step, and days it was not fitted to."""
 
     name: str
     chain: Any
     days: tuple[tuple[Hashable, ...], ...]
 
     @property
-    def states(self) -> tuple[Hashable, ...]:
-        """The contexts."""
-        states: tuple[Hashable, ...] = self.chain.states
-        return states
-
-    @property
     def home(self) -> Hashable:
         """The context in which most time is spent."""
-        return self.states[int(np.argmax(self.chain.belief().marginals().sum(axis=0)))]
+        time_spent = self.chain.belief().marginals().sum(axis=0)
+        return self.chain.states[int(np.argmax(time_spent))]  # type: ignore[no-any-return]
 
     def some_contexts(self, count: int) -> list[Hashable]:
         """Return contexts drawn at random without repetition, always the same for one person."""
-        rng = np.random.default_rng([len(self.states), *self.name.encode()])
-        return [self.states[place] for place in rng.permutation(len(self.states))[:count]]
+        states = self.chain.states
+        rng = np.random.default_rng([len(states), *self.name.encode()])
+        return [states[place] for place in rng.permutation(len(states))[:count]]
 
 
 def people(data: Path | None, count: int = 12) -> tuple[list[Person], str]:
@@ -122,26 +113,31 @@ def _moves(habit: Any) -> Any:
 
 
 def _people_of(file: Path, rows: BadRows) -> Iterator[Person]:
+    """Yield who is recorded in a file: one home, or each user of sequences of states."""
     try:
-        form = FORMATS[format_of(file)]
+        form = formats()[format_of(file)]
     except ValueError:
         return  # not a file of contexts
     if form.kind == "traces":
         return
-    for record in form.read(file, rows):
-        log = record if isinstance(record, ActivityLog) else _log(record)
-        days = log.day_streams(minutes=60)
+    records = form.read(file, rows, minutes=MINUTES)
+    everyone = (
+        [(file.stem, list(records))]
+        if form.kind == "days"
+        else [(one.user, _days(one)) for one in records]
+    )
+    for name, days in everyone:
         if len(days) < 4:
             continue
-        states = [day.states for day in days]
-        half = len(days) // 2
+        states, half = [day.states for day in days], len(days) // 2
         chain = priors.markov_chain.fit(
             states[:half], homogeneous=False, smoothing=SMOOTHING, states=labels_of(days)
         )
-        yield Person(log.home, chain, tuple(states[half:]))
+        yield Person(name, chain, tuple(states[half:]))
 
 
-def _log(record: StateSequence) -> ActivityLog:
-    """Return the states of a stream, each in force until the next."""
+def _days(record: StateSequence) -> list[StateSequence]:
+    """Return the days of a stream whose states are each in force until the next."""
     ends = np.append(record.times[1:], record.times[-1] + 3600.0)
-    return ActivityLog(record.user, record.times, ends, [str(state) for state in record.states])
+    log = ActivityLog(record.user, record.times, ends, [str(state) for state in record.states])
+    return log.day_streams(minutes=MINUTES)

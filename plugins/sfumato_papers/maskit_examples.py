@@ -33,25 +33,16 @@ def examples(request: FigureRequest) -> Drawing:
         "Example 4, δ = 1/3": _example_4(),
         "Examples 5 and 6, δ = 1/4": _example_6(),
     }
-    panels = [
-        Panel(
-            title=title,
-            x="",
-            y="value",
-            curves=[
-                Curve("found", range(len(rows)), [found for _, found, _ in rows], "bars"),
-                _stated(rows),
-            ],
-            names=tuple(words.replace(" ", "\n") for words, _, _ in rows),
-        )
-        for title, rows in tables.items()
-    ]
+    panels = []
+    for title, rows in tables.items():
+        known = {place: stated for place, (_, _, stated) in enumerate(rows) if stated is not None}
+        curves = [
+            Curve("found", range(len(rows)), [found for _, found, _ in rows], "bars"),
+            Curve("paper", list(known), list(known.values()), "bars"),
+        ]
+        names = tuple(words.replace(" ", "\n") for words, _, _ in rows)
+        panels.append(Panel(title=title, x="", y="value", curves=curves, names=names))
     return Drawing(panels=panels, account=ACCOUNT)
-
-
-def _stated(rows: Sequence[Row]) -> Curve:
-    known = {place: stated for place, (_, _, stated) in enumerate(rows) if stated is not None}
-    return Curve("paper", list(known), list(known.values()), "bars")
 
 
 def layered(layers: Sequence[Sequence[str]], edges: Mapping[str, Sequence[str]]) -> Any:
@@ -87,19 +78,16 @@ def _utility(chain: Any, secret: Any, mechanism: Any) -> float:
 
 def _example_1() -> list[Row]:
     chain, secret = layered([["s", "x"]], {}), secrets.contexts({"s"})
-    release = mechanisms.suppress_probabilistic(delta=0.25).protect(chain, secret)
+    release = _check("probabilistic", 0.25).protect(chain, secret)
+    segmented = _check("segmented", 0.25).protect(chain, secret)
     p_s, p_x = release.channel.start[0]
     gap = measures.posterior_gap().loss(chain, secret, release).value
     return [
         ("p(s)", p_s, 1.0),
         ("p(x)", p_x, 1 / 3),
         ("posterior", 0.5 + gap, 3 / 4),
-        ("segmented p(x)", _segmented(chain, secret).channel.start[0, 1], None),
+        ("segmented p(x)", segmented.channel.start[0, 1], None),
     ]
-
-
-def _segmented(chain: Any, secret: Any) -> Any:
-    return mechanisms.suppress_segmented(delta=0.25).protect(chain, secret)
 
 
 def _example_2() -> list[Row]:
@@ -153,13 +141,12 @@ def _example_4() -> list[Row]:
     )  # fmt: skip
     secret = secrets.contexts({"s1", "s2"})
     best = _masking(chain, dict.fromkeys(["s1", "y1", "z1", "s2", "y3", "z2"], 1.0))
-    third = 1 / 3
     return [
-        ("simulatable", _utility(chain, secret, _check("simulatable", third)), 8 / 3),
-        ("probabilistic", _utility(chain, secret, _check("probabilistic", third)), 7 / 3),
+        ("simulatable", _utility(chain, secret, _check("simulatable", 1 / 3)), 8 / 3),
+        ("probabilistic", _utility(chain, secret, _check("probabilistic", 1 / 3)), 7 / 3),
         ("the paper's p", _utility(chain, secret, best), 7 / 3),
         ("its gap", _gap(chain, secret, best), 1 / 3),
-        ("segmented", _utility(chain, secret, _check("segmented", third)), None),
+        ("segmented", _utility(chain, secret, _check("segmented", 1 / 3)), None),
     ]
 
 

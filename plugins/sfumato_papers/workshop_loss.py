@@ -32,14 +32,23 @@ def figure_2(request: FigureRequest) -> Drawing:
     """Return the loss against the noise variance, and the worst pair at length scale 2."""
     del request  # nothing to choose
     secret = secrets.compound(list(SECRET), radius=1.0)
-    curves = [_independent()]
-    for squared in SQUARED_LENGTH_SCALES:
-        prior = priors.rbf(length_scale=float(np.sqrt(squared)), times=POINTS)
-        curves.append(_curve(prior, secret, measures.renyi_paper_bound(order=ORDER), squared))
-    for squared in SQUARED_LENGTH_SCALES:
-        prior = priors.rbf(length_scale=float(np.sqrt(squared)), times=POINTS)
-        curves.append(_curve(prior, secret, measures.renyi(order=ORDER), squared))
-    losses = Panel(
+    # Of independent points, the loss is (λ/2) |S| r² / σ².
+    curves = [Curve("independent", VARIANCES, ORDER / 2 * len(SECRET) / VARIANCES)]
+    for measure in (measures.renyi_paper_bound(order=ORDER), measures.renyi(order=ORDER)):
+        paper = measure.name == "renyi_paper_bound"
+        for squared in SQUARED_LENGTH_SCALES:
+            prior = priors.rbf(length_scale=float(np.sqrt(squared)), times=POINTS)
+            losses = [
+                measure.loss(prior, secret, _release(prior, secret, variance)).value
+                for variance in VARIANCES.tolist()
+            ]
+            words = f"l² = {squared:g}"
+            curves.append(
+                Curve(words, VARIANCES, losses)
+                if paper
+                else Curve(f"{words}, exact", VARIANCES, losses, "dashed", words)
+            )
+    panel = Panel(
         title="(a) worst-case loss",
         x="noise variance of every point",
         y=f"Rényi divergence, order {ORDER:g} [nats]",
@@ -47,7 +56,7 @@ def figure_2(request: FigureRequest) -> Drawing:
         log="y",
     )
     return Drawing(
-        panels=[losses, _worst_pair(secret)],
+        panels=[panel, _worst_pair(secret)],
         account=ACCOUNT.format(low=_rise(curves, 0.1), high=_rise(curves, 1.0)),
     )
 
@@ -55,21 +64,6 @@ def figure_2(request: FigureRequest) -> Drawing:
 def _release(prior: object, secret: object, variance: float) -> Release:
     release: Release = mechanisms.gaussian_uniform(mse=variance).protect(prior, secret)
     return release
-
-
-def _curve(prior: object, secret: object, measure: object, squared: float) -> Curve:
-    values = [
-        measure.loss(prior, secret, _release(prior, secret, float(variance))).value  # type: ignore[attr-defined]  # a measure
-        for variance in VARIANCES
-    ]
-    paper = "paper" in repr(measure)
-    words = f"l² = {squared:g}" if paper else f"l² = {squared:g}, exact"
-    return Curve(words, VARIANCES, values, "line" if paper else "dashed", f"l² = {squared:g}")
-
-
-def _independent() -> Curve:
-    """Return the loss of independent points, (λ/2) |S| r² / σ²."""
-    return Curve("independent", VARIANCES, ORDER / 2 * len(SECRET) / VARIANCES, "line")
 
 
 def _rise(curves: list[Curve], variance: float) -> float:

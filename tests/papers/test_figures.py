@@ -50,7 +50,7 @@ def sdp_noise(prior, secret, budget):
 @pytest.mark.parametrize(("letter", "name"), [("a", "RBF"), ("e", "PER")])
 @pytest.mark.parametrize("place", [0, 6, 13])
 def test_figure_2_basic_agrees_with_the_published_computation(letter, name, place):
-    from sfumato_papers.meehan_intervals import intervals, setting
+    from sfumato_papers.meehan import intervals, setting
 
     scale = setting(name).length_scales[place]
     found = intervals((letter, scale, False))
@@ -65,7 +65,7 @@ def test_figure_2_basic_agrees_with_the_published_computation(letter, name, plac
 
 
 def test_figure_2_compound_and_misspecified_keep_the_published_order():
-    from sfumato_papers.meehan_intervals import intervals
+    from sfumato_papers.meehan import intervals
 
     compound = intervals(("b", 3.0, False))
     assert compound["concentrated"] < compound["uniform"] < compound["SDP"]
@@ -80,7 +80,7 @@ def test_figure_2_misspecified_is_worse_than_published():
     import mpmath
 
     import sfumato as sf
-    from sfumato_papers.meehan_intervals import intervals
+    from sfumato_papers.meehan import intervals
 
     found = intervals(("d", 6.0, False))["SDP, data more correlated"]
     # V = Σ − Σ (Σ + Γ)⁻¹ Σ of the covariance that is sampled, in 100 digits.
@@ -103,7 +103,7 @@ def test_figure_2_misspecified_is_worse_than_published():
 
 
 def test_figure_2_all_points_ours_is_the_closed_form():
-    from sfumato_papers.meehan_intervals import intervals
+    from sfumato_papers.meehan import intervals
 
     found = intervals(("c", 6.0, True))
     # Noise shaped like the prior leaves V = c / (1 + c) Σ with c the mse over the variance.
@@ -137,7 +137,7 @@ def test_maskit_examples_are_the_papers_values():
 
 
 def test_koga_simulated_bounds_are_the_reference_values():
-    from sfumato_papers.koga_simulated import success
+    from sfumato_papers.koga import success
 
     # M = 100, T = 10, s = 5 with other sensors: eq. (3) 0.4902 and the tight bound 0.0964 hardly
     # depend on where the sensors are, as the stationary law is nearly even.
@@ -153,7 +153,7 @@ def test_koga_simulated_bounds_are_the_reference_values():
 
 def test_made_up_people_are_breached_only_by_the_naive_mask():
     from sfumato_papers.context_people import simulated_person
-    from sfumato_papers.maskit_experiments import outcome
+    from sfumato_papers.maskit import outcome
 
     person = simulated_person(1, days=10)
     found = outcome((person, tuple(person.some_contexts(1)), 0.1, 1))
@@ -163,7 +163,7 @@ def test_made_up_people_are_breached_only_by_the_naive_mask():
 
 def test_set_labels_cost_utility():
     from sfumato_papers.context_people import simulated_person
-    from sfumato_papers.maskit_experiments import weaker_utility
+    from sfumato_papers.maskit import weaker_utility
 
     person = simulated_person(1, days=10)
     one, four = (weaker_utility((person, count, "suppress_hybrid")) for count in (1, 4))

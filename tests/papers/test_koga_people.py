@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.datasets import BadRows, check_ins_as_published, labels_of
-from sfumato.datasets.formats import FORMATS
+from sfumato.datasets import BadRows, labels_of
+from sfumato.datasets.formats import formats
+from sfumato_papers.check_ins import check_ins_as_published
 
 REAL = Path(__file__).parents[2].parent / "shared" / "data"
 FILES = {
@@ -31,7 +32,7 @@ def check_ins(request):
     path = REAL.joinpath(*FILES[request.param])
     if not path.exists():
         pytest.skip(f"the data set {'/'.join(FILES[request.param])} is not beside the checkout")
-    return list(FORMATS[request.param].read(path, BadRows(skip=True)))
+    return list(formats()[request.param].read(path, BadRows(skip=True)))
 
 
 @pytest.fixture(scope="module")

@@ -21,21 +21,23 @@ from sfumato.errors import (
     UnknownParameter,
 )
 
+SUFFIX = "_command"
+
 
 class Commands(click.Group):
-    """A group whose subcommands are the modules of this package that are not private."""
+    """A group whose subcommands are the modules NAME_command of this package."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the modules."""
+        """Return the names of the commands."""
         del ctx
         names = (module.name for module in pkgutil.iter_modules(__path__))
-        return sorted(name.removesuffix("_command") for name in names if name[0] != "_")
+        return sorted(name[: -len(SUFFIX)] for name in names if name.endswith(SUFFIX))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module of that name and return its command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"{__name__}.{cmd_name}_command")
+        module = importlib.import_module(f"{__name__}.{cmd_name}{SUFFIX}")
         command: click.Command = module.command
         return command
 

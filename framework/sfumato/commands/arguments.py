@@ -1,4 +1,4 @@
-"""The option that every command has: one-file plugins."""
+"""What several commands take: plugin files, nouns written in one line, and data files."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import os
 import re
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
 import click
 
-from sfumato.datasets import ActivityLog, BadRows, RealTrace, StateSequence
-from sfumato.datasets.formats import FORMATS, format_of
-from sfumato.datasets.records import LocalMetres
-from sfumato.datasets.tables import table_columns
-from sfumato.errors import BrokenPluginWarning, DataError
-from sfumato.plugin_registry import ENVIRONMENT, Registry, use_registry
+from sfumato.datasets import BadRows, LocalMetres, RealTrace, StateSequence
+from sfumato.datasets.formats import Format, format_of, formats
+from sfumato.errors import BrokenPluginWarning, DataError, did_you_mean
+from sfumato.plugin_registry import ENVIRONMENT, Entry, Registry, use_registry
+from sfumato.protocols import NOUNS
 
 
 def with_plugins(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,6 +45,15 @@ def _load(_context: click.Context, _option: click.Parameter, files: tuple[str, .
         click.secho(f"plugin {problem.origin} was skipped: {problem.reason}", err=True, fg="yellow")
 
 
+def require_known(name: str, registry: Registry) -> list[Entry]:
+    """Return what is registered under a name, whatever its noun, or say what was meant."""
+    found = [entry for entry in registry.find(name) if entry.kind in NOUNS]
+    if not found:
+        known = [one for kind in NOUNS for one in registry.names(kind)]
+        raise click.UsageError(f"nothing is named '{name}'; {did_you_mean(name, known)}")
+    return found
+
+
 FORMS = "a name and parameters (basic index=24 radius=0.5), an inline table, or a .toml file"
 
 
@@ -67,41 +75,34 @@ def specification(kind: str, text: str) -> dict[str, Any]:
     """
     words = text.strip()
     if words.endswith(".toml"):
-        return _from_file(kind, Path(words))
+        table = _read(Path(words))
+        if kind not in table:
+            raise DataError(f"{words} must have a table [{kind}]; got {', '.join(table)}.")
+        return dict(table[kind])
+    expected = f"the {kind} must be {FORMS}"
     if words.startswith("{"):
-        return dict(_table(kind, f"noun = {words}", text)["noun"])
+        return dict(_parse(f"noun = {words}", expected)["noun"])
     name, *pairs = re.split(r"\s+(?=\w+\s*=)", words)
-    return {"name": name, **_table(kind, "\n".join(pairs), text)}
+    return {"name": name, **_parse("\n".join(pairs), expected)}
 
 
 def fitted_step(text: str) -> float | None:
     """Return the seconds between samples that a prior was fitted to, where its file says so."""
-    words = text.strip()
-    if not words.endswith(".toml"):
+    if not text.strip().endswith(".toml"):
         return None
-    step = _read(Path(words)).get("fitted", {}).get("seconds_per_sample")
+    step = _read(Path(text.strip())).get("fitted", {}).get("seconds_per_sample")
     return None if step is None else float(step)
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{path.name} is not TOML: {error}.") from None
+    return _parse(path.read_text(encoding="utf-8"), f"{path.name} must be TOML")
 
 
-def _from_file(kind: str, path: Path) -> dict[str, Any]:
-    table = _read(path)
-    if kind not in table:
-        raise DataError(f"{path.name} must have a table [{kind}]; got {', '.join(table)}.")
-    return dict(table[kind])
-
-
-def _table(kind: str, toml: str, text: str) -> dict[str, Any]:
+def _parse(toml: str, expected: str) -> dict[str, Any]:
     try:
         return tomllib.loads(toml)
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"the {kind} must be {FORMS}; got {text!r} ({error}).") from None
+        raise DataError(f"{expected}; got something else: {error}.") from None
 
 
 @attrs.frozen
@@ -111,67 +112,78 @@ class Source:
     path: Path
     form: str
     minutes: int
-    latitude: float | None
+    flat: LocalMetres | None
     bad_rows: BadRows
 
     @property
-    def kind(self) -> str:
-        """What the file holds: traces, sequences or activities."""
-        return FORMATS[self.form].kind
-
-    @property
-    def flat(self) -> LocalMetres | None:
-        """The map to metres, where one was asked for."""
-        return None if self.latitude is None else LocalMetres(self.latitude)
+    def format(self) -> Format:
+        """How the file is read."""
+        return formats()[self.form]
 
     def records(self) -> Iterator[Any]:
-        """Yield traces (in metres where asked for) or sequences; activities as days."""
-        if self.flat is not None and not self._in_degrees():
+        """Yield traces (in metres where asked for) or sequences."""
+        if self.flat is not None and not self.format.in_degrees(self.path):
             raise DataError(
                 f"--metres must have data in degrees, (latitude, longitude); got {self.path.name}, "
                 f"which has none."
             )
-        for record in FORMATS[self.form].read(self.path, self.bad_rows):
-            if isinstance(record, ActivityLog):
-                yield from record.day_streams(minutes=self.minutes)
-            elif isinstance(record, RealTrace) and self.flat is not None:
-                yield attrs.evolve(record, values=self.flat.metres(record.values))
-            else:
-                yield record
+        for record in self.format.read(self.path, self.bad_rows, minutes=self.minutes):
+            flat = isinstance(record, RealTrace) and self.flat
+            yield attrs.evolve(record, values=flat.metres(record.values)) if flat else record
 
-    def _in_degrees(self) -> bool:
-        if self.form == "traces":
-            columns = set(table_columns(self.path))
-            return not columns & {"x", "y", "z"}
-        return self.form in {"gpx", "geolife", "geolife-table"}
+    def published(self) -> list[Any]:
+        """Return the records as the literature has prepared them."""
+        recipe = self.format.published
+        if recipe is None or self.flat is not None:
+            known = [name for name, form in formats().items() if form.published]
+            raise click.UsageError(
+                f"--published must have one of {', '.join(known)}, without --metres; got "
+                f"{self.form}{' with it' if self.flat else ''}."
+            )
+        return list(recipe.read(self.path, self.bad_rows))
 
-    def report_skipped(self) -> None:
-        """Say how many rows were left out."""
+    def of_user(self, records: Iterable[Any], user: str | None) -> list[RealTrace | StateSequence]:
+        """Return the records, only those of `user` where one is named; say what was skipped."""
+        found = [record for record in records if user is None or record.user == user]
+        if not found:
+            raise DataError(f"the data must have a trace{f' of {user}' if user else ''}; got none.")
         if self.bad_rows.count:
             click.echo(
                 f"{self.bad_rows.count} bad rows were skipped; the first: {self.bad_rows.first}",
                 err=True,
             )
+        return found
+
+
+def _known_format(_context: click.Context, _option: click.Parameter, name: str | None) -> Any:
+    if name is not None and name not in formats():
+        raise click.BadParameter(f"there is no format '{name}'; {did_you_mean(name, formats())}")
+    return name
 
 
 def with_source(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how data are read."""
-    for option in reversed(
-        (
-            click.option("--format", "form", type=click.Choice(list(FORMATS)), help="Data format."),
-            click.option("--skip-bad", is_flag=True, help="Leave out bad rows, with a count."),
-            click.option(
-                "--minutes", default=30, show_default=True, help="Step of an activity home's days."
-            ),
-            click.option(
-                "--metres",
-                "latitude",
-                type=float,
-                metavar="LATITUDE",
-                help="Map (latitude, longitude) to metres around this public latitude.",
-            ),
-        )
-    ):
+    options = (
+        click.option(
+            "--format",
+            "form",
+            metavar="NAME",
+            callback=_known_format,
+            help="Data format (gpx, states, traces, or a plugin's); told from the file by default.",
+        ),
+        click.option("--skip-bad", is_flag=True, help="Leave out bad rows, with a count."),
+        click.option(
+            "--minutes", default=30, show_default=True, help="Step of an activity home's days."
+        ),
+        click.option(
+            "--metres",
+            "latitude",
+            type=float,
+            metavar="LATITUDE",
+            help="Map (latitude, longitude) to metres around this public latitude.",
+        ),
+    )
+    for option in reversed(options):
         function = option(function)
     return function
 
@@ -180,12 +192,5 @@ def source(
     path: Path, form: str | None, minutes: int, latitude: float | None, *, skip_bad: bool
 ) -> Source:
     """Return the source; the format is told from the path where it is not given."""
-    return Source(path, form or format_of(path), minutes, latitude, BadRows(skip=skip_bad))
-
-
-def user_records(records: Iterator[Any], user: str | None) -> list[RealTrace | StateSequence]:
-    """Return the records, only those of `user` where one is named."""
-    found = [record for record in records if user is None or record.user == user]
-    if not found:
-        raise DataError(f"the data must have a trace{f' of {user}' if user else ''}; got none.")
-    return found
+    flat = None if latitude is None else LocalMetres(latitude)
+    return Source(path, form or format_of(path), minutes, flat, BadRows(skip=skip_bad))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import click
 
 from sfumato.commands.arguments import FORMS, noun, with_plugins
 from sfumato.plugin_registry import Registry, default_registry
+from sfumato.protocols import NOUNS
 
 if TYPE_CHECKING:
     from sfumato.comparison.study import Study, StudyResult
@@ -24,33 +26,22 @@ BESIDE = "beside the study"
 """What an output option holds that was given without a file."""
 
 VALUE_OPTIONAL = ("--csv", "--parquet", "--jobs")
-STUDY = ".toml"
 
 
 class StudyAnywhere(click.Command):
     """A command whose STUDY may also follow an option that can go without its value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, the study first."""
-        return super().parse_args(ctx, study_first(args))
-
-
-def study_first(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with the study before an option that would take it for its value.
-
-    >>> study_first(["--csv", "study.toml", "--html", "page.html"])
-    ['study.toml', '--csv', '--html', 'page.html']
-    """
-    studies = [place for place, text in enumerate(arguments) if is_study(text)]
-    if len(studies) != 1 or arguments[max(0, studies[0] - 1)] not in VALUE_OPTIONAL:
-        return list(arguments)
-    (place,) = studies
-    return [arguments[place], *arguments[:place], *arguments[place + 1 :]]
+        """Parse, the study first, as an option before it would take it for its value."""
+        studies = [place for place, text in enumerate(args) if is_study(text)]
+        if len(studies) == 1 and args[max(0, studies[0] - 1)] in VALUE_OPTIONAL:
+            args = [args.pop(studies[0]), *args]
+        return super().parse_args(ctx, args)
 
 
 def is_study(file: Path | str) -> bool:
     """Whether a file is called as studies are."""
-    return str(file).lower().endswith(STUDY)
+    return str(file).lower().endswith(".toml")
 
 
 def beside(study: Path | None, file: Path | None, suffix: str) -> Path | None:
@@ -80,19 +71,13 @@ def check_outputs(files: Mapping[str, Path | None], read: Iterable[str]) -> None
     for (one, file), (other, second) in itertools.combinations(outputs.items(), 2):
         if _same(file, second):
             raise click.UsageError(f"{one} and {other} must be two files; both are {file}.")
-    _check_plot(outputs.get("--plot"))
-    if "--parquet" in outputs:
-        try:
-            import pyarrow as pa  # noqa: F401 - only whether it is there
-        except ImportError:
-            raise click.UsageError(
-                "--parquet must have the package 'pyarrow'; install sfumato[parquet]."
-            ) from None
-
-
-def _check_plot(plot: Path | None) -> None:
+    plot = outputs.get("--plot")
     if plot and plot.suffix.lower() not in FIGURES:
         raise click.UsageError(f"--plot must end in {', '.join(FIGURES)}; got {plot}.")
+    if "--parquet" in outputs and importlib.util.find_spec("pyarrow") is None:
+        raise click.UsageError(
+            "--parquet must have the package 'pyarrow'; install sfumato[parquet]."
+        )
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -102,7 +87,7 @@ def _same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
-def written(file: Path, write: Callable[[Path], object]) -> bool:
+def write_output(file: Path, write: Callable[[Path], object]) -> bool:
     """Write a file beside its place, then move it there; say so, or that it could not be written.
 
     Another output may still be written where this one could not.
@@ -124,6 +109,9 @@ INTERRUPTED = 130
 """The exit status of a command that was stopped by Ctrl-C."""
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
+_BESIDE: dict[str, Any] = {
+    "type": _FILE, "is_flag": False, "flag_value": BESIDE, "metavar": "[FILE]"
+}  # fmt: skip
 
 
 @click.command("compare", cls=StudyAnywhere)
@@ -135,21 +123,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--measure", "measures", multiple=True, help="The same for measures.")
 @click.option("--html", type=_FILE, metavar="FILE", help="Write one self-contained page.")
 @click.option(
-    "--csv",
-    type=_FILE,
-    is_flag=False,
-    flag_value=BESIDE,
-    metavar="[FILE]",
-    help="Write the tidy table, a row a cell; without FILE, beside the study.",
+    "--csv", **_BESIDE, help="Write the tidy table, a row a cell, beside the study or to FILE."
 )
-@click.option(
-    "--parquet",
-    type=_FILE,
-    is_flag=False,
-    flag_value=BESIDE,
-    metavar="[FILE]",
-    help="Write the tidy table as Parquet; without FILE, beside the study.",
-)
+@click.option("--parquet", **_BESIDE, help="Write the tidy table as Parquet.")
 @click.option("--plot", type=_FILE, metavar="FILE", help="Draw the losses (.svg, .pdf or .png).")
 @click.option(
     "--jobs",
@@ -190,7 +166,7 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     measures can be given here, each as often as wanted.
 
     Finished cells are kept: the same command run again, also after Ctrl-C, goes on where it was.
-    The exit status is 1 when a cell failed; a refused cell is an answer.
+    The exit status is 1 when a cell failed; that a definition does not apply is an answer.
     """
     from sfumato.comparison.cache import default_cache_folder
     from sfumato.comparison.study_files import bundled_study, default_study, read_study
@@ -204,12 +180,7 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     if cache and no_cache:
         raise click.UsageError("give --cache DIR or --no-cache, not both.")
     registry = default_registry()
-    given = {
-        "prior": priors,
-        "secret": secrets,
-        "mechanism": mechanisms,
-        "measure": measures,
-    }
+    given = {"prior": priors, "secret": secrets, "mechanism": mechanisms, "measure": measures}
     if any(given.values()):
         question = _given_here(study, given, registry)
     elif study is None:
@@ -227,7 +198,7 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
         (plot, lambda file: save_figure(result.plot(), file)),
         (html, result.to_html),
     ]
-    done = [written(file, write) for file, write in outputs if file]
+    done = [write_output(file, write) for file, write in outputs if file]
     if not all(done):
         sys.exit(2)
     if any(comparison.failed for comparison in result.comparisons):
@@ -244,7 +215,10 @@ def _given_here(
         raise click.UsageError(
             "give a STUDY, or --prior, --secret, --mechanism and --measure, each once or more."
         )
-    nouns = {f"{kind}s": [noun(kind, text, registry) for text in given[kind]] for kind in given}
+    nouns = {
+        NOUNS[kind].plural: [noun(kind, text, registry) for text in texts]
+        for kind, texts in given.items()
+    }
     return Study.from_table({"title": "Given on the command line", **nouns}, registry)
 
 
@@ -267,9 +241,8 @@ def _run(question: Study, *, cache: Path | None, **where: Any) -> StudyResult:
             if cache
             else "nothing was kept, as --no-cache says."
         )
-        click.echo(
-            f"interrupted: {finished[0]} of {finished[1]} cells are finished; {kept}", err=True
-        )
+        done, total = finished
+        click.echo(f"interrupted: {done} of {total} cells are finished; {kept}", err=True)
         sys.exit(INTERRUPTED)
 
 

@@ -7,8 +7,11 @@ from typing import Any
 
 import click
 
-from sfumato.commands.arguments import with_plugins
-from sfumato.plugin_registry import NOUNS, Entry, default_registry, did_you_mean
+from sfumato.commands.arguments import require_known, with_plugins
+from sfumato.plugin_registry import Entry, default_registry
+
+WORDS = {"asks": "needs", "reads": "needs", "yields": "gives"}
+"""What the class attributes are called before users."""
 
 
 @click.command("describe")
@@ -18,13 +21,8 @@ def command(name: str) -> None:
     """Describe the plugin NAME: what it takes, what it computes, where it comes from."""
     from rich.console import Console
 
-    registry = default_registry()
-    entries = [entry for entry in registry.find(name) if entry.kind in NOUNS]
-    if not entries:
-        known = [known for kind in NOUNS for known in registry.names(kind)]
-        raise click.UsageError(f"nothing is named '{name}'; {did_you_mean(name, known)}")
     console = Console()
-    for entry in entries:
+    for entry in require_known(name, default_registry()):
         _describe(entry, console)
 
 
@@ -42,17 +40,16 @@ def _describe(entry: Entry, console: Any) -> None:
             table.add_column(heading, overflow="fold")
         for item in cls.parameters():
             default = "" if item.required else repr(item.default)
-            table.add_row(
-                item.name, escape(item.domain.sentence), escape(default), escape(item.doc)
-            )
+            cells = (item.name, item.domain.sentence, default, item.doc)
+            table.add_row(*map(escape, cells))
         console.print(table, "")
-    for attribute in ("asks", "reads", "yields"):
+    for attribute, words in WORDS.items():
         if hasattr(cls, attribute):
-            console.print(f"{attribute}: {escape(_types(getattr(cls, attribute)))}")
+            console.print(f"{words}: {escape(_types(getattr(cls, attribute)))}")
 
 
 def _types(value: Any) -> str:
-    """Show declared types by their names."""
+    """Return declared types by their names."""
     if isinstance(value, type):
         return "anything" if value is object else value.__name__
     if isinstance(value, dict):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -13,75 +12,16 @@ import click
 import numpy as np
 
 from sfumato.beliefs import Gaussian
-from sfumato.commands.arguments import (
-    Source,
-    source,
-    specification,
-    user_records,
-    with_plugins,
-    with_source,
-)
-from sfumato.datasets import (
-    RealTrace,
-    StateSequence,
-    check_ins_as_published,
-    geolife_as_published,
-    labels_of,
-    read_sml2010,
-    sml2010_as_published,
-)
-from sfumato.datasets.sml2010 import WEATHER
+from sfumato.commands.arguments import source, specification, with_plugins, with_source
+from sfumato.datasets import RealTrace, labels_of
 from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
 from sfumato.prior_classes.sets import AnyOf
+from sfumato.protocols import Prior
 from sfumato.values import refuse_unwritable, write_whole
 
 QUARTILES = (0.25, 0.75)
 QUARTERS = (0.25, 0.5, 0.75)
-
-
-@attrs.frozen
-class Published:
-    """How a data set was prepared and fitted in the literature."""
-
-    prepare: Callable[[Source], list[Any]]
-    options: Mapping[str, Any]
-    note: str
-
-
-PUBLISHED: Mapping[str, Published] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            ("geolife", "geolife-table"),
-            Published(
-                lambda given: geolife_as_published(given.records()),
-                {"noise": 0.0025, "normalise": True, "bounds": {"length_scale": (1.0, 40.0)}},
-                "240 to 320 s, at most 50 points, users with 10 traces or more, 50 of each",
-            ),
-        ),
-        "sml2010": Published(
-            lambda given: sml2010_as_published(
-                read_sml2010(given.path, column=WEATHER, bad_rows=given.bad_rows)
-            ),
-            {
-                "noise": 0.1,
-                "normalise": False,  # the windows were scaled before they were filtered
-                "variance": 1.0,
-                "bounds": {"length_scale": (0.01, 100.0), "period": (16.0, 34.0)},
-            },
-            "ten windows of two days, one value an hour, of the weather forecast's column, which "
-            "the published code takes for the dining room",
-        ),
-        **dict.fromkeys(
-            ("gowalla", "foursquare"),
-            Published(
-                lambda given: check_ins_as_published(given.records()),
-                {},
-                "windows of 20 days, the 100 places visited most, people seen in 10 windows",
-            ),
-        ),
-    }
-)
 
 
 @click.command("fit")
@@ -129,17 +69,17 @@ def command(
     import tomli_w
 
     refuse_unwritable(output, overwrite=force)
-    default_registry().get("prior", specification("prior", prior)["name"])  # before much is read
+    known = specification("prior", prior)
+    cls = default_registry().get("prior", known.pop("name"))  # before much is read
     given = source(data, form, minutes, latitude, skip_bad=skip_bad)
-    recipe = _recipe(given) if published else None
-    prepared = iter(recipe.prepare(given)) if recipe else map(_centred, given.records())
-    records = user_records(prepared, user)
-    given.report_skipped()
+    prepared = given.published() if published else map(_centred, given.records())
+    records = given.of_user(prepared, user)
+    recipe = given.format.published if published else None
     if isinstance(records[0], RealTrace):
         settings = {"noise": noise, "normalise": standardise, **(recipe.options if recipe else {})}
-        found, facts = _fit_traces(prior, records, settings, quantiles, times)
+        found, facts = _fit_traces(cls, known, records, settings, quantiles=quantiles, times=times)
     else:
-        found, facts = _fit_sequences(prior, records, given.kind, smoothing, times)
+        found, facts = _fit_sequences(cls, records, given.format.kind, smoothing, times)
     facts = {"data": data.name, **facts}
     if recipe:
         facts["prepared"] = recipe.note
@@ -149,25 +89,17 @@ def command(
         click.echo(f"{name}: {value}", err=True)
 
 
-def _recipe(given: Source) -> Published:
-    if given.form not in PUBLISHED:
-        raise click.UsageError(
-            f"--published must have one of {', '.join(PUBLISHED)}; got {given.form}."
-        )
-    return PUBLISHED[given.form]
-
-
 def _fit_traces(
-    prior: str,
+    cls: Any,
+    known: Mapping[str, Any],
     records: Sequence[Any],
     settings: Mapping[str, Any],
+    *,
     quantiles: tuple[float, float],
     times: int | None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the class and what was found: quartiles of every parameter, in samples."""
-    known = specification("prior", prior)
-    cls = default_registry().get("prior", known.pop("name"))
-    if not hasattr(cls, "fit") or cls.yields is not Gaussian:
+    if cls.yields is not Gaussian or cls.fit.__func__ is Prior.fit.__func__:  # type: ignore[attr-defined]
         raise DataError(
             f"data that are numbers must have a prior that is fitted to numbers, such as rbf; got "
             f"'{cls.name}'."
@@ -224,24 +156,21 @@ def _can_be_fitted(trace: RealTrace) -> bool:
 
 
 def _fit_sequences(
-    prior: str, records: Sequence[Any], kind: str, smoothing: float, steps: int | None
+    cls: Any, records: Sequence[Any], kind: str, smoothing: float, steps: int | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    known = specification("prior", prior)
-    cls = default_registry().get("prior", known.pop("name"))
     if not hasattr(cls, "fit_each"):
         raise DataError(
             f"data that are states must have a prior that is fitted to states, such as "
             f"markov_chain; got '{cls.name}'."
         )
-    sequences: list[StateSequence] = list(records)
-    states = labels_of(sequences)
-    traces = [list(sequence.states) for sequence in sequences]
-    if kind == "activities":
+    states = labels_of(records)
+    traces = [list(record.states) for record in records]
+    if kind == "days":
         chain = cls.fit(traces, homogeneous=False, smoothing=smoothing, states=states)
         return chain.specification(), {"days": len(traces), "states": list(states)}
     people: dict[str, list[list[Hashable]]] = {}
-    for sequence, trace in zip(sequences, traces, strict=True):
-        people.setdefault(sequence.user, []).append(trace)
+    for record, trace in zip(records, traces, strict=True):
+        people.setdefault(record.user, []).append(trace)
     chains = cls.fit_each(people, smoothing=smoothing, states=states, steps=steps)
     facts = {"users": len(people), "traces": len(traces), "states": len(states)}
     if len(chains) == 1:

@@ -1,15 +1,20 @@
-"""`sfumato list`: everything registered."""
+"""`sfumato list`: everything registered, or what fits together."""
 
 from __future__ import annotations
 
 import inspect
 import itertools
+from collections.abc import Iterator
 
 import click
 
-from sfumato import compatibility
-from sfumato.commands.arguments import with_plugins
-from sfumato.plugin_registry import NOUNS, Registry, default_registry
+from sfumato.commands.arguments import require_known, with_plugins
+from sfumato.compatibility import why_no_loss, why_no_release
+from sfumato.plugin_registry import Registry, default_registry
+from sfumato.protocols import NOUNS
+
+SUMMARY = ("noun", "name", "what it is", "from")
+SCENARIO = ("prior", "secret", "mechanism", "measures")
 
 
 @click.command("list")
@@ -25,65 +30,49 @@ from sfumato.plugin_registry import NOUNS, Registry, default_registry
 def command(compatible: str | None) -> None:
     """List every registered prior, secret, mechanism, adversary and measure."""
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     registry = default_registry()
-    console = Console()
-    if compatible is not None:
-        _print_compatible(registry, compatible, console)
-        return
     table = Table(box=None, pad_edge=False)
-    for heading in ("noun", "name", "what it is", "from"):
+    for heading in SUMMARY if compatible is None else SCENARIO:
         table.add_column(heading, overflow="fold")
-    for kind in NOUNS:
-        for name in registry.names(kind):
-            entry = registry.entry(kind, name)
-            summary = (inspect.getdoc(entry.value) or "").split("\n\n")[0].replace("\n", " ")
-            table.add_row(kind, f"[bold]{name}[/bold]", escape(summary), entry.origin.split("'")[1])
-    console.print(table)
+    for row in _summaries(registry) if compatible is None else _scenarios(registry, compatible):
+        table.add_row(*row)
+    Console().print(table)
 
 
-def _print_compatible(registry: Registry, name: str, console: object) -> None:
-    """Print, for each (prior, secret, mechanism) that fits, the measures that read it."""
-    from rich.table import Table
+def _summaries(registry: Registry) -> Iterator[tuple[str, ...]]:
+    from rich.markup import escape
 
-    if name and not registry.find(name):
-        kinds = [kind for kind in NOUNS if kind != "adversary"]
-        known = sorted(n for kind in kinds for n in registry.names(kind))
-        from sfumato.plugin_registry import did_you_mean
+    for entry in (registry.entry(kind, name) for kind in NOUNS for name in registry.names(kind)):
+        summary = (inspect.getdoc(entry.value) or "").split("\n\n")[0].replace("\n", " ")
+        origin = entry.origin.split("'")[1]
+        yield entry.kind, f"[bold]{entry.name}[/bold]", escape(summary), escape(origin)
 
-        raise click.UsageError(f"nothing is named '{name}'; {did_you_mean(name, known)}")
-    table = Table(box=None, pad_edge=False)
-    for heading in ("prior", "secret", "mechanism", "measures"):
-        table.add_column(heading, overflow="fold")
-    for prior, secret, mechanism, measures in compatible_scenarios(registry):
-        if name in ("", prior, secret, mechanism):
-            table.add_row(prior, secret, mechanism, ", ".join(measures))
+
+def _scenarios(registry: Registry, name: str) -> Iterator[tuple[str, ...]]:
+    """Yield each (prior, secret, mechanism) that fits, with the measures that apply to it."""
+    if name:
+        require_known(name, registry)
+    for *triple, measures in compatible_scenarios(registry):
+        if name in ("", *triple):
+            yield *triple, ", ".join(measures)
         elif name in measures:
-            table.add_row(prior, secret, mechanism, name)
-    console.print(table)  # type: ignore[attr-defined]  # a rich console
+            yield *triple, name
 
 
-def compatible_scenarios(registry: Registry) -> list[tuple[str, str, str, list[str]]]:
-    """Return each (prior, secret, mechanism) that fits, with the measures that read it.
+def compatible_scenarios(registry: Registry) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Yield each (prior, secret, mechanism) that fits, with the measures that apply to it.
 
     Nothing is constructed: the classes' declared types decide.
     """
-    fitting = []
-    triples = itertools.product(*map(registry.names, ("prior", "secret", "mechanism")))
-    for prior_name, secret_name, mechanism_name in triples:
-        prior = registry.get("prior", prior_name)
-        secret = registry.get("secret", secret_name)
-        mechanism = registry.get("mechanism", mechanism_name)
-        if compatibility.why_no_release(mechanism, prior, secret):
-            continue
-        measures = [
-            name
-            for name in registry.names("measure")
-            if not compatibility.why_no_loss(
-                registry.get("measure", name), prior, secret, mechanism.yields, mechanism_name
-            )
-        ]
-        fitting.append((prior_name, secret_name, mechanism_name, measures))
-    return fitting
+    kinds = [[registry.get(kind, name) for name in registry.names(kind)] for kind in NOUNS]
+    priors, secrets, mechanisms, _, measures = kinds
+    for prior, secret, mechanism in itertools.product(priors, secrets, mechanisms):
+        if not why_no_release(mechanism, prior, secret):
+            fitting = [
+                measure.name
+                for measure in measures
+                if not why_no_loss(measure, prior, secret, mechanism.yields, mechanism.name)
+            ]
+            yield prior.name, secret.name, mechanism.name, fitting

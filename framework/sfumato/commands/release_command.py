@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+import pandas as pd
 
 from sfumato.beliefs import Markov
 from sfumato.commands.arguments import (
@@ -20,7 +18,6 @@ from sfumato.commands.arguments import (
     fitted_step,
     noun,
     source,
-    user_records,
     with_plugins,
     with_source,
 )
@@ -99,17 +96,14 @@ def command(
         paper = certificate_text(table) + "\n"
     if trace is not None and output is not None:
         given = source(trace, form, minutes, latitude, skip_bad=skip_bad)
-        records = user_records(given.records(), user)
-        given.report_skipped()
+        records = given.of_user(given.records(), user)
         for record in records:
             _require_step(record, step)
-        rows = [row for record in records for row in _released(release, record, given, rng)]
-        columns = _columns(records[0], given)
-        if len({record.user for record in records}) < len(records):  # someone has several
-            columns.insert(1, "trace")
-            names = (record.name for record in records for _ in range(len(record)))
-            rows = [[row[0], name, *row[1:]] for row, name in zip(rows, names, strict=True)]
-        write_whole(output, _csv(columns, rows))
+        tables = [_released_table(release, record, given, rng) for record in records]
+        released = pd.concat(tables, ignore_index=True)
+        if len({record.user for record in records}) == len(records):  # nobody has several
+            released = released.drop(columns="trace")
+        write_whole(output, released.to_csv(index=False, lineterminator="\n"))
         count = "1 trace" if len(records) == 1 else f"{len(records)} traces"
         click.echo(f"released {count} to {output}", err=True)
     if certificate is not None:  # last, so that there is none of what was not released
@@ -124,13 +118,15 @@ def _refuse_mark(release: Release) -> None:
         raise DataError(f"a state must not be named '{MARK}'; got one.")
 
 
-def _released(
+def _released_table(
     release: Release, record: RealTrace | StateSequence, given: Source, rng: Any
-) -> list[list[Any]]:
-    """Return the rows of one released record."""
+) -> pd.DataFrame:
+    """Return one released record as (user, trace, time, state), or with its values."""
+    head = {"user": record.user, "trace": record.name, "time": record.times}
     if isinstance(record, StateSequence):
         _require_fit(release, "Markov", record)
-        return _rows(record, ([_shown(symbol)] for symbol in release.apply(record.states, rng)))
+        states = [_written(symbol) for symbol in release.apply(record.states, rng)]
+        return pd.DataFrame({**head, "state": states})
     _require_fit(release, "Gaussian", record)
     shape = release.channel.shape
     if len(record) != shape[0] or record.dimensions != (shape[1] if len(shape) > 1 else 1):
@@ -139,25 +135,13 @@ def _released(
             f"prior has; got {len(record)} x {record.dimensions}."
         )
     _warn_of_gaps(record)
-    values = release.apply(record.values.reshape(shape), rng).reshape(len(record), -1)
+    values = release.apply(np.reshape(record.values, shape), rng).reshape(len(record), -1)
     if given.flat is not None:
-        values = given.flat.degrees(values)
-    return _rows(record, values.tolist())
-
-
-def _columns(record: RealTrace | StateSequence, given: Source) -> list[str]:
-    if isinstance(record, StateSequence):
-        return ["user", "time", "state"]
-    if given.flat is not None:
-        return ["user", "time", "lat", "lon"]
-    count = record.dimensions
-    names = ["x", "y", "z"][:count] if count <= 3 else [f"x{place}" for place in range(count)]
-    return ["user", "time", *names]
-
-
-def _rows(record: RealTrace | StateSequence, outputs: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    times = record.times.tolist()
-    return [[record.user, time, *out] for time, out in zip(times, outputs, strict=True)]
+        values, names = given.flat.degrees(values), ["lat", "lon"]
+    else:
+        count = record.dimensions
+        names = ["x", "y", "z"][:count] if count <= 3 else [f"x{place}" for place in range(count)]
+    return pd.DataFrame({**head, **dict(zip(names, values.T, strict=True))})
 
 
 def _require_fit(release: Release, belief: str, record: Any) -> None:
@@ -195,15 +179,8 @@ def _warn_of_gaps(record: RealTrace) -> None:
         )
 
 
-def _csv(columns: list[str], rows: list[list[Any]]) -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return stream.getvalue()
-
-
-def _shown(symbol: Any) -> Any:
+def _written(symbol: Any) -> Any:
+    """Return a symbol as files and streams have it."""
     return MARK if symbol is SUPPRESSED else symbol
 
 
@@ -212,7 +189,7 @@ def _answer(release: Release, rng: Any, state: Path | None) -> None:
     saved = _saved(state) if state and state.exists() else None
     stream = release.stream(rng) if saved is None else release.stream(state=saved)
     for line in sys.stdin:
-        answer = _shown(stream.send(line.rstrip("\r\n")))
+        answer = _written(stream.send(line.rstrip("\r\n")))
         if state is not None:
             write_whole(state, json.dumps(stream.state), confidential=True)
         click.echo(answer)

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from sfumato.commands.arguments import with_plugins
-from sfumato.errors import DataError
-from sfumato.plugin_registry import Registry, default_registry, did_you_mean
+from sfumato.errors import DataError, did_you_mean
+from sfumato.plugin_registry import Registry, default_registry
 
 
 @click.command("reproduce")
@@ -46,25 +46,25 @@ def command(
         _list(registry)
         return
     request = FigureRequest(data=data, ours=ours, jobs=jobs or os.cpu_count() or 1)
-    refused = False
-    for name in _chosen(registry, names):
+    missing = False
+    for name in _matching(registry, names):
         figure = registry.get("figure", name)
         began = time.perf_counter()
         try:
             drawing = figure.compute(request)
         except DataError as error:  # the others may do without these data
             click.echo(f"sfumato: {name}: {error}\n", err=True)
-            refused = True
+            missing = True
             continue
         paths = write_drawing(drawing, folder, name, figure.reference)
         click.echo(account_text(drawing, figure.reference), nl=False)
         spent = time.perf_counter() - began
         click.echo(f"Written in {spent:.1f} s: {', '.join(map(str, paths))}\n")
-    if refused:
+    if missing:
         sys.exit(2)
 
 
-def _chosen(registry: Registry, names: tuple[str, ...]) -> list[str]:
+def _matching(registry: Registry, names: tuple[str, ...]) -> list[str]:
     """Return every figure that a name is, or that begins with it."""
     known = registry.names("figure")
     chosen: dict[str, None] = {}

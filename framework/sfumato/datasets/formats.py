@@ -1,54 +1,89 @@
-"""Every format by name, and which one a path looks like."""
+"""Formats by name, the framework's and the plugins', and which one a path looks like."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
 import attrs
 
-from sfumato.datasets.check_ins import read_foursquare, read_gowalla
-from sfumato.datasets.geolife import read_geolife, read_geolife_table
 from sfumato.datasets.gpx import read_gpx
-from sfumato.datasets.homes import read_kasteren, read_ordonez
-from sfumato.datasets.rows import BadRows
-from sfumato.datasets.sml2010 import read_sml2010
-from sfumato.datasets.tables import read_state_table, read_trace_table, table_columns
-from sfumato.errors import DataError
+from sfumato.datasets.tables import BadRows, read_state_table, read_trace_table, table_columns
+from sfumato.errors import DataError, DuplicateName
+from sfumato.plugin_registry import default_registry
 
-Kind = Literal["traces", "sequences", "activities"]
-Reader = Callable[..., Any]
+Suits = Callable[[Path], bool]
+
+
+@attrs.frozen(kw_only=True)
+class Published:
+    """How a data set was prepared in the literature: read, with which options fitted, in words."""
+
+    read: Callable[[Path, BadRows], Sequence[Any]]
+    options: Mapping[str, Any] = MappingProxyType({})
+    note: str
 
 
 @attrs.frozen
 class Format:
-    """How a data set is read, and what it holds."""
+    """How a data set is read, and what it holds.
 
-    kind: Kind
-    reader: Reader
+    Attributes
+    ----------
+    kind
+        What the records are: traces of numbers, sequences of states, or the days of one home.
+    reader
+        Returns or yields records of a path and ``bad_rows=``; of days, also of ``minutes=``.
+    suits, in_degrees
+        Whether a path looks like this format; whether its values are (latitude, longitude).
+    published
+        How the data set was prepared in the literature, if it was.
 
-    def read(self, path: str | Path, bad_rows: BadRows) -> Iterator[Any]:
-        """Yield the records."""
-        found = self.reader(path, bad_rows=bad_rows)
-        yield from found if isinstance(found, Iterator) else [found]
+    >>> Format("traces", read_trace_table, lambda path: path.suffix == ".log").published
+    """
+
+    kind: Literal["traces", "sequences", "days"]
+    reader: Callable[..., Any]
+    suits: Suits
+    in_degrees: Suits = lambda _: False
+    published: Published | None = None
+
+    def read(self, path: str | Path, bad_rows: BadRows, *, minutes: int = 30) -> Iterator[Any]:
+        """Yield the records; the steps of days have this many minutes."""
+        options = {"minutes": minutes} if self.kind == "days" else {}
+        found = self.reader(path, bad_rows=bad_rows, **options)
+        yield from found if isinstance(found, (Iterator, list)) else [found]
 
 
-FORMATS: Mapping[str, Format] = MappingProxyType(
+def has_columns(*names: str) -> Suits:
+    """Return the test whether a path is a table with these columns."""
+    return lambda path: path.is_file() and set(names) <= set(table_columns(path))
+
+
+OWN: Mapping[str, Format] = MappingProxyType(
     {
-        "geolife": Format("traces", read_geolife),
-        "geolife-table": Format("traces", read_geolife_table),
-        "sml2010": Format("traces", read_sml2010),
-        "gpx": Format("traces", read_gpx),
-        "traces": Format("traces", read_trace_table),
-        "states": Format("sequences", read_state_table),
-        "gowalla": Format("sequences", read_gowalla),
-        "foursquare": Format("sequences", read_foursquare),
-        "ordonez": Format("activities", read_ordonez),
-        "kasteren": Format("activities", read_kasteren),
+        "gpx": Format("traces", read_gpx, lambda path: path.suffix == ".gpx", lambda _: True),
+        "states": Format("sequences", read_state_table, has_columns("time", "state")),
+        "traces": Format(
+            "traces",
+            read_trace_table,
+            lambda path: has_columns("time", "x")(path) or has_columns("time", "lat", "lon")(path),
+            lambda path: not {"x", "y", "z"} & set(table_columns(path)),
+        ),
     }
 )
+"""What the framework reads without a plugin."""
+
+
+def formats() -> dict[str, Format]:
+    """Return every format by name: those of plugins first, as they are the more particular."""
+    registry = default_registry()
+    brought = {name: registry.get("format", name) for name in registry.names("format")}
+    for name in brought.keys() & OWN:
+        raise DuplicateName(f"the format '{name}' is sfumato's own; rename that of the plugin.")
+    return {**brought, **OWN}
 
 
 def format_of(path: str | Path) -> str:
@@ -57,26 +92,11 @@ def format_of(path: str | Path) -> str:
     >>> format_of("monday.gpx"), format_of("houseA.activities")
     ('gpx', 'kasteren')
     """
-    path = Path(path)
-    if path.is_dir():
-        return "geolife"
-    by_ending = {".gpx": "gpx", ".activities": "kasteren", ".npy": "foursquare"}
-    if path.suffix in by_ending:
-        return by_ending[path.suffix]
-    if path.name.endswith("_ADLs.txt"):
-        return "ordonez"
-    if path.name.endswith(".T15.txt"):
-        return "sml2010"
-    if path.is_file():
-        columns = set(table_columns(path))
-        for name, needed in (
-            ("geolife-table", {"traj", "days_1899", "lat", "lon"}),
-            ("states", {"time", "state"}),
-            ("traces", {"time", "x"}),
-            ("traces", {"time", "lat", "lon"}),
-        ):
-            if needed <= columns:
-                return name
+    known = formats()
+    for name, form in known.items():
+        if form.suits(Path(path)):
+            return name
     raise DataError(
-        f"the format of {path.name} cannot be told; give --format with one of {', '.join(FORMATS)}."
+        f"the format of {Path(path).name} cannot be told; give --format with one of "
+        f"{', '.join(known)}."
     )

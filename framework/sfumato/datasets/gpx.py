@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from xml.parsers import expat
+from typing import Any
 
 from sfumato.datasets.records import RealTrace
-from sfumato.datasets.rows import BadRow, BadRows, finite, on_globe, seconds
+from sfumato.datasets.tables import BadRow, BadRows, latitude, longitude, unix_seconds
 
-CHUNK = 1 << 16
+POINT = re.compile(r"<trkpt\b[^>]*?(/?)>")
+PLACE = re.compile(r"""\b(lat|lon)\s*=\s*["']\s*([-+.\deE]+)\s*["']""")
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 Fix = tuple[float, float, float]
 
@@ -19,89 +23,57 @@ def read_gpx(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterator[R
 
     A point without a place or a time, or before its predecessor, is a bad row.
     """
-    reader = _Reader(Path(path), BadRows() if bad_rows is None else bad_rows)
-    with Path(path).open("rb") as stream:
-        while chunk := stream.read(CHUNK):
-            reader.feed(chunk, final=False)
-            yield from reader.finished()
-    reader.feed(b"", final=True)
-    yield from reader.finished()
+    import gpxpy.gpx
+
+    policy = BadRows() if bad_rows is None else bad_rows
+    path = Path(path)
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    text = COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
+    before, entity, _ = text.partition("<!ENTITY")
+    if entity:  # a track needs none, and a few lines of them can fill the memory
+        line = before.count("\n") + 1
+        raise BadRow(f"{path.name}, line {line}: a track must be without entities; got one.")
+    try:
+        tracks = gpxpy.parse(POINT.sub(_with_place, text)).tracks
+    except gpxpy.gpx.GPXException as error:
+        where = re.search(r"line \d+", str(error))
+        raise BadRow(f"{path.name}, {where[0] if where else 'all'}: not GPX ({error}).") from None
+    lines, count = _lines_of_points(text), 0
+    for segment in (segment for track in tracks for segment in track.segments):
+        fixes: list[Fix] = []
+        for point, line in zip(segment.points, lines, strict=False):
+            try:
+                fixes.append(_fix(point, fixes))
+            except ValueError as error:
+                policy.report(path, line, str(error))
+        if fixes:
+            count += 1
+            times = [fix[0] for fix in fixes]
+            yield RealTrace(path.stem, times, [fix[1:] for fix in fixes], name=f"segment {count}")
 
 
-class _Reader:
-    """The state of reading one file: the open segment, the open point, the text inside it."""
-
-    def __init__(self, path: Path, policy: BadRows) -> None:
-        self.path = path
-        self.policy = policy
-        self.parser = expat.ParserCreate()
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._text
-        self.parser.EntityDeclHandler = self._refuse_entities
-        self.segments: list[list[Fix]] = []
-        self.segment: list[Fix] = []
-        self.place: dict[str, str] = {}
-        self.line = 0
-        self.words: list[str] = []
-        self.time = ""
-        self.count = 0
-
-    def feed(self, chunk: bytes, *, final: bool) -> None:
-        """Parse what was read."""
-        try:
-            self.parser.Parse(chunk, final)
-        except expat.ExpatError as error:
-            raise BadRow(f"{self.path.name}, line {error.lineno}: not GPX ({error}).") from None
-
-    def finished(self) -> Iterator[RealTrace]:
-        """Yield the segments that have ended, and forget them."""
-        for segment in self.segments:
-            self.count += 1
-            times = [fix[0] for fix in segment]
-            yield RealTrace(
-                self.path.stem, times, [fix[1:] for fix in segment], name=f"segment {self.count}"
-            )
-        self.segments = []
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        self.words = []
-        if _local(tag) == "trkpt":
-            self.place, self.line, self.time = attributes, self.parser.CurrentLineNumber, ""
-        elif _local(tag) == "trkseg":
-            self.segment = []
-
-    def _text(self, words: str) -> None:
-        self.words.append(words)
-
-    def _end(self, tag: str) -> None:
-        if _local(tag) == "time":
-            self.time = "".join(self.words)
-        elif _local(tag) == "trkpt":
-            self._point()
-        elif _local(tag) == "trkseg" and self.segment:
-            self.segments.append(self.segment)
-
-    def _point(self) -> None:
-        try:
-            self.segment.append(self._fix())
-        except KeyError as error:
-            self.policy.report(self.path, self.line, f"a point must have {error}")
-        except ValueError as error:
-            self.policy.report(self.path, self.line, str(error))
-
-    def _fix(self) -> Fix:
-        time = seconds(self.time)
-        if self.segment and time < self.segment[-1][0]:
-            raise ValueError("the clock must not run back")
-        return time, *on_globe(finite(self.place["lat"]), finite(self.place["lon"]))
-
-    def _refuse_entities(self, *_: object) -> None:
-        # A track needs no entities, and a few lines of them can fill the memory.
-        raise BadRow(
-            f"{self.path.name}, line {self.parser.CurrentLineNumber}: entities are refused."
-        )
+def _with_place(tag: re.Match[str]) -> str:
+    """Return a point's tag with two numbers: for gpxpy, one bad point makes a bad file."""
+    given = dict(PLACE.findall(tag[0]))
+    return f'<trkpt lat="{given.get("lat", "nan")}" lon="{given.get("lon", "nan")}"{tag[1]}>'
 
 
-def _local(tag: str) -> str:
-    return tag.rpartition(":")[2]
+def _lines_of_points(text: str) -> Iterator[int]:
+    """Yield the line of each point: gpxpy forgets them, but keeps the points in order."""
+    line, before = 1, 0
+    for tag in POINT.finditer(text):
+        line += text.count("\n", before, tag.start())
+        before = tag.start()
+        yield line
+
+
+def _fix(point: Any, before: list[Fix]) -> Fix:
+    """Return (seconds, latitude, longitude)."""
+    if math.isnan(point.latitude + point.longitude):
+        raise ValueError("a point must have 'lat' and 'lon', finite numbers; got others or none")
+    if point.time is None:
+        raise ValueError("a time must be an ISO date; got none")
+    time = unix_seconds(point.time)
+    if before and time < before[-1][0]:
+        raise ValueError("the clock must not run back")
+    return time, latitude(str(point.latitude)), longitude(str(point.longitude))

@@ -1,30 +1,223 @@
-"""Plain tables: CSV or Parquet of (user, time, x, y, ...) or (user, time, state)."""
+"""Tables in text files or Parquet: rows converted cell by cell, and what becomes of a bad one.
+
+Plain tables are of (user, time, x, y, ...) or (user, time, state); the readers of other data sets
+are made of the same parts.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+import gzip
+import itertools
+import math
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.datasets.records import RealTrace, StateSequence
-from sfumato.datasets.rows import (
-    BadRow,
-    BadRows,
-    finite,
-    named,
-    numbered_lines,
-    on_globe,
-    require_text,
-    seconds,
-    sequences_of,
-    traces_of,
-)
 from sfumato.errors import DataError
 
-SEPARATORS = {".tsv": "\t"}
+if TYPE_CHECKING:
+    import pandas as pd  # imported where it is needed: formats are known to every command
 
-Split = Callable[[Any], Sequence[str]]
+Converter = Callable[[str], Any]
+Rows = Iterator[tuple[int, Any]]
+
+BATCH = 50_000
+"""Rows that are Python objects at one time; those before are columns of numbers."""
+
+
+class BadRow(DataError):
+    """A row of a data file cannot be read; the text names file, line and reason."""
+
+
+@attrs.define
+class BadRows:
+    """How bad rows are treated, and how many there were.
+
+    With `skip`, bad rows are left out and counted; without, the first one is an error.
+
+    >>> rows = BadRows(skip=True)
+    >>> rows.report("numbers.txt", 2, "a value must be a finite number; got 'x'")
+    >>> rows.count, rows.first
+    (1, "numbers.txt, line 2: a value must be a finite number; got 'x'.")
+    """
+
+    skip: bool = False
+    count: int = 0
+    first: str = ""
+
+    def report(self, path: str | Path, line: int, reason: str) -> None:
+        """Count the row, or raise `BadRow` for it."""
+        text = f"{Path(path).name}, line {line}: {reason}"
+        if not self.skip:
+            raise BadRow(
+                f"{text}; mend the row, or skip bad ones (--skip-bad, or in Python "
+                "bad_rows=BadRows(skip=True))."
+            )
+        self.count += 1
+        self.first = self.first or f"{text}."
+
+    def drop(self, path: str | Path, rows: pd.DataFrame, bad: Any, reason: str) -> pd.DataFrame:
+        """Return the rows, by line number, without the bad ones, each of which is reported."""
+        for line in rows.index[bad]:
+            self.report(path, line, reason)
+        return rows.drop(index=list(rows.index[bad]))
+
+
+def finite(text: str, most: float = math.inf) -> float:
+    """Return a finite number, at most `most` in size.
+
+    >>> finite("2.5")
+    2.5
+    """
+    try:
+        value = math.nan if "_" in text else float(text)  # 1_0 is 10 only for Python
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"a value must be a finite number; got {text!r}")
+    if abs(value) > most:
+        raise ValueError(f"a fix must lie on the globe, within ±{most} degrees; got {text}")
+    return value
+
+
+latitude, longitude = partial(finite, most=90), partial(finite, most=180)
+
+
+def named(text: str) -> str:
+    """Return a name that is not empty."""
+    if not text:
+        raise ValueError("a name must not be empty")
+    return text
+
+
+def seconds(text: str) -> float:
+    """Return seconds: a number as it is, an ISO 8601 date since 1970 (UTC unless it says).
+
+    >>> seconds("12.5"), seconds("1970-01-02T00:00:00Z"), seconds("1970-01-01 01:00:00+0000")
+    (12.5, 86400.0, 3600.0)
+    """
+    for convert in (finite, lambda date: unix_seconds(datetime.fromisoformat(date.strip()))):
+        try:
+            return convert(text)
+        except ValueError:
+            pass
+    raise ValueError(f"a time must be a finite number or an ISO date; got {text!r}")
+
+
+def unix_seconds(moment: datetime) -> float:
+    """Return the seconds since 1970; a time without a zone is taken for UTC."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def numbered_lines(path: str | Path, *, skip: int = 0) -> Rows:
+    """Yield (line number from 1, line) of the lines after the first `skip` that are not blank.
+
+    ``.gz`` files are read through; bytes that are not UTF-8 are kept, for their row to be bad.
+    """
+    opener = gzip.open if Path(path).suffix == ".gz" else open
+    number = 0
+    try:
+        # utf-8-sig: spreadsheets begin a file with a mark that is no part of the first name.
+        with opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape") as stream:
+            for number, line in enumerate(stream, start=1):
+                if number > skip and line.strip():
+                    yield number, line.rstrip("\r\n")
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(
+            f"{Path(path).name} must be a text in UTF-8, plain or in a whole .gz file; after line "
+            f"{number} it is not ({error})."
+        ) from None
+
+
+def split(line: str, separator: str | None) -> list[str]:
+    """Return the cells of one line; without a separator they lie between blanks.
+
+    An open quote is an error of its own line, and never swallows the lines after it: that is why
+    a file is not given to `pandas.read_csv` as a whole.
+    """
+    if not line.isascii() and any("\udc80" <= letter <= "\udcff" for letter in line):
+        raise ValueError("a line must be a text in UTF-8; got other bytes")
+    if separator is None or '"' not in line:
+        return line.split(separator)
+    try:
+        return next(csv.reader([line], delimiter=separator, strict=True))
+    except csv.Error:
+        raise ValueError("a quote must be closed on its own line") from None
+
+
+def read_rows(
+    path: str | Path,
+    rows: Iterable[tuple[int, Any]],
+    columns: Sequence[str],
+    converters: Mapping[str, Converter],
+    *,
+    separator: str | None = ",",
+    bad_rows: BadRows | None = None,
+) -> pd.DataFrame:
+    """Return the columns that have a converter, by line number; `rows` are lines, or cells.
+
+    A row is bad that has another number of cells than `columns`, or a cell for which its
+    converter raises a `ValueError`.
+
+    >>> bad = BadRows(skip=True)
+    >>> lines = [(1, "ann 2"), (2, "bob two"), (3, "eve")]
+    >>> read_rows("t", lines, ["who", "x"], {"x": finite}, separator=None, bad_rows=bad).x.to_dict()
+    {1: 2.0}
+    >>> bad.count, bad.first
+    (2, "t, line 2: a value must be a finite number; got 'two'.")
+    """
+    import pandas as pd
+
+    policy = BadRows() if bad_rows is None else bad_rows
+    places = [(columns.index(name), converter) for name, converter in converters.items()]
+
+    def convert(row: Any) -> list[Any]:
+        cells = split(row, separator) if isinstance(row, str) else row
+        if len(cells) != len(columns):
+            raise ValueError(f"a row must have {len(columns)} cells; got {len(cells)}")
+        return [converter(cells[place]) for place, converter in places]
+
+    def converted() -> Rows:
+        for number, row in rows:
+            try:
+                yield number, convert(row)
+            except ValueError as error:
+                policy.report(path, number, str(error))
+
+    left, parts = converted(), []
+    while batch := dict(itertools.islice(left, BATCH)):
+        parts.append(pd.DataFrame(batch.values(), index=list(batch), columns=list(converters)))
+    return pd.concat(parts) if parts else pd.DataFrame(columns=list(converters), dtype=float)
+
+
+def by_trace(
+    frame: pd.DataFrame, columns: Any, time: str = "time"
+) -> Iterator[tuple[str, str, NDArray[np.float64], NDArray[Any]]]:
+    """Yield (user, trace, times, `columns`) in order of appearance, each in order of time.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"user": ["b", "a", "b"], "trace": "", "time": [2.0, 0.0, 1.0]})
+    >>> [(user, times.tolist()) for user, _, times, _ in by_trace(frame, ["trace"])]
+    [('b', [1.0, 2.0]), ('a', [0.0])]
+    """
+    if frame.empty:
+        return
+    who = frame[["user", "trace"]]
+    codes = who.groupby(["user", "trace"], sort=False).ngroup().to_numpy()
+    times, cells = frame[time].to_numpy(), frame[columns].to_numpy()
+    order = np.lexsort((times, codes))
+    parts = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    for (user, trace), rows in zip(who.drop_duplicates().to_numpy(), parts, strict=True):
+        yield user, trace, times[rows], cells[rows]
 
 
 def read_trace_table(
@@ -41,27 +234,14 @@ def read_trace_table(
     Times are seconds, or ISO dates; without a column `user` all rows belong to one.
     The values are in the columns named, or in what there is of x, y, z, or else in lat and lon.
     """
-
-    def row_reader(columns: Sequence[str]) -> Callable[[Sequence[str]], Any]:
-        wanted = _values(columns) if values is None else values
-        at_time, *at_values = (_place(columns, name, path) for name in (time, *wanted))
-        at_user, at_trace = _optional(columns, user), _optional(columns, trace)
-        places = tuple(wanted) == ("lat", "lon")
-
-        def parse(cells: Sequence[str]) -> tuple[str, str, float, tuple[float, ...]]:
-            found = tuple([finite(cells[place]) for place in at_values])
-            if places:
-                on_globe(*found)
-            return (
-                Path(path).stem if at_user is None else named(cells[at_user], "user"),
-                "" if at_trace is None else cells[at_trace],
-                seconds(cells[at_time]),
-                found,
-            )
-
-        return parse
-
-    yield from traces_of(_rows(path, row_reader, bad_rows))
+    if values is None:
+        columns = table_columns(path)
+        values = [name for name in ("x", "y", "z") if name in columns] or ("lat", "lon")
+    on_globe = {"lat": latitude, "lon": longitude} if tuple(values) == ("lat", "lon") else {}
+    converters = {time: seconds, **{name: on_globe.get(name, finite) for name in values}}
+    frame = _read_table(path, converters, user, trace, bad_rows)
+    for who, name, times, cells in by_trace(frame, list(values), time):
+        yield RealTrace(who, times, cells, name=name)
 
 
 def read_state_table(
@@ -74,113 +254,62 @@ def read_state_table(
     bad_rows: BadRows | None = None,
 ) -> Iterator[StateSequence]:
     """Yield the sequences of a table with a header, one for each user (and `trace`, if any)."""
-
-    def row_reader(columns: Sequence[str]) -> Callable[[Sequence[str]], Any]:
-        at_time, at_state = (_place(columns, name, path) for name in (time, state))
-        at_user, at_trace = _optional(columns, user), _optional(columns, trace)
-
-        def parse(cells: Sequence[str]) -> tuple[str, str, float, str]:
-            who = Path(path).stem if at_user is None else named(cells[at_user], "user")
-            name = "" if at_trace is None else cells[at_trace]
-            return who, name, seconds(cells[at_time]), named(cells[at_state], "state")
-
-        return parse
-
-    yield from sequences_of(_rows(path, row_reader, bad_rows))
+    frame = _read_table(path, {time: seconds, state: named}, user, trace, bad_rows)
+    for who, name, times, states in by_trace(frame, state, time):
+        yield StateSequence(who, times, states, name=name)
 
 
 def table_columns(path: str | Path) -> list[str]:
     """Return the names in a table's header."""
-    return _opened(path)[0]
+    return _open(Path(path))[0]
 
 
-def _rows(
+def _read_table(
     path: str | Path,
-    row_reader: Callable[[Sequence[str]], Callable[[Sequence[str]], Any]],
+    converters: Mapping[str, Converter],
+    user: str,
+    trace: str,
     bad_rows: BadRows | None,
-) -> Iterator[Any]:
-    columns, rows, split = _opened(path)
-    policy = BadRows() if bad_rows is None else bad_rows
-    parse = row_reader(columns)
+) -> pd.DataFrame:
+    """Return the converted columns, and "user" and "trace", which a table need not have."""
+    columns, rows, separator = _open(Path(path))
+    missing = [name for name in converters if name not in columns]
+    if missing:
+        raise BadRow(
+            f"{Path(path).name}, line 1: the header must have a column '{missing[0]}'; got "
+            f"{', '.join(columns)}."
+        )
+    who = {name: kind for name, kind in ((user, named), (trace, str)) if name in columns}
+    wanted = {**converters, **who}
+    frame = read_rows(path, rows, columns, wanted, separator=separator, bad_rows=bad_rows)
+    return frame.assign(user=frame.get(user, Path(path).stem), trace=frame.get(trace, ""))
 
-    def whole(row: Any) -> Any:
-        cells = split(row)
-        if len(cells) != len(columns):
-            raise ValueError(f"a row must have {len(columns)} cells; got {len(cells)}")
-        return parse(cells)
 
-    return policy.parsed(path, rows, whole)
-
-
-def _opened(path: str | Path) -> tuple[list[str], Iterator[tuple[int, Any]], Split]:
-    """Return the header, the numbered rows and what cuts a row into cells."""
-    if Path(path).suffix == ".parquet":
-        return _opened_parquet(path)
+def _open(path: Path) -> tuple[list[str], Rows, str]:
+    """Return the header, the numbered rows and what separates their cells."""
+    if path.suffix == ".parquet":
+        table = _read_parquet(path)
+        return list(table.columns), enumerate(table.itertuples(index=False), start=1), ""
+    separator = "\t" if ".tsv" in path.suffixes[-2:] else ","
     lines = numbered_lines(path)
-    separator = SEPARATORS.get(Path(path).with_suffix("").suffix) or SEPARATORS.get(
-        Path(path).suffix, ","
-    )
-    header = next(lines, None)
-    if header is None:
-        raise BadRow(f"{Path(path).name}, line 1: a table must have a header; got an empty file.")
-    split = _splitter(separator)
+    number, header = next(lines, (1, ""))
     try:
-        require_text(header[1])
-        columns = [column.strip() for column in split(header[1])]
+        if not header:
+            raise ValueError("a table must have a header; got an empty file")  # noqa: TRY301
+        return [name.strip() for name in split(header, separator)], lines, separator
     except ValueError as error:
-        raise BadRow(f"{Path(path).name}, line {header[0]}: {error}.") from None
-    return columns, lines, split
+        raise BadRow(f"{path.name}, line {number}: {error}.") from None
 
 
-def _splitter(separator: str) -> Split:
-    """Return what cuts one line into cells; an open quote never swallows the lines after it."""
+def _read_parquet(path: Path) -> pd.DataFrame:
+    import pandas as pd
 
-    def split(line: str) -> Sequence[str]:
-        if '"' not in line:
-            return line.split(separator)
-        try:
-            return next(csv.reader([line], delimiter=separator, strict=True))
-        except csv.Error:
-            raise ValueError("a quote must be closed on its own line") from None
-
-    return split
-
-
-def _opened_parquet(path: str | Path) -> tuple[list[str], Iterator[tuple[int, Any]], Split]:
     try:
-        from pyarrow.parquet import ParquetFile
+        table = pd.read_parquet(path, dtype_backend="numpy_nullable")
     except ImportError:
         raise ImportError(
             "Parquet files need pyarrow; install it with: pip install 'sfumato[parquet]'."
         ) from None
-    try:
-        file = ParquetFile(path)
     except ValueError as error:
-        raise DataError(f"{Path(path).name} must be a Parquet file; got {error}.") from None
-
-    def rows() -> Iterator[tuple[int, Any]]:
-        number = 0
-        for batch in file.iter_batches():
-            for cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                number += 1
-                yield number, ["" if cell is None else str(cell) for cell in cells]
-
-    return list(file.schema_arrow.names), rows(), list
-
-
-def _values(columns: Sequence[str]) -> Sequence[str]:
-    return [name for name in ("x", "y", "z") if name in columns] or ("lat", "lon")
-
-
-def _place(columns: Sequence[str], name: str, path: str | Path) -> int:
-    place = _optional(columns, name)
-    if place is None:
-        raise BadRow(
-            f"{Path(path).name}, line 1: the header must have a column '{name}'; got "
-            f"{', '.join(columns)}."
-        )
-    return place
-
-
-def _optional(columns: Sequence[str], name: str) -> int | None:
-    return columns.index(name) if name in columns else None
+        raise DataError(f"{path.name} must be a Parquet file; got {error}.") from None
+    return table.astype(object).map(lambda cell: "" if pd.isna(cell) else str(cell))

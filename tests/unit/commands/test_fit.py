@@ -217,7 +217,11 @@ def ends_with(monkeypatch, capsys, *words):
 @pytest.mark.parametrize(
     ("file", "prior", "words"),
     [
-        (("a.csv", b"user,time,x\nann,0,nan\n"), "rbf", "a.csv, line 2: a value must be finite"),
+        (
+            ("a.csv", b"user,time,x\nann,0,nan\n"),
+            "rbf",
+            "a.csv, line 2: a value must be a finite number",
+        ),
         (
             ("a.csv", b"user,time,x\nann,0,1\n\xff\xfe\n"),
             "rbf",
@@ -292,3 +296,38 @@ def test_metres_are_refused_for_data_that_are_not_degrees(tmp_path):
 def test_a_prior_that_must_be_told_more_says_what(tmp_path):
     done = run("fit", walks(tmp_path), "--prior", "kernel", "-o", tmp_path / "p.toml")
     assert "the prior 'kernel' must be given kernel to be fitted" in str(done.exception)
+
+
+FORMAT = """
+import sfumato as sf
+from sfumato.datasets import read_trace_table
+from sfumato.datasets.formats import Format
+
+@sf.hookimpl
+def sfumato_formats():
+    return {"NAME": Format("traces", read_trace_table, lambda path: path.suffix == ".log")}
+"""
+
+
+def test_a_plugin_brings_a_format(tmp_path):
+    plugin = tmp_path / "logs.py"
+    plugin.write_text(FORMAT.replace("NAME", "log"), encoding="utf-8")
+    data = walks(tmp_path).rename(tmp_path / "walks.log")
+    out = tmp_path / "p.toml"
+    done = run("fit", data, "--prior", "rbf", "-o", out, "--plugin", plugin)
+    assert done.exit_code == 0, done.output
+    done = run("fit", data, "--prior", "rbf", "-o", out, "--format", "log", "--force")
+    assert done.exit_code == 2
+    assert "there is no format 'log'" in done.output
+    plugin.write_text(FORMAT.replace("NAME", "gpx"), encoding="utf-8")
+    done = run("fit", data, "--prior", "rbf", "-o", out, "--plugin", plugin, "--force")
+    assert "the format 'gpx' is sfumato's own" in str(done.exception)
+
+
+def test_published_data_are_in_their_own_units(tmp_path):
+    done = run(
+        "fit", tmp_path, "--prior", "rbf", "-o", tmp_path / "p.toml", "--published",
+        "--format", "geolife", "--metres", 40,
+    )  # fmt: skip
+    assert done.exit_code == 2
+    assert "without --metres" in done.output

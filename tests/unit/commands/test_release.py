@@ -224,7 +224,7 @@ def test_nouns_come_from_files_too(tmp_path):
     with pytest.raises(ValueError, match=r"must have a table \[secret\]; got prior"):
         specification("secret", str(path))
     path.write_text("[prior", encoding="utf-8")
-    with pytest.raises(ValueError, match="is not TOML"):
+    with pytest.raises(ValueError, match="must be TOML"):
         specification("prior", str(path))
     with pytest.raises(ValueError, match="the secret must be a name and parameters"):
         specification("secret", "basic index=")
@@ -251,7 +251,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path, days
 def test_what_was_not_released_has_no_certificate(tmp_path, trace):
     trace.write_text(trace.read_text(encoding="utf-8") + "ann,200,nan\n", encoding="utf-8")
     refused = run(trace, *GAUSSIAN, "-o", tmp_path / "o.csv", "--certificate", tmp_path / "c.json")
-    assert "walk.csv, line 22: a value must be finite" in str(refused.exception)
+    assert "walk.csv, line 22: a value must be a finite number" in str(refused.exception)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["walk.csv"]
 
 

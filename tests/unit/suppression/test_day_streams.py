@@ -61,7 +61,7 @@ def test_days_outside_their_domain():
 
 @pytest.mark.skipif(not HOMES.exists(), reason="the activity homes are not beside the checkout")
 def test_a_real_home_is_defended_end_to_end():
-    from sfumato.datasets import read_kasteren
+    from sfumato_papers.homes import read_kasteren
 
     log = read_kasteren(HOMES / "kasteren_mit" / "houseA.activities")
     days = [list(day.states) for day in log.day_streams(minutes=120)]

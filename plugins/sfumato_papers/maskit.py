@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,9 @@ CHECKS = {
     "hybrid": "suppress_hybrid",
     "segmented (ours)": "suppress_segmented",
 }
+
+RELEASED = "released fraction"
+THREE = "three sensitive contexts, δ = 0.1"
 
 EXACT = """
     Exact: the checks, δ, the choice of sensitive contexts, and utility as the released fraction of
@@ -41,30 +44,22 @@ NEW = """
 
 def figure_4(request: FigureRequest) -> Drawing:
     """Return what each check releases and suppresses with three sensitive contexts."""
-    everyone, words = people(request.data)
-    tasks = [(person, tuple(person.some_contexts(3)), DELTA, 1) for person in everyone]
-    found = request.each(outcome, tasks, "checking people")
+    found, words = _with_three_contexts(request)
     names = ("MaskSensitive", *CHECKS)
-    released = [float(np.mean([one[name] for one in found])) for name in names]
-    per_length = np.mean([one["breaches per length"] for one in found])
-    sensitive = np.mean([one["sensitive"] for one in found])
+    released = np.array([_mean(found, name) for name in names])
+    per_length, sensitive = _mean(found, "breaches per length"), _mean(found, "sensitive")
     breaches = per_length / sensitive if sensitive else 0.0
-    places = range(len(names))
-    panel = Panel(
-        title="three sensitive contexts, δ = 0.1",
-        x="",
-        y="fraction of all states",
-        curves=[
-            Curve("released", places, released, "bars"),
-            Curve("suppressed", places, 1 - np.array(released), "bars"),
-            Curve("breached", [0], [per_length], "bars"),
-        ],
-        names=tuple(name.replace(" ", "\n") for name in names),
-    )
+    curves = [
+        Curve("released", range(len(names)), released, "bars"),
+        Curve("suppressed", range(len(names)), 1 - released, "bars"),
+        Curve("breached", [0], [per_length], "bars"),
+    ]
+    panel = Panel(title=THREE, x="", y="fraction of all states", curves=curves, names=_below(names))
+    shares = [f"{name} {share:.1%}" for name, share in zip(names, released, strict=True)]
     account = f"""
     Of the sensitive states that MaskSensitive suppresses, {breaches:.0%} are breached (the paper,
     on its data: 54 %), which is {per_length:.1%} of all states; the checks breach none.
-    {_released_words(names, released)}.
+    Released: {", ".join(shares)}.
     The paper has 76.4 % for MaskSensitive and 75.8 % for the hybrid; its simulatable check loses
     less than 13 % of what MaskSensitive releases, and its probabilistic one less than 31 %.
     """
@@ -73,19 +68,14 @@ def figure_4(request: FigureRequest) -> Drawing:
 
 def figure_5(request: FigureRequest) -> Drawing:
     """Return the utility of two checks for each person, sorted."""
-    everyone, words = people(request.data)
-    tasks = [(person, tuple(person.some_contexts(3)), DELTA, 1) for person in everyone]
-    found = request.each(outcome, tasks, "checking people")
-    order = np.argsort([one["probabilistic"] for one in found])
-    panel = Panel(
-        title="three sensitive contexts, δ = 0.1",
-        x="person, sorted by the probabilistic check",
-        y="released fraction",
-        curves=[
-            Curve(name, range(len(order)), [found[place][name] for place in order])
-            for name in ("probabilistic", "simulatable", "segmented (ours)")
-        ],
-    )
+    found, words = _with_three_contexts(request)
+    found.sort(key=lambda one: one["probabilistic"])
+    curves = [
+        Curve(name, range(len(found)), [one[name] for one in found])
+        for name in ("probabilistic", "simulatable", "segmented (ours)")
+    ]
+    across = "person, sorted by the probabilistic check"
+    panel = Panel(title=THREE, x=across, y=RELEASED, curves=curves)
     better = np.mean([one["probabilistic"] > one["simulatable"] for one in found])
     right = np.mean(
         [one["hybrid"] >= max(one["probabilistic"], one["simulatable"]) for one in found]
@@ -100,12 +90,9 @@ def figure_5(request: FigureRequest) -> Drawing:
 def figure_6(request: FigureRequest) -> Drawing:
     """Return the utility against δ, for a random sensitive context and for the home."""
     everyone, words = people(request.data)
-    choices: dict[str, list[tuple[Hashable, ...]]] = {
-        "a random sensitive context": [tuple(person.some_contexts(1)) for person in everyone],
-        "the home is sensitive": [(person.home,) for person in everyone],
-    }
     panels = [
-        _trade_off(request, title, everyone, sensitive) for title, sensitive in choices.items()
+        _trade_off(request, "a random sensitive context", everyone, _random_context),
+        _trade_off(request, "the home is sensitive", everyone, lambda person: (person.home,)),
     ]
     at = {curve.label: curve.y[DELTAS.index(DELTA)] for curve in panels[0].curves}
     account = f"""
@@ -127,7 +114,7 @@ def figure_7(request: FigureRequest) -> Drawing:
     panel = Panel(
         title="adversaries who know a generalised chain",
         x="contexts that may be the sensitive one",
-        y="released fraction",
+        y=RELEASED,
         curves=curves,
     )
     account = """
@@ -142,8 +129,7 @@ def figure_7(request: FigureRequest) -> Drawing:
 def figure_8(request: FigureRequest) -> Drawing:
     """Return the trade-off for activities in place of places."""
     everyone, words = people(request.data)
-    sensitive = [tuple(person.some_contexts(1)) for person in everyone]
-    panel = _trade_off(request, "a random sensitive activity", everyone, sensitive)
+    panel = _trade_off(request, "a random sensitive activity", everyone, _random_context)
     account = """
     Differs: the contexts are the same made-up ones as in Figure 6; give an activity home with
     --data for real activities.
@@ -156,25 +142,16 @@ def table_1(request: FigureRequest) -> Drawing:
     """Return how long it takes to prepare each check, and to decide once."""
     everyone, words = people(request.data, 4)
     rows = [timings(person) for person in everyone]
-    panels = [
-        Panel(
-            title=title,
-            x="",
-            y=unit,
-            curves=[
-                Curve(
-                    "here",
-                    range(len(CHECKS)),
-                    [scale * _mean(rows, name, part) for name in CHECKS],
-                    "bars",
-                ),
-                Curve("the paper's server", list(stated), list(stated.values()), "bars"),
-            ],
-            names=tuple(name.replace(" ", "\n") for name in CHECKS),
-            log="y",
+    panels = []
+    for part, (title, unit, scale, stated) in enumerate(STATED):
+        means = [scale * np.mean([row[name][part] for row in rows]) for name in CHECKS]
+        curves = [
+            Curve("here", range(len(CHECKS)), means, "bars"),
+            Curve("the paper's server", list(stated), list(stated.values()), "bars"),
+        ]
+        panels.append(
+            Panel(title=title, x="", y=unit, curves=curves, names=_below(CHECKS), log="y")
         )
-        for part, (title, unit, scale, stated) in enumerate(STATED)
-    ]
     account = """
     Differs: the paper measured a 2.33 GHz server, shown here, and a phone (128 ms a decision of the
     simulatable check); the probabilistic check decides in less than 1 ms there, drawn as 1 ms, and
@@ -235,40 +212,36 @@ def timings(person: Person) -> dict[str, tuple[float, float]]:
     return found
 
 
+def _with_three_contexts(request: FigureRequest) -> tuple[list[dict[str, float]], str]:
+    everyone, words = people(request.data)
+    tasks = [(person, tuple(person.some_contexts(3)), DELTA, 1) for person in everyone]
+    return request.each(outcome, tasks, "checking people"), words
+
+
+def _random_context(person: Person) -> tuple[Hashable, ...]:
+    return tuple(person.some_contexts(1))
+
+
 def _trade_off(
     request: FigureRequest,
     title: str,
     everyone: Sequence[Person],
-    sensitive: Sequence[tuple[Hashable, ...]],
+    sensitive: Callable[[Person], tuple[Hashable, ...]],
 ) -> Panel:
-    tasks = [
-        (person, contexts, delta, 1)
-        for delta in DELTAS
-        for person, contexts in zip(everyone, sensitive, strict=True)
-    ]
+    """Return what each check releases against δ, on average over people."""
+    tasks = [(person, sensitive(person), delta, 1) for delta in DELTAS for person in everyone]
     found = request.each(outcome, tasks, title)
     by_delta = [found[k : k + len(everyone)] for k in range(0, len(found), len(everyone))]
-    return Panel(
-        title=title,
-        x="δ",
-        y="released fraction",
-        curves=[
-            _check_curve(
-                name, DELTAS, [float(np.mean([one[name] for one in group])) for group in by_delta]
-            )
-            for name in ("MaskSensitive", *CHECKS)
-        ],
-    )
+    curves = [
+        _check_curve(name, DELTAS, [_mean(group, name) for group in by_delta])
+        for name in ("MaskSensitive", *CHECKS)
+    ]
+    return Panel(title=title, x="δ", y=RELEASED, curves=curves)
 
 
-def _check_curve(name: str, x: Sequence[float], y: Sequence[float]) -> Curve:
+def _check_curve(name: str, x: Sequence[float], y: Any) -> Curve:
     """Return a check's curve; the hybrid's is dashed, as it lies on one of two others."""
     return Curve(name, x, y, "dashed" if name == "hybrid" else "line")
-
-
-def _released_words(names: Sequence[str], released: Sequence[float]) -> str:
-    shares = [f"{name} {share:.1%}" for name, share in zip(names, released, strict=True)]
-    return f"Released: {', '.join(shares)}"
 
 
 def _released(release: Any, days: Sequence[Sequence[Hashable]], seed: int) -> float:
@@ -278,5 +251,10 @@ def _released(release: Any, days: Sequence[Sequence[Hashable]], seed: int) -> fl
     return float(np.mean([symbol is not SUPPRESSED for out in outputs for symbol in out]))
 
 
-def _mean(rows: Sequence[dict[str, tuple[float, float]]], name: str, part: int) -> float:
-    return float(np.mean([row[name][part] for row in rows]))
+def _mean(found: Sequence[dict[str, float]], name: str) -> float:
+    return float(np.mean([one[name] for one in found]))
+
+
+def _below(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names as they stand below bars."""
+    return tuple(name.replace(" ", "\n") for name in names)

@@ -1,36 +1,46 @@
-"""GeoLife: a folder of people, each with ``Trajectory/*.plt`` files."""
+"""GeoLife: its files, and the five-minute traces that length scales were fitted to."""
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.comparison.executors import watched
-from sfumato.datasets.records import RealTrace
-from sfumato.datasets.rows import BadRows, finite, numbered_lines, on_globe
-from sfumato.datasets.tables import read_trace_table
+from sfumato.comparison.executors import with_progress
+from sfumato.datasets import BadRows, RealTrace, read_trace_table
+from sfumato.datasets.formats import Format, Published, has_columns
+from sfumato.datasets.tables import (
+    Converter,
+    finite,
+    latitude,
+    longitude,
+    numbered_lines,
+    read_rows,
+)
 
 HEADER_LINES = 6
+COLUMNS = ("lat", "lon", "zero", "feet", "day", "date", "clock")
+CONVERTERS: dict[str, Converter] = {"lat": latitude, "lon": longitude, "day": finite}
 SECONDS_PER_DAY = 86400.0
+EARTH_RADIUS = 6.371e6
+
+LONGEST = 320.0
+SHORTEST = 240.0
+MOST_POINTS = 50
+FEWEST_TRACES = 10
+MOST_TRACES = 50
 
 
 def read_geolife(folder: str | Path, *, bad_rows: BadRows | None = None) -> Iterator[RealTrace]:
     """Yield one trace for each ``.plt`` file, by user and file name, one file in memory at a time.
 
+    `folder` is the folder ``Data`` of the data set, or any folder above it.
     Values are (latitude, longitude) in degrees; times are seconds since the first fix, from the
     day number (which has 10 decimals, unlike the clock next to it); the trace's name is the file's.
-
-    Parameters
-    ----------
-    folder
-        The folder ``Data`` of the data set, or any folder above it.
-    bad_rows
-        What to do with rows that cannot be read; an error by default.
     """
     files = sorted(
         Path(folder).rglob("Trajectory/*.plt"),
@@ -38,7 +48,7 @@ def read_geolife(folder: str | Path, *, bad_rows: BadRows | None = None) -> Iter
     )
     if not files:
         raise FileNotFoundError(f"there are no <user>/Trajectory/*.plt files in {folder}.")
-    for file in watched(files, "reading GeoLife", len(files)):
+    for file in with_progress(files, "reading GeoLife", len(files)):
         trace = read_plt(file, bad_rows=bad_rows)
         if trace is not None:
             yield trace
@@ -48,16 +58,13 @@ def read_plt(file: str | Path, *, bad_rows: BadRows | None = None) -> RealTrace 
     """Return the trace of one ``.plt`` file, or None where no row can be read."""
     policy = BadRows() if bad_rows is None else bad_rows
     path = Path(file)
-    rows = list(policy.parsed(path, numbered_lines(path, skip=HEADER_LINES), _fix_reader()))
-    if not rows:
+    lines = numbered_lines(path, skip=HEADER_LINES)
+    rows = read_rows(path, lines, COLUMNS, CONVERTERS, bad_rows=policy)
+    rows = policy.drop(path, rows, rows.day < rows.day.cummax(), "the clock must not run back")
+    if rows.empty:
         return None
-    began = rows[0][0]
-    return RealTrace(
-        path.parent.parent.name,
-        [(day - began) * SECONDS_PER_DAY for day, _, _ in rows],
-        [(latitude, longitude) for _, latitude, longitude in rows],
-        name=path.stem,
-    )
+    times = (rows.day - rows.day.iloc[0]) * SECONDS_PER_DAY
+    return RealTrace(path.parent.parent.name, times, rows[["lat", "lon"]], name=path.stem)
 
 
 def read_geolife_table(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterator[RealTrace]:
@@ -67,31 +74,6 @@ def read_geolife_table(path: str | Path, *, bad_rows: BadRows | None = None) -> 
     ):
         since_first = (trace.times - trace.times[0]) * SECONDS_PER_DAY
         yield RealTrace(trace.user, since_first, trace.values, name=trace.name)
-
-
-def _fix_reader() -> Callable[[str], tuple[float, float, float]]:
-    """Return a reader of (day, latitude, longitude) that remembers the time of the last fix."""
-    last = -math.inf
-
-    def parse(line: str) -> tuple[float, float, float]:
-        nonlocal last
-        cells = line.split(",")
-        latitude, longitude, day = finite(cells[0]), finite(cells[1]), finite(cells[4])
-        on_globe(latitude, longitude)
-        if day < last:
-            raise ValueError(f"the clock must not run back; got day {day} after {last}")
-        last = day
-        return day, latitude, longitude
-
-    return parse
-
-
-EARTH_RADIUS = 6.371e6
-LONGEST = 320.0
-SHORTEST = 240.0
-MOST_POINTS = 50
-FEWEST_TRACES = 10
-MOST_TRACES = 50
 
 
 def geolife_as_published(traces: Iterable[RealTrace]) -> list[RealTrace]:
@@ -110,21 +92,31 @@ def geolife_as_published(traces: Iterable[RealTrace]) -> list[RealTrace]:
     by_user: dict[str, list[RealTrace]] = defaultdict(list)
     for trace in traces:
         short = five_minutes(trace)
-        scaled = None if short is None else _standardised(short)
-        if scaled is not None:
+        if short is None:
+            continue
+        centred = short.values - short.values.mean(axis=0)
+        spread = centred.std(axis=0)
+        if spread.all():
+            scaled = attrs.evolve(short, values=centred / spread)
             by_user[trace.user].append(scaled)
     return [
         trace
-        for kept_of_user in by_user.values()
-        if len(kept_of_user) >= FEWEST_TRACES
-        for trace in kept_of_user[:MOST_TRACES]
-        if sampling_period(trace) > 0
+        for kept in by_user.values()
+        if len(kept) >= FEWEST_TRACES
+        for trace in kept[:MOST_TRACES]
+        if np.median(np.diff(trace.times)) > 0
     ]
 
 
-def sampling_period(trace: RealTrace) -> float:
-    """Return the median time step, by which an effective length scale is divided."""
-    return float(np.median(np.diff(trace.times)))
+def five_minutes(trace: RealTrace) -> RealTrace | None:
+    """Return the trace in metres from its first fix, cut and thinned; None if it is too short."""
+    inside = np.flatnonzero(trace.times - trace.times[0] <= LONGEST)
+    chosen = inside[thinned(len(inside))]
+    times = trace.times[chosen] - trace.times[0]
+    if times[-1] < SHORTEST:
+        return None
+    places = metres(trace.values)
+    return RealTrace(trace.user, times, places[chosen] - places[0], name=trace.name)
 
 
 def thinned(points: int, most: int = MOST_POINTS) -> NDArray[np.intp]:
@@ -140,26 +132,21 @@ def thinned(points: int, most: int = MOST_POINTS) -> NDArray[np.intp]:
 
 def metres(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return (latitude, longitude) as the published code maps it: R cos φ (cos λ, sin λ)."""
-    latitude, longitude = np.radians(degrees).T
-    ring = EARTH_RADIUS * np.cos(latitude)
-    return np.column_stack((ring * np.cos(longitude), ring * np.sin(longitude)))
+    phi, lam = np.radians(degrees).T
+    ring = EARTH_RADIUS * np.cos(phi)
+    return np.column_stack((ring * np.cos(lam), ring * np.sin(lam)))
 
 
-def five_minutes(trace: RealTrace) -> RealTrace | None:
-    """Return the trace in metres from its first fix, cut and thinned; None if it is too short."""
-    inside = np.flatnonzero(trace.times - trace.times[0] <= LONGEST)
-    chosen = inside[thinned(len(inside))]
-    times = trace.times[chosen] - trace.times[0]
-    if times[-1] < SHORTEST:
-        return None
-    places = metres(trace.values)
-    return RealTrace(trace.user, times, places[chosen] - places[0], name=trace.name)
+def _format(reader: Callable[..., Iterable[RealTrace]], suits: Callable[[Path], bool]) -> Format:
+    published = Published(
+        read=lambda path, bad_rows: geolife_as_published(reader(path, bad_rows=bad_rows)),
+        options={"noise": 0.0025, "normalise": True, "bounds": {"length_scale": (1.0, 40.0)}},
+        note="240 to 320 s, at most 50 points, users with 10 traces or more, 50 of each",
+    )
+    return Format("traces", reader, suits, in_degrees=lambda _: True, published=published)
 
 
-def _standardised(trace: RealTrace) -> RealTrace | None:
-    """Return the trace with mean 0 and variance 1; None where a coordinate never changes."""
-    centred = trace.values - trace.values.mean(axis=0)
-    spread = centred.std(axis=0)
-    if (spread == 0).any():
-        return None
-    return RealTrace(trace.user, trace.times, centred / spread, name=trace.name)
+FORMATS = {
+    "geolife": _format(read_geolife, Path.is_dir),
+    "geolife-table": _format(read_geolife_table, has_columns("traj", "days_1899", "lat", "lon")),
+}
