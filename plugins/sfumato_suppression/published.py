@@ -11,6 +11,7 @@ from sfumato.channels import Suppression
 from sfumato.parameters import CHOICE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.questions import Events
+from sfumato_suppression.design import private_release
 from sfumato_suppression.memoryless_search import (
     MemorylessTable,
     best_grid_table,
@@ -19,7 +20,7 @@ from sfumato_suppression.memoryless_search import (
     greedy_tables,
     lower_all,
 )
-from sfumato_suppression.private_design import Chains, private_release
+from sfumato_suppression.protected_chain import Chains
 from sfumato_suppression.segmented_search import segmented_channel, simulatable_channel
 
 

@@ -24,8 +24,15 @@ from numpy.typing import NDArray
 
 from sfumato.channels import Suppression
 from sfumato.values import FloatArray
-from sfumato_suppression.line_search import Line, lowest_chances
-from sfumato_suppression.protected_chain import ROUNDING, ProtectedChain, may_start_for_all
+from sfumato_suppression.protected_chain import (
+    ROUNDING,
+    Chains,
+    Line,
+    ProtectedChain,
+    lowest_of,
+    may_start_for_all,
+    on_grid,
+)
 
 
 class WaitingLaws:
@@ -138,7 +145,7 @@ class Starts:
     time: int
     states: NDArray[np.intp]
 
-    def laws(self, chains: Sequence[ProtectedChain], rules: int = 1) -> list[WaitingLaws]:
+    def laws(self, chains: Chains, rules: int = 1) -> list[WaitingLaws]:
         """Return the open segments under each chain, once for every rule, (rules · states).
 
         A start that a chain cannot reach is left at zero there: it constrains nothing.
@@ -154,10 +161,10 @@ class Starts:
         return opened
 
 
-def segment_starts(chains: Sequence[ProtectedChain]) -> Iterator[Starts]:
+def segment_starts(chains: Chains) -> Iterator[Starts]:
     """Yield the starts after which something is still to come, the latest first."""
     possible = np.logical_or.reduce([chain.possible for chain in chains])
-    able = may_start_for_all(tuple(chains)) & possible
+    able = may_start_for_all(chains) & possible
     for time in range(chains[0].belief.steps - 2, -1, -1):
         yield Starts(time, np.flatnonzero(able[time]))
     yield Starts(-1, np.zeros(1, dtype=np.intp))
@@ -166,7 +173,7 @@ def segment_starts(chains: Sequence[ProtectedChain]) -> Iterator[Starts]:
 class SegmentTables:
     """Suppression tables by last release, filled start by start; certain suppression elsewhere."""
 
-    def __init__(self, chains: Sequence[ProtectedChain]) -> None:
+    def __init__(self, chains: Chains) -> None:
         belief = chains[0].belief
         shape = (belief.steps, belief.state_count)
         self._states = belief.states
@@ -193,16 +200,14 @@ class Judged:
     values: FloatArray
 
 
-def judge(
-    chains: Sequence[ProtectedChain], starts: Starts, tables: FloatArray, to_go: FloatArray
-) -> Judged:
+def judge(chains: Chains, starts: Starts, tables: FloatArray, to_go: FloatArray) -> Judged:
     """Return privacy and value of tables (rules · states, T, M), rule by rule, after each start.
 
     The value of a table is Σ Pr[next release is (t, k)] · (1 + V(t, k)), with V the value to go,
     `to_go` (B, T, M). Everything is computed from scratch, in sums of non-negative terms.
     """
     belief = chains[0].belief
-    able = may_start_for_all(tuple(chains))
+    able = may_start_for_all(chains)
     laws = starts.laws(chains, len(tables) // len(starts.states))
     private = np.ones(len(tables), dtype=bool)
     values = np.zeros((len(chains), len(tables)))
@@ -223,7 +228,7 @@ def judge(
 
 
 def waiting_values(
-    chains: Sequence[ProtectedChain], starts: Starts, tables: FloatArray, to_go: FloatArray
+    chains: Chains, starts: Starts, tables: FloatArray, to_go: FloatArray
 ) -> FloatArray:
     """Return what is expected later if X_t = k is suppressed, (B, states, T, M).
 
@@ -303,7 +308,7 @@ def _lowered(
         active = allowed[groups, states]
         if active.any():
             line = constraints.line(chances, states)
-            lowest = lowest_chances([line], rules.grid)
+            lowest = on_grid([line], lowest_of([line], len(groups)), rules.grid)
             chances[groups, states] = np.where(active, lowest, chances[groups, states])
     return chances
 
@@ -317,6 +322,7 @@ class _Constraints:
 
     joint: FloatArray
     bound: FloatArray
+    margin: float
 
     @cached_property
     def both(self) -> FloatArray:
@@ -336,11 +342,12 @@ class _Constraints:
             risky = (worst > 0.0).any(axis=0)
             joints.append(joint[:, risky])
             bounds.append(bound[:, risky])
-        return cls(np.concatenate(joints, axis=1), np.concatenate(bounds, axis=1))
+        margin = max(law.chain.margin for law in laws)
+        return cls(np.concatenate(joints, axis=1), np.concatenate(bounds, axis=1), margin)
 
     def of_groups(self, groups: NDArray[np.intp]) -> _Constraints:
         """Return the constraints of some groups only."""
-        return _Constraints(self.joint[groups], self.bound[groups])
+        return _Constraints(self.joint[groups], self.bound[groups], self.margin)
 
     def hold(self, chances: FloatArray) -> NDArray[np.bool_]:
         """Return whether all constraints of each group hold, (G,)."""
@@ -356,7 +363,8 @@ class _Constraints:
         count = self.joint.shape[1]
         rest = (self.both @ without[:, :, None])[..., 0]
         alone = self.both[groups, :, states]
-        return Line(rest[:, :count], alone[:, :count], rest[:, count:], alone[:, count:])
+        sides = rest[:, :count], alone[:, :count], rest[:, count:], alone[:, count:]
+        return Line(*sides, self.margin)
 
     def cover(self, allowed: NDArray[np.bool_]) -> FloatArray:
         """Return how much each state covers for events that need it, (G, M); never zero.
@@ -370,7 +378,7 @@ class _Constraints:
         return np.asarray(np.einsum("gcm,gc->gm", np.maximum(-excess, 0.0), share)) + 1e-300
 
 
-def simulatable_channel(chains: Sequence[ProtectedChain]) -> Suppression:
+def simulatable_channel(chains: Chains) -> Suppression:
     """Return the simulatable check as tables by last release.
 
     After the release of i at time u, everything is suppressed until the first time v at which
@@ -384,10 +392,10 @@ def simulatable_channel(chains: Sequence[ProtectedChain]) -> Suppression:
     return tables.channel()
 
 
-def simulatable_tables(chains: Sequence[ProtectedChain], starts: Starts) -> FloatArray:
+def simulatable_tables(chains: Chains, starts: Starts) -> FloatArray:
     """Return the tables after each start, (states, T, M): all ones but one row of zeros."""
     belief = chains[0].belief
-    able = may_start_for_all(tuple(chains))
+    able = may_start_for_all(chains)
     tables = np.ones((len(starts.states), belief.steps, belief.state_count))
     waiting = np.ones(len(starts.states), dtype=bool)
     laws = starts.laws(chains)
@@ -418,7 +426,7 @@ The second round knows from the first what waiting is worth.
 """
 
 
-def segmented_channel(chains: Sequence[ProtectedChain], memoryless: FloatArray) -> Suppression:
+def segmented_channel(chains: Chains, memoryless: FloatArray) -> Suppression:
     """Return tables by last release, seeded with memoryless tables (S, T, M)."""
     belief = chains[0].belief
     tables = SegmentTables(chains)
@@ -433,7 +441,7 @@ def segmented_channel(chains: Sequence[ProtectedChain], memoryless: FloatArray) 
 
 
 def _best_tables(
-    chains: Sequence[ProtectedChain], starts: Starts, memoryless: FloatArray, to_go: FloatArray
+    chains: Chains, starts: Starts, memoryless: FloatArray, to_go: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the best table after each start, (states, T, M), and its values, (B, states)."""
     hidden = np.ones((len(starts.states), *memoryless.shape[1:]))
@@ -449,7 +457,7 @@ def _best_tables(
 
 
 def _better(
-    chains: Sequence[ProtectedChain],
+    chains: Chains,
     starts: Starts,
     best: tuple[FloatArray, FloatArray],
     candidates: Sequence[FloatArray],
@@ -466,7 +474,7 @@ def _better(
 
 
 def _greedy_tables(
-    chains: Sequence[ProtectedChain],
+    chains: Chains,
     starts: Starts,
     rules: Rules,
     waiting: FloatArray,
@@ -474,7 +482,7 @@ def _greedy_tables(
 ) -> FloatArray:
     """Return one table per rule and start, (rules · states, T, M), lowered time by time."""
     belief = chains[0].belief
-    able = may_start_for_all(tuple(chains))
+    able = may_start_for_all(chains)
     laws = starts.laws(chains, len(rules.grid))
     repeated = rules.repeated(len(starts.states))
     tables = np.ones((len(repeated.grid), belief.steps, belief.state_count))

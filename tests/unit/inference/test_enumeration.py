@@ -16,7 +16,7 @@ from sfumato.inference.markov.enumeration import (
     enumerate_trajectories,
 )
 from sfumato.values import SUPPRESSED
-from sfumato_posterior_gap.posterior_gap import worst_posterior_gap
+from sfumato_posterior_gap.posterior_gap import worst_listed_gap
 
 
 def random_laws(rng, *shape):
@@ -107,7 +107,7 @@ def test_outputs_probabilities_and_posteriors(seed, which):
     masks = np.zeros((steps * count, steps, count), dtype=bool)
     for number, (t, m) in enumerate(itertools.product(range(steps), range(count))):
         masks[number, t, m] = True
-    gap = worst_posterior_gap(belief, channel, masks)
+    gap = worst_listed_gap(belief, channel, masks)
     by_hand = max((marginals[output] - belief.marginals()).max() for output in expected)
     assert gap.value == pytest.approx(by_hand, rel=1e-10, abs=1e-14)
     at_witness = (marginals[gap.output] - belief.marginals()).reshape(-1)[gap.event]
@@ -121,7 +121,7 @@ def test_outputs_probabilities_and_posteriors(seed, which):
 def test_events_may_hold_several_states():
     belief = Markov([0.25, 0.25, 0.5], np.empty((0, 3, 3)), states="stx")
     channel = Suppression.memoryless("stx", [[1.0, 1.0, 0.5]])
-    gap = worst_posterior_gap(belief, channel, [[[True, True, False]]])
+    gap = worst_listed_gap(belief, channel, [[[True, True, False]]])
     assert gap.posterior == pytest.approx(2 / 3, rel=1e-14)
     assert gap.output == (SUPPRESSED,)
 

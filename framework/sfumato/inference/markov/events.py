@@ -88,14 +88,14 @@ class Gap:
         Probability of the event with and without the output.
     event
         Number of the event among the masks that were given.
-    time
-        When the event happens, counted from 0.
     output
         The worst output, a tuple of symbols.
+    relative_error
+        By how much of it the value may exceed the truth.
 
     Examples
     --------
-    >>> Gap(value=0.25, posterior=0.75, prior=0.5, event=0, time=3, output=("home",)).value
+    >>> Gap(value=0.25, posterior=0.75, prior=0.5, event=0, output=("home",)).value
     0.25
     """
 
@@ -103,5 +103,5 @@ class Gap:
     posterior: float
     prior: float
     event: int
-    time: int
     output: tuple[Any, ...]
+    relative_error: float = 0.0
