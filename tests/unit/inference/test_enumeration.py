@@ -13,7 +13,6 @@ from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.markov.enumeration import (
     completed,
     enumerate_outputs,
-    enumerate_trajectories,
 )
 from sfumato.values import SUPPRESSED
 from sfumato_posterior_gap.posterior_gap import worst_listed_gap
@@ -126,25 +125,9 @@ def test_events_may_hold_several_states():
     assert gap.output == (SUPPRESSED,)
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_trajectories(seed):
-    rng = np.random.default_rng(seed)
-    belief = random_belief(rng, 4, 3)
-    expected = {}
-    for path in itertools.product(range(3), repeat=4):
-        probability = path_probability(belief, path)
-        if probability > 0:
-            expected[path] = probability
-    paths, logs = enumerate_trajectories(belief)
-    assert [tuple(path) for path in paths.tolist()] == sorted(expected)
-    np.testing.assert_allclose(np.exp(logs), [expected[path] for path in sorted(expected)])
-
-
 def test_only_what_is_possible_counts_towards_the_limit():
-    # 2^200 traces on paper, two of them possible.
+    # 2^200 outputs on paper, two of them possible.
     belief = Markov([0.5, 0.5], np.eye(2), steps=200)
-    paths, _ = enumerate_trajectories(belief, limit=2)
-    assert paths.shape == (2, 200)
     hidden = Suppression.memoryless((0, 1), np.zeros((200, 2)))
     outputs = enumerate_outputs(belief, hidden, limit=2)
     assert outputs.probabilities.tolist() == pytest.approx([0.5, 0.5], rel=1e-12)
@@ -152,8 +135,6 @@ def test_only_what_is_possible_counts_towards_the_limit():
 
 def test_too_many_are_refused_quickly():
     belief = Markov(np.full(10, 0.1), np.full((10, 10), 0.1), steps=1000)
-    with pytest.raises(OutsideHypotheses, match=r"at most limit = 500 traces; .* at least 1000"):
-        enumerate_trajectories(belief, limit=500)
     channel = Suppression.memoryless(range(10), np.full((1000, 10), 0.5))
     with pytest.raises(OutsideHypotheses, match=r"at most limit = 500 outputs; .* at least 1331"):
         enumerate_outputs(belief, channel, limit=500)

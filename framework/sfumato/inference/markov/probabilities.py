@@ -15,6 +15,12 @@ SMALL = 1e-100
 
 LOG_SMALL = float(np.log(SMALL))
 
+SMALLEST = 1e-150
+"""Probabilities above this multiply in pairs without underflow."""
+
+_ENTRIES = 250_000
+"""How many products are held at once: about what a processor's cache holds."""
+
 
 def log_of(probabilities: FloatArray) -> FloatArray:
     """Return logarithms, −∞ for an exact zero.
@@ -77,10 +83,6 @@ def log_product(log_rows: FloatArray, matrix: FloatArray, smallest: float) -> Fl
     return result
 
 
-_ENTRIES = 250_000
-"""How many products are held at once: about what a processor's cache holds."""
-
-
 def max_products(
     rows: FloatArray, matrix: FloatArray, scale: Literal["linear", "log"] = "linear"
 ) -> FloatArray:
@@ -88,8 +90,6 @@ def max_products(
 
     Linear entries are not negative; the maximum over no k at all is 0, or −∞ as a logarithm.
 
-    Examples
-    --------
     >>> max_products(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [1.0, 1.0]])).tolist()
     [[3.0, 2.0]]
     """
@@ -149,17 +149,11 @@ def top_term(top: FloatArray, rest: FloatArray) -> FloatArray:
     return np.asarray(np.where(rest < 0.5, near, entropy_terms(top)))
 
 
-SMALLEST = 1e-150
-"""Probabilities above this multiply in pairs without underflow."""
-
-
 def reachable_states(belief: Markov, marginals: FloatArray | None = None) -> NDArray[np.bool_]:
     """Return whether Pr[X_t = k] > 0, (T, M); possibilities cannot underflow.
 
     The marginals of the belief, where they are known already, spare most of the work.
 
-    Examples
-    --------
     >>> chain = Markov([1.0, 0.0], [[1e-200, 1.0], [0.0, 1.0]], steps=4)
     >>> chain.marginals()[-1, 0], reachable_states(chain)[-1, 0]
     (np.float64(0.0), np.True_)

@@ -24,15 +24,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 @attrs.frozen(eq=False)
 class Smoothed:
-    """The posterior of every state, and how likely the output was.
-
-    Parameters
-    ----------
-    marginals
-        Pr[X_t = m | o] as (..., T, M); an exact zero is impossible.
-    log_probability
-        log Pr[o] (a log-density for real outputs), one per output.
-    """
+    """Pr[X_t = m | o], (..., T, M), an exact zero being impossible, and log Pr[o] (a density)."""
 
     marginals: FloatArray
     log_probability: FloatArray
@@ -55,21 +47,9 @@ def forward_backward(belief: Markov, log_evidence: FloatArray) -> Smoothed:
     one. Where a positive factor below 1e-100 could underflow, that output is
     done again with logarithms, so a zero in the answer is a zero of the mathematics.
 
-    Parameters
-    ----------
-    belief
-        The chain.
-    log_evidence
-        log-likelihoods as an emission's `evidence` gives them, (..., k, M) with k ≤ T: the
-        posterior is then of the first k states.
+    The evidence is as an emission gives it, (..., k, M) with k ≤ T: the posterior is then of the
+    first k states. An output of probability zero is an `ImpossibleObservation`.
 
-    Raises
-    ------
-    ImpossibleObservation
-        If an output has probability zero; it names the first impossible step.
-
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=2)
     >>> smoothed = forward_backward(chain, np.log([[1.0, 0.5], [0.5, 1.0]]))
     >>> smoothed.marginals.round(3).tolist()
@@ -85,8 +65,6 @@ def forward_backward(belief: Markov, log_evidence: FloatArray) -> Smoothed:
 def pair_marginals(belief: Markov, log_evidence: FloatArray) -> FloatArray:
     """Return Pr[X_t = i, X_{t+1} = j | o] as (..., k − 1, M, M).
 
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=2)
     >>> pair_marginals(chain, np.zeros((2, 2))).round(12).tolist()
     [[[0.45, 0.05], [0.05, 0.45]]]
@@ -206,14 +184,8 @@ def viterbi(belief: Markov, log_evidence: FloatArray) -> tuple[NDArray[np.intp],
 
     δ_t(m) = e_t(m) max_k δ_{t−1}(k) P_t(k, m), followed back from the best last state. Ties go to
     the smallest position, from the last state backwards.
+    An output of probability zero is an `ImpossibleObservation`.
 
-    Raises
-    ------
-    ImpossibleObservation
-        If an output has probability zero.
-
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=3)
     >>> path, log_probability = viterbi(chain, np.log([[0.5, 0.5], [0.5, 0.5], [0.2, 0.8]]))
     >>> path.tolist(), float(np.exp(log_probability).round(4))
