@@ -6,7 +6,6 @@ import itertools
 from bisect import bisect_left
 from collections.abc import Iterator
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,56 +28,6 @@ CACHED = 25_000
 
 SERIAL = 200_000
 """How large a matrix product may be: above this, threads cost more than they bring."""
-
-
-@attrs.frozen(eq=False)
-class _Passage:
-    """From each start to a state of an event, and on to each end: (P, A) and (P, B) arrays.
-
-    Without passing through the state whose probability is being lowered, and through it.
-    """
-
-    reach_without: FloatArray
-    leave_without: FloatArray
-    reach_within: FloatArray
-    leave_within: FloatArray
-
-    def without(self) -> FloatArray:
-        """Return the products without, (P, A, B)."""
-        return self.reach_without[:, :, None] * self.leave_without[:, None]
-
-    def within(self) -> FloatArray:
-        """Return the products through the state, (P, A, B), for probability one."""
-        return self.reach_within[:, :, None] * self.leave_within[:, None]
-
-
-@attrs.frozen(eq=False)
-class _Crossing:
-    """Segments from A starts to B ends that cross a time suppressed.
-
-    In other states than one, Σ_k left[a, k] right[k, b]; in that state, for probability one,
-    to[a] · on[b].
-
-    Attributes
-    ----------
-    place
-        The time and the one state, as time · M + state.
-    starts
-        How many starts lie before.
-    ends
-        The number of the first end after it.
-    without
-        The suppression probabilities of the time, zero for the one state, (M,).
-    """
-
-    place: int
-    starts: int
-    ends: int
-    without: FloatArray
-    left: FloatArray = attrs.field(kw_only=True)
-    right: FloatArray = attrs.field(kw_only=True)
-    to: FloatArray = attrs.field(kw_only=True)
-    on: FloatArray = attrs.field(kw_only=True)
 
 
 class TableKernels:
@@ -137,65 +86,49 @@ class TableKernels:
         return not (self._by_event(beginning, later) > limits[later] * total).any()
 
     def lines(self, time: int, state: int) -> Iterator[Line]:
-        """Yield the constraints that fail at probability zero; the others hold all the way."""
-        crossing = self._crossing(time, state)
-        total_without = crossing.left @ crossing.right
-        most = total_without * (1.0 + ROUNDING)
-        for events in self._parts(time, total_without.size):
-            passage = self._passage(crossing, events)
+        """Yield the constraints that fail at probability zero; the others hold all the way.
+
+        A segment crosses `time` suppressed in another state, Σ_k left[a, k] right[k, b], or in
+        this one: to[a] · on[b], times its probability.
+        """
+        here, first, after = self._around(time)
+        starts, ends = self._bounds(time)
+        others = self._chances[time].copy()
+        others[state] = 0.0
+        arriving = self._matrix[self._starts[:starts], here]
+        left, to = arriving * others, arriving[:, state]
+        right = self._matrix[1 + first : 1 + after, self._ends[ends:]]
+        on = right[state]
+        total = left @ right
+        for events in self._parts(time, total.size):
+            inside = slice(self._firsts[events.start], self._firsts[events.stop])
+            places = self._places[inside]
+            into, out_of = self._into[inside, :starts], self._out_of[inside, ends:]
+            if places[-1] < first:
+                rows = self._matrix[1 + places, here]
+                across, through = (into, (rows * others) @ right), (into, rows[:, [state]] * on)
+            elif places[0] >= after:
+                rows = self._matrix[1 + first : 1 + after, places]
+                across, through = ((left @ rows).T, out_of), (rows[state][:, None] * to, out_of)
+            else:  # an event of this very time cannot hold a state that may be released
+                across, through = (into, out_of), (np.zeros_like(into), out_of)
             limits = self.chain.limits[events]
-            without = self._by_event(passage.without(), events)
-            failing = without > limits[:, None, None] * most
+            without = self._joint(across, events)
+            failing = without > limits[:, None, None] * (total * (1.0 + ROUNDING))
             if failing.any():
-                within = self._by_event(passage.within(), events)
+                within = self._joint(through, events)
                 event, start, end = np.nonzero(failing)
                 yield Line(
                     without[failing][None],
                     within[failing][None],
-                    (limits[event] * total_without[start, end])[None],
-                    (limits[event] * crossing.to[start] * crossing.on[end])[None],
+                    (limits[event] * total[start, end])[None],
+                    (limits[event] * to[start] * on[end])[None],
                     self.chain.margin,
                 )
 
-    def _crossing(self, time: int, state: int) -> _Crossing:
-        """Return how segments cross a time, in one state and in the others."""
-        here, first, after = self._around(time)
-        starts, ends = self._bounds(time)
-        without = self._chances[time].copy()
-        without[state] = 0.0
-        arriving = self._matrix[self._starts[:starts], here]
-        right = self._matrix[1 + first : 1 + after, self._ends[ends:]]
-        return _Crossing(
-            first + state,
-            starts,
-            ends,
-            without,
-            left=arriving * without,
-            right=right,
-            to=arriving[:, state],
-            on=right[state],
-        )
-
-    def _passage(self, crossing: _Crossing, events: slice) -> _Passage:
-        """Return the ways through events that all lie before, at or after the crossing."""
-        here, first, after = self._around(crossing.place // self._count)
-        inside = slice(self._firsts[events.start], self._firsts[events.stop])
-        places = self._places[inside]
-        if places[-1] < first:
-            reached = self._into[inside, : crossing.starts]
-            rows = self._matrix[1 + places, here]
-            onward = (rows * crossing.without) @ crossing.right
-            through = rows[:, crossing.place - first, None] * crossing.on
-            return _Passage(reached, onward, reached, through)
-        onward = self._out_of[inside, crossing.ends :]
-        if places[0] < after:
-            # An event of this very time cannot hold a state that may be released.
-            reached = self._into[inside, : crossing.starts]
-            return _Passage(reached, onward, np.zeros_like(reached), onward)
-        arrived = self._matrix[1 + first : 1 + after, places]
-        reached = (crossing.left @ arrived).T
-        through = arrived[crossing.place - first, :, None] * crossing.to
-        return _Passage(reached, onward, through, onward)
+    def _joint(self, ways: tuple[FloatArray, FloatArray], events: slice) -> FloatArray:
+        """Return Σ over the states of each event of the ways into and out of them, (E, A, B)."""
+        return self._by_event(ways[0][:, :, None] * ways[1][:, None], events)
 
     def _around(self, time: int) -> tuple[slice, int, int]:
         """Return the columns of a time, its first place, and the first place after it."""
@@ -296,6 +229,13 @@ def lower_all(table: MemorylessTable, order: NDArray[np.intp], grid: int) -> Non
     for place in order:
         time, state = divmod(int(place), count)
         table.set(time, state, table.lowest(time, state, grid))
+
+
+def lowered_exactly(chains: Chains, chances: FloatArray) -> FloatArray:
+    """Return a private table with all the slack taken, the likeliest states first."""
+    table = MemorylessTable(chains, chances)
+    lower_all(table, by_worth(expected_worth(chains)), grid=0)
+    return table.chances
 
 
 def expected_worth(chains: Chains) -> FloatArray:

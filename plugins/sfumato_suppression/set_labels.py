@@ -82,24 +82,18 @@ def _two(pair: Iterable[Any], sentence: str) -> tuple[Any, Any]:
 LABEL_SETS = LabelSets()
 
 
-@attrs.frozen
-class SetLabelSecret:
+@attrs.frozen(eq=False, repr=False)
+class SuspectStates(Secret[Markov, Events]):
     """Every state that may stand for a sensitive context, one event each.
 
-    Parameters
-    ----------
-    secret
-        The secret about contexts.
-    labels
-        The contexts that each state may stand for; a state that is not listed is known.
+    `labels` are the contexts that each state may stand for; one that is not listed is known.
     """
 
-    kind: ClassVar[str] = "secret"
     name: ClassVar[str] = "set_labels"
     yields: ClassVar[Mapping[type, type]] = {Markov: Events}
 
     secret: Secret
-    labels: Mapping[Hashable, frozenset[Hashable]] = attrs.field(hash=False)
+    labels: Mapping[Hashable, frozenset[Hashable]]
 
     def question(self, belief: Markov) -> Events:
         """Return one event for each suspicious state at each time of an event."""
@@ -191,7 +185,7 @@ class SetLabels(Mechanism):
                 f"{self.name} protects events of a single time; a window of times has no set label."
             )
         sets = {state: frozenset(contexts) for state, contexts in self.labels}
-        suspicious = SetLabelSecret(secret, sets)
+        suspicious = SuspectStates(secret, sets)
         multiplicity = max(suspicious.multiplicity(belief) for belief in beliefs)
         inner = self._inner(multiplicity).protect(prior, suspicious)
         channel = RelabelledSuppression(inner.channel, _shown(states, sets))

@@ -399,7 +399,8 @@ class _Sweep:
             starts, ends, into.transpose(2, 0, 1), inside[..., ends], closing, first
         )
         hopes = self._gaps_one_step_on(passages, inverse)
-        self._compare(passages, *np.unravel_index(hopes.argmax()[None], hopes.shape))
+        likeliest = np.unravel_index(np.array([hopes.argmax()]), hopes.shape)
+        self._compare(passages, *likeliest)
         left = np.nonzero(hopes > max(self._worst.gap, self._enough))
         stride = max(1, CACHED // len(ends))
         for begin in range(0, len(left[0]), stride):
@@ -481,7 +482,7 @@ class _Sweep:
 
 def _are_normal(kernels: FloatArray) -> bool:
     """Whether nothing can have vanished by underflow."""
-    return np.count_nonzero(kernels > 0.0) == np.count_nonzero(kernels > SMALLEST)
+    return bool(np.count_nonzero(kernels > 0.0) == np.count_nonzero(kernels > SMALLEST))
 
 
 @attrs.frozen
