@@ -10,7 +10,14 @@ import pytest
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
 from sfumato.errors import Incompatible, ParameterError
-from sfumato.inference.markov.segments import is_private, worst_segment, worst_segment_gap
+from sfumato.inference.markov.segments import (
+    BEGINNING,
+    is_private,
+    release_probabilities,
+    silent_kernels,
+    worst_segment,
+    worst_segment_gap,
+)
 from sfumato.values import SUPPRESSED
 from sfumato_posterior_gap.posterior_gap import worst_listed_gap
 
@@ -392,3 +399,40 @@ def test_other_states_or_steps_are_incompatible():
         worst_segment(belief, Suppression.memoryless("xs", [[1.0, 1.0]]), mask)
     with pytest.raises(Incompatible, match="steps"):
         worst_segment(belief, Suppression.memoryless("sx", np.ones((2, 2))), mask)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_kernels_give_the_joint_law_of_a_state_and_the_sightings_around_it(seed):
+    # Pr[X_t = a, (u, x), (v, y)] = w(u, x) K(x → a) p(a) K(a → y) (1 − p(y)), for the state of a
+    # time at which nothing is seen; (v, y) may be the end, after silence.
+    rng = np.random.default_rng(seed)
+    steps, count, time = 4, 3, 2
+    initial, transitions = random_chain(rng, steps, count)
+    belief = belief_of(initial, transitions)
+    start = rng.choice([0.0, 0.25, 0.5, 1.0], size=(steps, count))
+    after = rng.choice([0.0, 0.25, 0.5, 1.0], size=(steps, count) * 2) if seed % 2 else None
+    channel = Suppression(range(count), start, after)
+    seen = release_probabilities(belief, channel)
+    expected = defaultdict(float)
+    for path in itertools.product(range(count), repeat=steps):
+        weight = np.exp(belief.log_probability(path))
+        for hidden in itertools.product([False, True], repeat=steps):
+            output = [SUPPRESSED if h else x for h, x in zip(hidden, path, strict=True)]
+            if not hidden[time]:
+                continue
+            times = [t for t in range(steps) if not hidden[t]]
+            before = max((t * count + path[t] for t in times if t < time), default=BEGINNING)
+            later = min((t * count + path[t] for t in times if t > time), default=steps * count)
+            chance = weight * np.exp(channel.log_likelihood(output, path))
+            expected[path[time], before, later] += chance
+    inside = time * count + np.arange(count)
+    for before in (BEGINNING, *range(time * count)):
+        last = None if before == BEGINNING else divmod(before, count)
+        table = channel.table(last)
+        open_, *onward = silent_kernels(belief, table[None], np.array([[before, *inside]]))[0]
+        release = np.append(1.0 - table.ravel(), 1.0)
+        weight = 1.0 if last is None else seen[last]
+        for state, later in itertools.product(range(count), range(len(release))):
+            found = weight * open_[inside[state]] * table[time, state]
+            found *= onward[state][later] * release[later]
+            assert found == pytest.approx(expected[state, before, later], rel=1e-12, abs=1e-15)

@@ -33,21 +33,13 @@ def log_of(probabilities: FloatArray) -> FloatArray:
 
 
 def row_maxima(log_rows: FloatArray) -> FloatArray:
-    """Return the largest entry of every row, 0 for a row of exact zeros; keeps the axis.
-
-    >>> row_maxima(np.array([[-5.0, -3.0], [-np.inf, -np.inf]])).tolist()
-    [[-3.0], [0.0]]
-    """
+    """Return the largest entry of every row, 0 for a row of exact zeros; keeps the axis."""
     largest = log_rows.max(axis=-1, keepdims=True)
     return np.asarray(np.where(np.isneginf(largest), 0.0, largest))
 
 
 def is_risky(log_rows: FloatArray) -> NDArray[np.bool_]:
-    """Whether a row, scaled to a largest entry of one, has a positive entry below `SMALL`.
-
-    >>> is_risky(np.array([[0.0, -np.inf], [0.0, -800.0]])).tolist()
-    [False, True]
-    """
+    """Whether a row, scaled to a largest entry of one, has a positive entry below `SMALL`."""
     return np.asarray(((log_rows < LOG_SMALL) & (log_rows > -np.inf)).any(axis=-1))
 
 
@@ -130,11 +122,7 @@ def entropies(laws: FloatArray) -> FloatArray:
 
 
 def entropy_terms(chances: FloatArray) -> FloatArray:
-    """Return −p log p, 0 for p = 0.
-
-    >>> entropy_terms(np.array([0.0, 0.5])).round(6).tolist()
-    [0.0, 0.346574]
-    """
+    """Return −p log p, 0 for p = 0."""
     logs = np.log(chances, where=chances > 0.0, out=np.zeros_like(chances))
     return np.asarray(0.0 - chances * logs)
 

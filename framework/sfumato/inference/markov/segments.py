@@ -107,17 +107,10 @@ def silent_kernels(
     """Return K[g, r, (v, j)] for the r-th origin under the g-th table, (G, R, T·M + 1).
 
     Column v·M + j is X_v = j after silence; the last column is silence until the trace is over.
-    Entries with v ≤ u are zero.
+    Entries with v ≤ u are zero. Tables hold the probability of silence, (G, T, M): of suppression,
+    or 0 and 1 where a sensor sees some states. Origins are codes u·M + i, or `BEGINNING`, (G, R);
+    their times ascend, and are the same for every table.
 
-    Parameters
-    ----------
-    tables
-        Suppression probabilities, (G, T, M).
-    origins
-        Codes u·M + i, or `BEGINNING`, (G, R); times ascend, and are the same for every table.
-
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.0, 1.0]], steps=2)
     >>> table = np.array([[[1.0, 0.5], [1.0, 1.0]]])
     >>> silent_kernels(chain, table, np.array([[BEGINNING]])).round(3).tolist()
@@ -182,29 +175,16 @@ def expected_releases(belief: Markov, channel: Suppression) -> float:
 
 @attrs.frozen
 class WorstSegment:
-    """Where an output raises the probability of an event most.
+    """Where an output raises the probability of an event most, Pr[A | o] − Pr[A].
 
-    Attributes
-    ----------
-    posterior, prior
-        Probability of the event with and without the output.
-    event
-        Number of the event.
-    releases
-        All releases of the output up to the segment's end, as (time, state).
-    until
-        How many steps of the output are fixed by that: those not in `releases` are suppressed.
-    ceiling
-        What no gap of any output exceeds, proved: the worst gap rounded up.
-    floor
-        What the worst gap is not below.
+    No gap of any output exceeds `ceiling`, and the worst is not below `floor`: both are proved.
     """
 
     posterior: float
     prior: float
-    event: int
-    releases: tuple[Release, ...]
-    until: int
+    event: int  # its number among the masks
+    releases: tuple[Release, ...]  # of the output up to the segment's end: (time, state)
+    until: int  # how many steps that fixes: those not in `releases` are suppressed
     ceiling: float
     floor: float
 
@@ -212,8 +192,6 @@ class WorstSegment:
 def worst_segment(belief: Markov, channel: Suppression, masks: ArrayLike) -> WorstSegment:
     """Return where Pr[A | o] − Pr[A] is largest over all possible outputs o and events A.
 
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
     >>> channel = Suppression.memoryless("sx", [[1.0, 1 / 3]])
     >>> worst = worst_segment(chain, channel, [[[True, False]]])
@@ -243,8 +221,6 @@ def is_private(belief: Markov, channel: Suppression, masks: ArrayLike, delta: fl
 
     A gap that float64 cannot tell from δ passes: δ is a float itself, and 1/3 has none.
 
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
     >>> channel = Suppression.memoryless("sx", [[1.0, 1 / 3]])
     >>> [is_private(chain, channel, [[[True, False]]], delta) for delta in (0.25, 0.2499999)]
@@ -263,8 +239,6 @@ def _swept(belief: Markov, channel: Suppression, masks: ArrayLike, enough: float
 def worst_segment_gap(belief: Markov, channel: Suppression, masks: ArrayLike) -> Gap:
     """Return the worst gap, rounded up, with a complete output that attains it.
 
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
     >>> channel = Suppression.memoryless("sx", [[1.0, 1 / 3]])
     >>> gap = worst_segment_gap(chain, channel, [[[True, False]]])
@@ -286,10 +260,34 @@ def worst_segment_gap(belief: Markov, channel: Suppression, masks: ArrayLike) ->
     )
 
 
+@attrs.frozen
+class _Found:
+    """A gap, rounded up, and where: the event, and the codes of the releases around it."""
+
+    gap: float
+    posterior: float
+    event: int
+    start: int
+    end: int
+
+
+@attrs.frozen(eq=False)
+class _Passages:
+    """Segments under G tables from A starts to B ends, through the P states of later events."""
+
+    starts: IntArray  # codes, (G, A)
+    ends: IntArray  # codes, (B,)
+    into: FloatArray  # Pr[⊥…⊥, state, ⊥ | start], (P, G, A)
+    out_of: FloatArray  # Pr[⊥…⊥, end | state], (G, P, B)
+    closing: FloatArray  # 1 / Pr[⊥…⊥, end | start], zero for what cannot happen, (G, A, B)
+    first: int  # the first event after some start; the P states are its and its followers'
+
+
 class _Sweep:
     """Follows all segments: of a memoryless channel at once, otherwise by the last release.
 
-    Gaps up to `enough` are not told apart.
+    Gaps up to `enough` are not told apart. A sweep in ordinary numbers that is not `is_ordinary`
+    has found nothing: something might have vanished by underflow.
     """
 
     def __init__(
@@ -321,10 +319,9 @@ class _Sweep:
             self._run(reachable_states(belief, marginals))
 
     def _smallest_chance(self) -> float:
-        tables = (
-            table for table in (self._channel.start, self._channel.after) if table is not None
-        )
-        return min(float(table.min(initial=1.0, where=table > 0.0)) for table in tables)
+        tables = [self._channel.start, self._channel.after]
+        found = [table.min(initial=1.0, where=table > 0.0) for table in tables if table is not None]
+        return float(min(found))
 
     def worst(self) -> WorstSegment:
         """Return the worst that was found, with the releases that lead to it."""
@@ -483,40 +480,3 @@ class _Sweep:
 def _are_normal(kernels: FloatArray) -> bool:
     """Whether nothing can have vanished by underflow."""
     return bool(np.count_nonzero(kernels > 0.0) == np.count_nonzero(kernels > SMALLEST))
-
-
-@attrs.frozen
-class _Found:
-    """A gap, rounded up, and where: the event, and the codes of the releases around it."""
-
-    gap: float
-    posterior: float
-    event: int
-    start: int
-    end: int
-
-
-@attrs.frozen(eq=False)
-class _Passages:
-    """Segments under G tables from A starts to B ends, through the P states of later events.
-
-    Attributes
-    ----------
-    starts, ends
-        Codes, (G, A) and (B,).
-    into
-        Pr[⊥…⊥, state, ⊥ | start], (P, G, A).
-    out_of
-        Pr[⊥…⊥, end | state], (G, P, B).
-    closing
-        1 / Pr[⊥…⊥, end | start], and zero for what cannot happen, (G, A, B).
-    first
-        The first event after some start; the P states are of it and of all that follow.
-    """
-
-    starts: IntArray
-    ends: IntArray
-    into: FloatArray
-    out_of: FloatArray
-    closing: FloatArray
-    first: int
