@@ -51,7 +51,7 @@ class PosteriorGap(LossMeasure):
         """Return the worst gap, with the output and the event that attain it."""
         if isinstance(channel, RelabelledSuppression):
             reading = self.evaluate(belief, question, channel.suppression)
-            shown = channel.relabelled(reading.witness["output"])
+            shown = channel.to_labels(reading.witness["output"])
             return attrs.evolve(reading, witness={**reading.witness, "output": shown})
         if isinstance(channel, Suppression) and not question.has_windows:
             gap, how = worst_segment_gap(belief, channel, question.masks), "segments"

@@ -77,7 +77,7 @@ class _Designer:
         found = [self._candidate(channel) for channel in self.search(self._chains(delta))]
         ties = [c for c in found if c.floor <= delta < c.ceiling]
         below = [c for c in found if c.ceiling <= delta]
-        below += [c for c in map(self._raised, ties) if c.ceiling <= delta]
+        below += [c for c in map(self._with_raised_chances, ties) if c.ceiling <= delta]
         best = min([self._hidden(), *below], key=_by_utility)
         better = [c for c in ties if c.utility > best.utility * (1.0 + WORTH)]
         return min(better, key=_by_utility, default=best)
@@ -94,11 +94,11 @@ class _Designer:
             max(segment.ceiling for segment in worst),
         )
 
-    def _raised(self, tie: _Candidate) -> _Candidate:
+    def _with_raised_chances(self, tie: _Candidate) -> _Candidate:
         """Return the channel with all probabilities between 0 and 1 raised a little."""
         channel = tie.channel
-        after = None if channel.after is None else _raised(channel.after)
-        return self._candidate(Suppression(channel.states, _raised(channel.start), after))
+        after = None if channel.after is None else _raise(channel.after)
+        return self._candidate(Suppression(channel.states, _raise(channel.start), after))
 
     def _hidden(self) -> _Candidate:
         belief = self.members[0][0]
@@ -110,6 +110,6 @@ def _by_utility(candidate: _Candidate) -> float:
     return -candidate.utility
 
 
-def _raised(table: FloatArray) -> FloatArray:
+def _raise(table: FloatArray) -> FloatArray:
     between = (table > 0.0) & (table < 1.0)
     return np.where(between, np.minimum(table * (1.0 + RAISE), 1.0), table)

@@ -14,7 +14,7 @@ from sfumato.parameters import CHOICE, TABLE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.questions import Events
 from sfumato_suppression.design import private_release
-from sfumato_suppression.memoryless_search import best_grid_table, greedy_tables, lowered_exactly
+from sfumato_suppression.memoryless_search import best_grid_table, greedy_tables, lower_exactly
 from sfumato_suppression.protected_chain import Chains
 from sfumato_suppression.release import suppressing_release
 from sfumato_suppression.segmented_search import segmented_channel, simulatable_channel
@@ -127,7 +127,7 @@ class Probabilistic(_Certified):
         Lowering it exactly leaves the grid, so the best table on it need not stay the best.
         """
         if self.search == "exhaustive":
-            table = lowered_exactly(chains, best_grid_table(chains))
+            table = lower_exactly(chains, best_grid_table(chains))
             yield Suppression.memoryless(chains[0].belief.states, table)
         yield from memoryless_channels(chains)
 

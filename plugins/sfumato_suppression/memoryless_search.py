@@ -231,7 +231,7 @@ def lower_all(table: MemorylessTable, order: NDArray[np.intp], grid: int) -> Non
         table.set(time, state, table.lowest(time, state, grid))
 
 
-def lowered_exactly(chains: Chains, chances: FloatArray) -> FloatArray:
+def lower_exactly(chains: Chains, chances: FloatArray) -> FloatArray:
     """Return a private table with all the slack taken, the likeliest states first."""
     table = MemorylessTable(chains, chances)
     lower_all(table, by_worth(expected_worth(chains)), grid=0)

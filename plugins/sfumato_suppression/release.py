@@ -74,14 +74,14 @@ class SuppressingRelease(Release):
         can be drawn from a generator then.
         """
         if state is None:
-            key = secrets.token_bytes(KEY_BYTES) if rng is None else _drawn_key(rng)
+            key = secrets.token_bytes(KEY_BYTES) if rng is None else _draw_key(rng)
             return SuppressionStream(self, key)
         if rng is not None:
             raise ParameterError(
                 "stream must have an rng or a state, not both; a state goes on with the decisions "
                 "it was saved with."
             )
-        key, time, last, saved_by = _saved(state, *self.channel.trace_form)
+        key, time, last, saved_by = _read_state(state, *self.channel.trace_form)
         if saved_by != self.fingerprint:
             raise ParameterError(
                 f"state must have been saved by a stream of this release, {self.fingerprint}; got "
@@ -168,7 +168,7 @@ class SuppressionStream:
         return self._shown[position]
 
 
-def _drawn_key(rng: np.random.Generator) -> bytes:
+def _draw_key(rng: np.random.Generator) -> bytes:
     return generator_or_secure(rng).bytes(KEY_BYTES)
 
 
@@ -180,7 +180,7 @@ def _coins(key: bytes, count: int) -> list[float]:
     return [float(coin) for coin in source.random(count)]
 
 
-def _saved(
+def _read_state(
     state: str | Mapping[str, Any], steps: int, states: Sequence[Hashable]
 ) -> tuple[bytes, int, LastRelease, Any]:
     """Return key, time, last release and fingerprint as they were saved."""

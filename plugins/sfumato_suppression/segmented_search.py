@@ -75,7 +75,7 @@ def simulatable_channel(chains: Chains) -> Suppression:
     between stays private given both releases, and all that may follow can be suppressed.
     As no decision depends on the state, suppressed steps tell nothing.
     """
-    return _assembled(chains, lambda starts: _simulatable_tables(chains, starts))
+    return _assemble(chains, lambda starts: _simulatable_tables(chains, starts))
 
 
 def segmented_channel(chains: Chains, memoryless: FloatArray) -> Suppression:
@@ -88,7 +88,7 @@ def segmented_channel(chains: Chains, memoryless: FloatArray) -> Suppression:
             to_go[:, starts.time, starts.states] = values
         return tables
 
-    return _assembled(chains, best)
+    return _assemble(chains, best)
 
 
 @attrs.frozen(eq=False)
@@ -117,7 +117,7 @@ class Starts:
         return opened
 
 
-def _assembled(chains: Chains, tables: Callable[[Starts], FloatArray]) -> Suppression:
+def _assemble(chains: Chains, tables: Callable[[Starts], FloatArray]) -> Suppression:
     """Return the channel of the tables after each start, the latest starts being asked first."""
     belief = chains[0].belief
     shape = (belief.steps, belief.state_count)

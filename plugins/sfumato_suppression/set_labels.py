@@ -49,9 +49,11 @@ class LabelSets(Domain):
         for pair in pairs:
             if isinstance(pair, str) or not isinstance(pair, Iterable):
                 raise Rejected(self.sentence)
-            state, contexts = _two(pair, self.sentence)
-            state = Label().convert(state, sizes)
-            kept = LABEL_SET("M").convert(contexts, Sizes())
+            items = list(pair)
+            if len(items) != 2:
+                raise Rejected(self.sentence)
+            state = Label().convert(items[0], sizes)
+            kept = LABEL_SET("M").convert(items[1], Sizes())
             if state not in kept or state in converted:
                 raise Rejected(self.sentence)
             converted[state] = tuple(sorted(kept, key=repr))
@@ -70,13 +72,6 @@ class LabelSets(Domain):
         return st.dictionaries(states, states, max_size=count).map(
             lambda others: {state: {state, other} for state, other in others.items()}
         )
-
-
-def _two(pair: Iterable[Any], sentence: str) -> tuple[Any, Any]:
-    items = list(pair)
-    if len(items) != 2:
-        raise Rejected(sentence)
-    return items[0], items[1]
 
 
 LABEL_SETS = LabelSets()
@@ -188,7 +183,7 @@ class SetLabels(Mechanism):
         suspicious = SuspectStates(secret, sets)
         multiplicity = max(suspicious.multiplicity(belief) for belief in beliefs)
         inner = self._inner(multiplicity).protect(prior, suspicious)
-        channel = RelabelledSuppression(inner.channel, _shown(states, sets))
+        channel = RelabelledSuppression(inner.channel, _labels_to_show(states, sets))
         claims = {**inner.claims, "multiplicity": multiplicity}
         return suppressing_release(self, prior, secret, channel, claims)
 
@@ -201,7 +196,7 @@ class SetLabels(Mechanism):
         return stricter
 
 
-def _shown(states: Labels, sets: dict[Hashable, frozenset[Hashable]]) -> Labels:
+def _labels_to_show(states: Labels, sets: dict[Hashable, frozenset[Hashable]]) -> Labels:
     """Return what is shown for each state: its set, with its number where sets are shared."""
     labels = [sets.get(state, frozenset({state})) for state in states]
     return tuple(

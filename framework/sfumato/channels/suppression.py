@@ -205,7 +205,7 @@ class RelabelledSuppression(ByContent, Emission):
         """The labels of the M hidden states."""
         return self.suppression.states
 
-    def hidden(self, observed: Sequence[Any]) -> tuple[Any, ...]:
+    def to_states(self, observed: Sequence[Any]) -> tuple[Any, ...]:
         """Return an output in the labels of the states."""
         positions = positions_of(self.shown)
         return tuple(
@@ -213,7 +213,7 @@ class RelabelledSuppression(ByContent, Emission):
             for symbol in observed
         )
 
-    def relabelled(self, observed: Sequence[Any]) -> tuple[Any, ...]:
+    def to_labels(self, observed: Sequence[Any]) -> tuple[Any, ...]:
         """Return an output in the labels that are shown."""
         label = dict(zip(self.states, self.shown, strict=True))
         return tuple(y if y is SUPPRESSED else label[y] for y in observed)
@@ -224,11 +224,11 @@ class RelabelledSuppression(ByContent, Emission):
 
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
         """Return log-likelihoods, (k, M)."""
-        return self.suppression.evidence(self.hidden(observed))
+        return self.suppression.evidence(self.to_states(observed))
 
     def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
         """Remember what the suppression does."""
-        return self.suppression.remember(memory, time, self.hidden([symbol])[0])
+        return self.suppression.remember(memory, time, self.to_states([symbol])[0])
 
     def next_evidence(self, memory: Hashable, time: int) -> FloatArray:
         """Return log-likelihoods of every release and of suppression, (M + 1, M)."""
@@ -238,7 +238,7 @@ class RelabelledSuppression(ByContent, Emission):
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
     ) -> list[tuple[Any, ...]]:
         """Draw one output per trace of positions, (B, T)."""
-        return [self.relabelled(output) for output in self.suppression.sample_many(traces, rng)]
+        return [self.to_labels(output) for output in self.suppression.sample_many(traces, rng)]
 
 
 def suppression_of(channel: Suppression | RelabelledSuppression) -> Suppression:

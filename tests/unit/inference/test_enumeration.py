@@ -11,7 +11,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, Suppression, Symbols
 from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.markov.enumeration import (
-    completed,
+    complete_output,
     enumerate_outputs,
 )
 from sfumato.values import SUPPRESSED
@@ -114,7 +114,7 @@ def test_outputs_probabilities_and_posteriors(seed, which):
     # Any possible beginning can be completed.
     for output in listed[::7]:
         for k in range(steps + 1):
-            assert completed(belief, channel, output[:k]) in expected
+            assert complete_output(belief, channel, output[:k]) in expected
 
 
 def test_events_may_hold_several_states():

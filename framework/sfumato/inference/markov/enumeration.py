@@ -125,9 +125,9 @@ def enumerate_outputs(belief: Markov, channel: Emission, limit: int = DEFAULT_LI
         tables.append(table)
         if is_risky(table).any() or is_risky(log_of(front.states)).any():
             raise Undecidable("an output has a conditional probability below 1e-100: too small.")
-        front, parents = _extended(front, np.exp(table), group, limit)
+        front, parents = _extend(front, np.exp(table), group, limit)
         moves = [[channel.remember(memory, time, y) for y in alphabet] for memory in memories]
-        memories, group = _regrouped(moves, group[parents], front.codes[:, -1])
+        memories, group = _regroup(moves, group[parents], front.codes[:, -1])
     return Outputs(
         belief, channel, front.codes, front.log_probabilities, front.memories, tuple(tables)
     )
@@ -143,7 +143,7 @@ class _Front:
     states: FloatArray
 
 
-def _extended(
+def _extend(
     front: _Front, likelihoods: FloatArray, group: IntArray, limit: int
 ) -> tuple[_Front, IntArray]:
     """Return the front one symbol later, and the parent of each of its prefixes."""
@@ -169,7 +169,7 @@ def _extended(
     return extended, parents
 
 
-def _regrouped(
+def _regroup(
     moves: list[list[Hashable]], group: IntArray, symbols: IntArray
 ) -> tuple[list[Hashable], IntArray]:
     """Return the memories now in use, and the number of each prefix's memory among them."""
@@ -205,7 +205,7 @@ def output_laws(belief: Markov, channel: Emission, masks: Masks) -> list[FloatAr
     """
     checked_pair(belief, channel)
     numbers = {time: row for row, time in enumerate(masks, start=1)}
-    awaited = _awaited(belief, masks)
+    awaited = _outlooks(belief, masks)
     first = np.zeros((1 + len(masks), belief.state_count))  # no event has happened yet
     first[0] = belief.initial
     held: dict[Hashable, FloatArray] = {(): first}
@@ -236,7 +236,7 @@ def output_laws(belief: Markov, channel: Emission, masks: Masks) -> list[FloatAr
     return laws
 
 
-def _awaited(belief: Markov, masks: Masks) -> dict[int, list[FloatArray]]:
+def _outlooks(belief: Markov, masks: Masks) -> dict[int, list[FloatArray]]:
     """Return Pr[X_s ∈ masks[s] | X_t] for every t < s."""
     found = {}
     for time, mask in masks.items():
@@ -247,7 +247,7 @@ def _awaited(belief: Markov, masks: Masks) -> dict[int, list[FloatArray]]:
     return found
 
 
-def completed(belief: Markov, channel: Emission, prefix: Sequence[Any]) -> tuple[Any, ...]:
+def complete_output(belief: Markov, channel: Emission, prefix: Sequence[Any]) -> tuple[Any, ...]:
     """Return a complete output of positive probability that begins with a possible `prefix`.
 
     At each step the last symbol of the alphabet that is possible is taken: suppression, where
@@ -256,7 +256,7 @@ def completed(belief: Markov, channel: Emission, prefix: Sequence[Any]) -> tuple
     >>> from sfumato.channels import Suppression
     >>> chain = Markov([0.5, 0.5], [[0.0, 1.0], [0.0, 1.0]], steps=2, states="ab")
     >>> channel = Suppression.memoryless("ab", [[0.0, 1.0], [0.0, 0.0]])
-    >>> completed(chain, channel, ["a"])
+    >>> complete_output(chain, channel, ["a"])
     ('a', 'b')
     """
     output: list[Any] = []

@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels.suppression import Suppression
-from sfumato.inference.markov.enumeration import checked_pair, completed
+from sfumato.inference.markov.enumeration import checked_pair, complete_output
 from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.probabilities import log_of, log_product, log_sum, reachable_states
 from sfumato.values import SUPPRESSED, FloatArray
@@ -198,7 +198,7 @@ def worst_segment(belief: Markov, channel: Suppression, masks: ArrayLike) -> Wor
     >>> round(worst.posterior, 12), worst.floor <= 0.25 <= worst.ceiling < 0.25 + 1e-13
     (0.75, True)
     """
-    return _swept(belief, channel, masks).worst()
+    return _sweep(belief, channel, masks).worst()
 
 
 def check_error(belief: Markov, smallest_chance: float | None = None) -> float:
@@ -226,10 +226,10 @@ def is_private(belief: Markov, channel: Suppression, masks: ArrayLike, delta: fl
     >>> [is_private(chain, channel, [[[True, False]]], delta) for delta in (0.25, 0.2499999)]
     [True, False]
     """
-    return _swept(belief, channel, masks, delta).worst().floor <= delta
+    return _sweep(belief, channel, masks, delta).worst().floor <= delta
 
 
-def _swept(belief: Markov, channel: Suppression, masks: ArrayLike, enough: float = 0.0) -> _Sweep:
+def _sweep(belief: Markov, channel: Suppression, masks: ArrayLike, enough: float = 0.0) -> _Sweep:
     checked_pair(belief, channel)
     events = TimedEvents.from_masks(belief, masks)
     sweep = _Sweep(belief, channel, events, ORDINARY, enough)
@@ -255,7 +255,7 @@ def worst_segment_gap(belief: Markov, channel: Suppression, masks: ArrayLike) ->
         posterior=worst.posterior,
         prior=worst.prior,
         event=worst.event,
-        output=completed(belief, channel, prefix),
+        output=complete_output(belief, channel, prefix),
         relative_error=0.0 if value == 0.0 else (value - worst.floor) / value,
     )
 
