@@ -20,8 +20,8 @@ add up and nothing cancels: with u = 2⁻⁵³, n roundings multiply a result by
 transition, M − 1 additions in whatever order), so at most T steps and the end of a posterior's
 numerator and denominator take 2(T + 2)(M + 1). Stored laws sum to one up to a factor of
 1 ± 2Mu, which enters at most T times above and below: 4TM more. Together at most 6(T + 1)(M + 1);
-a prior takes fewer. Underflow is excluded: unless every factor exceeds 1e-75 and every kernel
-1e-150, the whole check is done in logarithms. There a step loses in addition at most 8 + 4Λ
+a prior takes fewer. Underflow is excluded: unless every factor exceeds 1e-40 and every kernel
+1e-130, the whole check is done in logarithms. There a step loses in addition at most 8 + 4Λ
 roundings, Λ being the largest logarithm in size (exp and log err by at most four each, and their
 arguments by Λu), which 6(T + 1)(M + 1)(2 + Λ) covers; Λ is at most T times those of the smallest
 transition and of the smallest suppression probability together.
@@ -50,8 +50,9 @@ Release = tuple[int, int]
 BEGINNING, NEVER = -1, -2
 """The codes of the beginning and of no release; a release has the code time · M + state."""
 
-SMALLEST, SMALLEST_FACTOR = 1e-150, 1e-75
-"""Kernels and factors above these multiply without underflow: 1e-150 · 1e-75 · 1e-75 is normal."""
+SMALLEST, SMALLEST_FACTOR = 1e-130, 1e-40
+"""Kernels and factors above these do not underflow: 1e-130 · 1e-40 · 1e-130, the least product of
+two kernels and a probability, is a normal number."""
 
 UNIT_ROUNDOFF = 2.0**-53
 
