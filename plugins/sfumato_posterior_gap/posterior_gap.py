@@ -18,6 +18,9 @@ from sfumato.quantities import POSTERIOR_GAP
 from sfumato.questions import Events
 from sfumato.values import FloatArray
 
+CERTIFIED = 1e-5
+"""The largest relative error of a gap that is called exact; of others only a bound is known."""
+
 
 @declare
 class PosteriorGap(LossMeasure):
@@ -27,7 +30,8 @@ class PosteriorGap(LossMeasure):
 
     Assumptions: the adversary knows the chain and the system.
     Guarantee: exact. For suppression in polynomial time, segment by segment, rounded up by the
-    proved error of the check, which the relative error states; for any other finite channel, and
+    proved error of the check, which the relative error states; a gap that rounding hides, some
+    1e-8 of an event's probability or less, is an upper bound. For any other finite channel, and
     for events over a window of times, by listing all outputs, refused where they are too many.
     Reference: Götz, Nath and Gehrke (2012), definition 1.
 
@@ -57,10 +61,11 @@ class PosteriorGap(LossMeasure):
             gap, how = worst_segment_gap(belief, channel, question.masks), "segments"
         else:
             gap, how = worst_listed_gap(belief, channel, question.masks), "all outputs"
+        is_known = gap.relative_error <= CERTIFIED
         return Reading(
             value=max(gap.value, 0.0),  # some output leaves an event as it is, or raises it
-            bound="exact",
-            relative_error=gap.relative_error,
+            bound="exact" if is_known else "upper",
+            relative_error=gap.relative_error if is_known else 0.0,
             witness={"output": gap.output, "event": question.names[gap.event]},
             how=how,
         )
