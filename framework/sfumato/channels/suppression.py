@@ -142,6 +142,12 @@ class Suppression(ByContent, Emission):
             rows[-1] = np.log(row)
         return rows
 
+    def sample(
+        self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
+    ) -> tuple[Any, ...]:
+        """Draw the output of one trace of labels; None is the secure source."""
+        return tuple(super().sample(trace, rng))
+
     def sample_many(
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
     ) -> NDArray[np.object_]:

@@ -316,8 +316,12 @@ class _Sweep:
         # Every release that can happen -> the release before it in some output.
         self._previous = np.full(marginals.size, NEVER)
         self._worst = _Found(-np.inf, 0.0, 0, BEGINNING, BEGINNING)  # any output will do
+        # Certain and impossible events stay what they are, exactly, whatever is seen.
+        possible = reachable_states(belief, marginals)
+        inside, there = self._events.members, possible[self._events.times]
+        self._open = (inside & there).any(axis=1) & (~inside & there).any(axis=1)
         if self.is_ordinary or numbers is LOGARITHMS:
-            self._run(reachable_states(belief, marginals))
+            self._run(possible)
 
     def _smallest_chance(self) -> float:
         tables = [self._channel.start, self._channel.after]
@@ -330,8 +334,8 @@ class _Sweep:
         prior = float(self._priors[found.event])
         error = self._error * (found.posterior + prior)
         gap = max(0.0, found.posterior - prior)  # some output leaves an event as it is
-        if (self._previous == NEVER).all():  # no release can happen: the output tells nothing
-            gap = error = 0.0
+        if (self._previous == NEVER).all() or not self._open.any():
+            gap = error = 0.0  # no release can happen, or there is nothing to be learnt
         releases = [found.end] if 0 <= found.end < over else []
         start = found.start
         while start != BEGINNING:
@@ -349,9 +353,10 @@ class _Sweep:
 
     def _at_most(self, posteriors: FloatArray, events: IntArray | slice) -> FloatArray:
         """Return the gaps of events (E,), rounded up, for posteriors (E, ...)."""
-        priors = self._priors[events].reshape(-1, *[1] * (posteriors.ndim - 1))
+        shape = (-1, *[1] * (posteriors.ndim - 1))
+        priors, open_ = self._priors[events].reshape(shape), self._open[events].reshape(shape)
         gaps = posteriors - priors + self._error * (posteriors + priors)
-        return np.where(posteriors > 0.0, gaps, -np.inf)
+        return np.where(open_ & (posteriors > 0.0), gaps, -np.inf)
 
     def _run(self, possible: NDArray[np.bool_]) -> None:
         """Examine every table with the segments that begin under it, the earliest first."""
