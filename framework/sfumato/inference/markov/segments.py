@@ -319,7 +319,7 @@ class _Sweep:
         # Certain and impossible events stay what they are, exactly, whatever is seen.
         possible = reachable_states(belief, marginals)
         inside, there = self._events.members, possible[self._events.times]
-        self._open = (inside & there).any(axis=1) & (~inside & there).any(axis=1)
+        self._open = np.asarray((inside & there).any(axis=1) & (~inside & there).any(axis=1))
         if self.is_ordinary or numbers is LOGARITHMS:
             self._run(possible)
 
