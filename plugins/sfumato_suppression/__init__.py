@@ -9,8 +9,15 @@ from sfumato.protocols import Mechanism
 @hookimpl
 def sfumato_mechanisms() -> list[type[Mechanism]]:
     """Register the mechanisms."""
-    from sfumato_suppression.baselines import Given, Sensitive
-    from sfumato_suppression.published import Hybrid, Probabilistic, Segmented, Simulatable
+    from sfumato_suppression import mechanisms as ours
     from sfumato_suppression.set_labels import SetLabels
 
-    return [Sensitive, Given, Probabilistic, Simulatable, Hybrid, Segmented, SetLabels]
+    return [
+        ours.Sensitive,
+        ours.Given,
+        ours.Probabilistic,
+        ours.Simulatable,
+        ours.Hybrid,
+        ours.Segmented,
+        SetLabels,
+    ]

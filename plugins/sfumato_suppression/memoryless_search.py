@@ -1,17 +1,159 @@
-"""Greedy search for memoryless suppression tables of high utility."""
+"""Greedy and exhaustive search for memoryless suppression tables of high utility."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from bisect import bisect_left
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import OutsideHypotheses
+from sfumato.inference.markov.segments import BEGINNING, silent_kernels
 from sfumato.values import FloatArray
-from sfumato_suppression.followed_kernels import FollowedKernels
-from sfumato_suppression.line_search import least_on_grid, lowest_of, on_grid
-from sfumato_suppression.protected_chain import ProtectedChain, may_start_for_all
+from sfumato_suppression.protected_chain import (
+    ROUNDING,
+    Chains,
+    Line,
+    ProtectedChain,
+    just_below_on_grid,
+    lowest_of,
+    may_start_for_all,
+    on_grid,
+)
+
+CACHED = 25_000
+"""How many entries of an array are worked on at a time."""
+
+SERIAL = 200_000
+"""How large a matrix product may be: above this, threads cost more than they bring."""
+
+
+class TableKernels:
+    """The silent kernels of one chain under a private table that changes entry by entry.
+
+    The states of an event are suppressed for certain, or a release would reveal it.
+    """
+
+    def __init__(self, chain: ProtectedChain, chances: FloatArray) -> None:
+        self.chain = chain
+        self._chances = chances  # the table's own: it changes
+        everywhere = np.arange(BEGINNING, chances.size)[None]
+        self._matrix = silent_kernels(chain.belief, chances[None], everywhere)[0]
+        self._count = chances.shape[1]
+        # Every state of every event: its place in time and state, event by event.
+        events, states = np.nonzero(chain.members)
+        self._places = chain.times[events] * self._count + states
+        self._firsts = np.searchsorted(events, np.arange(len(chain.times) + 1)).tolist()
+        self._choose_bounds()
+
+    def update(self, time: int) -> None:
+        """Compute the kernels across `time` anew; the others do not change."""
+        here, first, after = self._around(time)
+        before = self._matrix[: 1 + first, here] * self._chances[time]
+        onward = self._matrix[1 + first : 1 + after, after:]
+        stride = max(1, SERIAL // onward.size)
+        for cut in range(0, 1 + first, stride):
+            part = slice(cut, min(cut + stride, 1 + first))
+            np.matmul(before[part], onward, out=self._matrix[part, after:])
+        self._choose_bounds()
+
+    def _choose_bounds(self) -> None:
+        """Choose the rows of starts, the columns of ends, and their kernels to and from events."""
+        released = np.flatnonzero((self._chances < 1.0) & self.chain.possible)
+        self._released: list[int] = released.tolist()
+        self._starts = np.append(0, 1 + released)
+        self._ends = np.append(released, self._matrix.shape[1] - 1)
+        self._into = self._matrix[self._starts, self._places[:, None]]
+        self._out_of = self._matrix[1 + self._places[:, None], self._ends]
+
+    def may_release(self, time: int, state: int) -> bool:
+        """Whether segments that end or begin with this release keep all events private."""
+        place = time * self._count + state
+        starts, ends = self._bounds(time)
+        past, coming = self.chain.before(time), self.chain.before(time + 1)
+        limits = self.chain.limits[:, None] * (1.0 + ROUNDING)
+        first, last = self._firsts[past], self._firsts[coming]
+        ending = self._into[:first, :starts] * self._matrix[1 + self._places[:first], place, None]
+        total = self._matrix[self._starts[:starts], place]
+        if (self._by_event(ending, slice(0, past)) > limits[:past] * total).any():
+            return False
+        row = self._matrix[1 + place]
+        beginning = row[self._places[last:], None] * self._out_of[last:, ends:]
+        total = row[self._ends[ends:]]
+        later = slice(coming, len(limits))
+        return not (self._by_event(beginning, later) > limits[later] * total).any()
+
+    def lines(self, time: int, state: int) -> Iterator[Line]:
+        """Yield the constraints that fail at probability zero; the others hold all the way.
+
+        A segment crosses `time` suppressed in another state, Σ_k left[a, k] right[k, b], or in
+        this one: to[a] · on[b], times its probability.
+        """
+        here, first, after = self._around(time)
+        starts, ends = self._bounds(time)
+        others = self._chances[time].copy()
+        others[state] = 0.0
+        arriving = self._matrix[self._starts[:starts], here]
+        left, to = arriving * others, arriving[:, state]
+        right = self._matrix[1 + first : 1 + after, self._ends[ends:]]
+        on = right[state]
+        total = left @ right
+        for events in self._parts(time, total.size):
+            inside = slice(self._firsts[events.start], self._firsts[events.stop])
+            places = self._places[inside]
+            into, out_of = self._into[inside, :starts], self._out_of[inside, ends:]
+            if places[-1] < first:
+                rows = self._matrix[1 + places, here]
+                across, through = (into, (rows * others) @ right), (into, rows[:, [state]] * on)
+            elif places[0] >= after:
+                rows = self._matrix[1 + first : 1 + after, places]
+                across, through = ((left @ rows).T, out_of), (rows[state][:, None] * to, out_of)
+            else:  # an event of this very time cannot hold a state that may be released
+                across, through = (into, out_of), (np.zeros_like(into), out_of)
+            limits = self.chain.limits[events]
+            without = self._joint(across, events)
+            failing = without > limits[:, None, None] * (total * (1.0 + ROUNDING))
+            if failing.any():
+                within = self._joint(through, events)
+                event, start, end = np.nonzero(failing)
+                yield Line(
+                    without[failing][None],
+                    within[failing][None],
+                    (limits[event] * total[start, end])[None],
+                    (limits[event] * to[start] * on[end])[None],
+                    self.chain.margin,
+                )
+
+    def _joint(self, ways: tuple[FloatArray, FloatArray], events: slice) -> FloatArray:
+        """Return Σ over the states of each event of the ways into and out of them, (E, A, B)."""
+        return self._by_event(ways[0][:, :, None] * ways[1][:, None], events)
+
+    def _around(self, time: int) -> tuple[slice, int, int]:
+        """Return the columns of a time, its first place, and the first place after it."""
+        first, after = time * self._count, (time + 1) * self._count
+        return slice(first, after), first, after
+
+    def _bounds(self, time: int) -> tuple[int, int]:
+        """Return the number of starts before `time`, and of the first end after it."""
+        _, first, after = self._around(time)
+        return 1 + bisect_left(self._released, first), bisect_left(self._released, after)
+
+    def _parts(self, time: int, size: int) -> Iterator[slice]:
+        """Yield runs of events, all before, at or after `time`, small enough for the cache."""
+        stride = max(1, CACHED // size)
+        cuts = (0, self.chain.before(time), self.chain.before(time + 1), len(self.chain.times))
+        for begin, end in itertools.pairwise(cuts):
+            for cut in range(begin, end, stride):
+                yield slice(cut, min(cut + stride, end))
+
+    def _by_event(self, pairs: FloatArray, events: slice) -> FloatArray:
+        """Sum over the states of each of the events."""
+        if len(self._places) == len(self.chain.times) or events.start == events.stop:
+            return pairs
+        firsts = np.array(self._firsts[events.start : events.stop])
+        return np.asarray(np.add.reduceat(pairs, firsts - firsts[0]))
 
 
 class MemorylessTable:
@@ -25,11 +167,11 @@ class MemorylessTable:
         A private table, (T, M).
     """
 
-    def __init__(self, chains: Sequence[ProtectedChain], chances: FloatArray) -> None:
+    def __init__(self, chains: Chains, chances: FloatArray) -> None:
         self.chances = np.array(chances)
-        self._able = may_start_for_all(tuple(chains))
+        self._able = may_start_for_all(chains)
         self._able &= np.logical_or.reduce([chain.possible for chain in chains])
-        self._followed = [FollowedKernels(chain, self.chances) for chain in chains]
+        self._kernels = [TableKernels(chain, self.chances) for chain in chains]
         # The lowest each entry can ever be. More suppression never harms privacy of a memoryless
         # table (Götz, Nath and Gehrke 2012, theorem 1), so as others fall it can only rise.
         self._floors = np.zeros(self.chances.shape)
@@ -38,28 +180,24 @@ class MemorylessTable:
         """Lower one entry; the caller knows that the table stays private."""
         if chance != self.chances[time, state]:
             self.chances[time, state] = chance
-            for followed in self._followed:
-                followed.update(time)
+            for kernels in self._kernels:
+                kernels.update(time)
 
     def lowest(self, time: int, state: int, grid: int) -> float:
         """Return the smallest private value of one entry, the others being fixed."""
         present = float(self.chances[time, state])
         if present == 0.0 or not self._able[time, state]:
             return present
-        if self._least(time, state, grid) >= present:
+        floor = self._floors[time, state]
+        if (just_below_on_grid(floor, grid) if grid else floor) >= present:
             return present
-        if present == 1.0 and not all(f.may_release(time, state) for f in self._followed):
+        if present == 1.0 and not all(k.may_release(time, state) for k in self._kernels):
             self._floors[time, state] = 1.0
             return present
-        lines = [line for f in self._followed for line in f.lines(time, state)]
+        lines = [line for kernels in self._kernels for line in kernels.lines(time, state)]
         lowest = lowest_of(lines, 1)
         self._floors[time, state] = lowest[0]
         return min(present, float(on_grid(lines, lowest, np.array([grid]))[0]))
-
-    def _least(self, time: int, state: int, grid: int) -> float:
-        """Return the least value on the grid that its floor leaves to an entry."""
-        floor = self._floors[time, state : state + 1]
-        return float((least_on_grid(floor, np.array([grid])) if grid else floor)[0])
 
 
 GRID = 10
@@ -73,7 +211,7 @@ SHUFFLES = (6, 600)
 entries in all; at least one."""
 
 
-def greedy_tables(chains: Sequence[ProtectedChain]) -> list[FloatArray]:
+def greedy_tables(chains: Chains) -> list[FloatArray]:
     """Return one private table (T, M) for each of several ways of lowering, best first."""
     worth = expected_worth(chains)
     tables = []
@@ -93,7 +231,14 @@ def lower_all(table: MemorylessTable, order: NDArray[np.intp], grid: int) -> Non
         table.set(time, state, table.lowest(time, state, grid))
 
 
-def expected_worth(chains: Sequence[ProtectedChain]) -> FloatArray:
+def lower_exactly(chains: Chains, chances: FloatArray) -> FloatArray:
+    """Return a private table with all the slack taken, the likeliest states first."""
+    table = MemorylessTable(chains, chances)
+    lower_all(table, by_worth(expected_worth(chains)), grid=0)
+    return table.chances
+
+
+def expected_worth(chains: Chains) -> FloatArray:
     """Return the probability of each state at each time, (T, M), on average over the class."""
     return np.asarray(np.mean([chain.belief.marginals() for chain in chains], axis=0))
 
@@ -125,7 +270,7 @@ Partial = tuple[FloatArray, NDArray[np.intp]]
 """A table, and the entries that are still at one."""
 
 
-def best_grid_table(chains: Sequence[ProtectedChain]) -> FloatArray:
+def best_grid_table(chains: Chains) -> FloatArray:
     """Return a table of multiples of 1/10 with the largest utility of all private ones, (T, M).
 
     Entries are fixed one by one, the rest being suppressed for certain. More suppression never
@@ -137,7 +282,7 @@ def best_grid_table(chains: Sequence[ProtectedChain]) -> FloatArray:
 
 
 class _Search:
-    def __init__(self, chains: Sequence[ProtectedChain]) -> None:
+    def __init__(self, chains: Chains) -> None:
         self._chains = chains
         self._worth = expected_worth(chains)
         order = by_worth(self._worth)

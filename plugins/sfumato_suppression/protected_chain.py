@@ -1,6 +1,17 @@
-"""A chain, the events to protect on it, and how likely an output may make them."""
+"""A chain, the events to protect on it, and how far one suppression probability may be lowered.
+
+Every privacy constraint of a segment is linear in each single probability p:
+
+    N₀ + p N₁ ≤ θ (D₀ + p D₁),   N the joint probability with the event, D that of the segment,
+
+with all four terms sums of non-negative products. If it holds at the present p, it holds down to
+p = (N₀ − θD₀) / (θD₁ − N₁), or down to zero where N₀ ≤ θD₀. N₀ and D₀ are computed as sums that
+leave p's state out, never by subtraction, so nothing cancels.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 import attrs
 import numpy as np
@@ -9,11 +20,18 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Markov
 from sfumato.inference.markov.events import TimedEvents
 from sfumato.inference.markov.probabilities import reachable_states
+from sfumato.inference.markov.segments import check_error
 from sfumato.questions import Events
 from sfumato.values import FloatArray
 
 ROUNDING = 1e-14
 """Two sides that differ by this factor count as equal: float64 cannot tell them apart."""
+
+LEAST_MARGIN = 1e-12
+"""A probability strictly between 0 and 1 keeps at least this relative distance from its limit."""
+
+FINEST = 1e-6
+"""Probabilities are 0, 1 or at least this far from both: anything closer hides in rounding."""
 
 
 @attrs.frozen(eq=False)
@@ -37,6 +55,8 @@ class ProtectedChain:
         not reveal an event of that very time, and Pr[A | X_t = k] ≤ θ must hold for every later
         event. This is necessary whatever happens later: the posterior after the release alone is
         a convex combination of the posteriors after its continuations.
+    margin
+        How far below its limit, relatively, a posterior is kept: more than the check may err.
     """
 
     belief: Markov
@@ -46,6 +66,7 @@ class ProtectedChain:
     outlook: FloatArray
     possible: NDArray[np.bool_]
     may_start: NDArray[np.bool_]
+    margin: float
 
     @classmethod
     def of(cls, belief: Markov, question: Events, delta: float) -> ProtectedChain:
@@ -54,10 +75,13 @@ class ProtectedChain:
         limits = events.priors(belief) + delta
         kept = np.flatnonzero(limits * (1.0 + ROUNDING) < 1.0)
         kept = kept[np.argsort(events.times[kept], kind="stable")]
-        times, members = events.times[kept], events.members[kept]
+        times, members, limits = events.times[kept], events.members[kept], limits[kept]
         outlook, possible = _outlook(belief, times, members), reachable_states(belief)
-        may_start = _may_start(outlook, times, limits[kept]) | ~possible
-        return cls(belief, times, members, limits[kept], outlook, possible, may_start)
+        fine = outlook <= (limits * (1.0 + ROUNDING))[:, None, None]
+        over = np.arange(belief.steps) > times[:, None]
+        may_start = (fine | over[..., None]).all(axis=0) | ~possible
+        margin = max(LEAST_MARGIN, 4.0 * check_error(belief))
+        return cls(belief, times, members, limits, outlook, possible, may_start, margin)
 
     @property
     def width(self) -> int:
@@ -75,13 +99,8 @@ class ProtectedChain:
         return np.asarray(first + np.flatnonzero(risky))
 
 
-def _may_start(
-    outlook: FloatArray, times: NDArray[np.intp], limits: FloatArray
-) -> NDArray[np.bool_]:
-    """Return where no event at that time or later exceeds its limit, (T, M)."""
-    fine = outlook <= (limits * (1.0 + ROUNDING))[:, None, None]
-    over = np.arange(outlook.shape[1]) > times[:, None]
-    return np.asarray((fine | over[..., None]).all(axis=0))
+Chains = Sequence[ProtectedChain]
+"""The members of a prior class."""
 
 
 def _outlook(belief: Markov, times: NDArray[np.intp], members: NDArray[np.bool_]) -> FloatArray:
@@ -94,6 +113,57 @@ def _outlook(belief: Markov, times: NDArray[np.intp], members: NDArray[np.bool_]
     return outlook
 
 
-def may_start_for_all(chains: tuple[ProtectedChain, ...]) -> NDArray[np.bool_]:
+def may_start_for_all(chains: Chains) -> NDArray[np.bool_]:
     """Return which (t, k) may be released under every member of a class, (T, M)."""
     return np.asarray(np.logical_and.reduce([chain.may_start for chain in chains]))
+
+
+@attrs.frozen(eq=False)
+class Line:
+    """Constraints N₀ + p N₁ ≤ θ (D₀ + p D₁) for each of G groups; arrays are (G, C)."""
+
+    joint_without: FloatArray
+    joint_with: FloatArray
+    bound_without: FloatArray
+    bound_with: FloatArray
+    margin: float
+
+    def lowest(self) -> FloatArray:
+        """Return the smallest p that keeps all constraints of each group, (G,), at most 1."""
+        excess = self.joint_without - self.bound_without * (1.0 - self.margin)
+        relief = self.bound_with * (1.0 - self.margin) - self.joint_with
+        needed = np.ones_like(excess)
+        np.divide(excess, relief, out=needed, where=relief > 0.0)
+        needed[self.joint_without <= self.bound_without * (1.0 + ROUNDING)] = 0.0
+        return np.asarray(np.minimum(needed, 1.0).max(axis=1, initial=0.0))
+
+    def holds(self, chances: FloatArray) -> NDArray[np.bool_]:
+        """Return whether all constraints hold at p = `chances` (G,), up to rounding."""
+        p = chances[:, None]
+        bound = (self.bound_without + p * self.bound_with) * (1.0 + ROUNDING)
+        return np.asarray((self.joint_without + p * self.joint_with <= bound).all(axis=1))
+
+
+def lowest_of(lines: Iterable[Line], groups: int) -> FloatArray:
+    """Return the lowest probability of each group that keeps all lines, (G,)."""
+    lowest = np.maximum.reduce([np.zeros(groups), *(line.lowest() for line in lines)])
+    lowest[lowest > 1.0 - FINEST] = 1.0
+    return np.asarray(np.where(lowest > 0.0, np.maximum(lowest, FINEST), 0.0))
+
+
+def on_grid(lines: Sequence[Line], lowest: FloatArray, grid: NDArray[np.intp]) -> FloatArray:
+    """Return the lowest probabilities that keep all lines and are multiples of 1/d where d > 0."""
+    if not grid.any():
+        return lowest
+    fineness = np.maximum(grid, 1)
+    below = just_below_on_grid(lowest, fineness)
+    fits = below >= lowest
+    if ((below > 0.0) & ~fits).any():  # at zero it holds only if that is the lowest
+        fits |= np.logical_and.reduce([line.holds(below) for line in lines])
+    coarse = np.where(fits, below, np.minimum((np.floor(lowest * fineness) + 1) / fineness, 1.0))
+    return np.asarray(np.where(grid > 0, coarse, lowest))
+
+
+def just_below_on_grid(lowest: FloatArray, fineness: NDArray[np.intp] | int) -> FloatArray:
+    """Return the multiples of 1/d just below, or at, the lowest probabilities."""
+    return np.asarray(np.floor(lowest * fineness + 1e-9) / fineness)

@@ -1,11 +1,11 @@
-"""A few digits that tell one suppressing release from another."""
+"""A release that suppresses states, and the stream that answers while the trace happens."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -24,35 +24,100 @@ from sfumato.values import SUPPRESSED, position_in, positions_of
 DECIMALS = 6
 """Tables are read to so many decimals: a design done again may differ by rounding."""
 
-LENGTH = 16
-"""How many hexadecimal digits are kept: two releases share them with probability 2⁻⁶⁴."""
-
-
-def release_fingerprint(release: Release) -> str:
-    """Return digits that depend on what was asked for and on the tables that came of it.
-
-    The recipe (mechanism, prior and secret) counts in full, so that another δ is another release.
-
-    >>> import sfumato as sf
-    >>> chain = sf.priors.markov_chain(initial=[0.5, 0.5], transitions=[[1, 0], [0, 1]], steps=1)
-    >>> strict, lax = (
-    ...     sf.mechanisms.suppress_hybrid(delta=delta).protect(chain, sf.secrets.contexts({0}))
-    ...     for delta in (0.1, 0.2)
-    ... )
-    >>> release_fingerprint(strict) == release_fingerprint(lax)
-    False
-    """
-    recipe = [noun.specification() for noun in (release.mechanism, release.prior, release.secret)]
-    digest = hashlib.sha256(json.dumps(recipe, sort_keys=True, default=repr).encode())
-    channel = suppression_of(release.channel)
-    digest.update(repr(channel.states).encode())
-    for table in (channel.start, channel.after):
-        if table is not None:
-            digest.update(np.round(table, DECIMALS).tobytes())
-    return digest.hexdigest()[:LENGTH]
-
+DIGITS = 16
+"""How many digits a fingerprint has: two releases share them with probability 2⁻⁶⁴."""
 
 KEY_BYTES = 32
+
+AnySuppression = Suppression | RelabelledSuppression
+
+
+@attrs.frozen(kw_only=True)
+class SuppressingRelease(Release):
+    """A release whose channel suppresses states; it can answer while the trace happens.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain(
+    ...     initial=[0.5, 0.5], transitions=[[0.5, 0.5], [0.5, 0.5]], steps=2, states=["s", "x"]
+    ... )
+    >>> release = sf.mechanisms.suppress_sensitive().protect(chain, sf.secrets.contexts({"s"}))
+    >>> stream = release.stream()
+    >>> stream.send("s"), stream.send("x")
+    (sf.SUPPRESSED, 'x')
+    """
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A few digits that another release does not share; a stream's `state` holds them.
+
+        The recipe (mechanism, prior and secret) counts in full, so that another δ is another
+        release, and so do the tables that came of it.
+        """
+        recipe = [noun.specification() for noun in (self.mechanism, self.prior, self.secret)]
+        digest = hashlib.sha256(json.dumps(recipe, sort_keys=True, default=repr).encode())
+        channel = suppression_of(self.channel)
+        digest.update(repr(channel.states).encode())
+        for table in (channel.start, channel.after):
+            if table is not None:
+                digest.update(np.round(table, DECIMALS).tobytes())
+        return digest.hexdigest()[:DIGITS]
+
+    def stream(
+        self,
+        rng: np.random.Generator | None = None,
+        state: str | Mapping[str, Any] | None = None,
+    ) -> SuppressionStream:
+        """Begin a stream, or resume one from its `state`: that table, or JSON text of it.
+
+        Without a generator the decisions come from the secure source. A state that was saved by
+        a stream of another release is refused. A state holds its own decisions to come, so none
+        can be drawn from a generator then.
+        """
+        if state is None:
+            key = secrets.token_bytes(KEY_BYTES) if rng is None else _draw_key(rng)
+            return SuppressionStream(self, key)
+        if rng is not None:
+            raise ParameterError(
+                "stream must have an rng or a state, not both; a state goes on with the decisions "
+                "it was saved with."
+            )
+        key, time, last, saved_by = _read_state(state, *self.channel.trace_form)
+        if saved_by != self.fingerprint:
+            raise ParameterError(
+                f"state must have been saved by a stream of this release, {self.fingerprint}; got "
+                f"one of release {saved_by!r}, whose answers this release's tables do not fit."
+            )
+        return SuppressionStream(self, key, time, last)
+
+    def apply(
+        self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
+    ) -> tuple[Any, ...]:
+        """Release a whole trace: what the stream answers, state by state."""
+        if len(trace) != self.channel.steps:
+            raise ParameterError(f"trace must have {self.channel.steps} states; got {len(trace)}.")
+        stream = self.stream(rng)
+        return tuple([stream.send(state) for state in trace])
+
+
+def suppressing_release(
+    mechanism: Mechanism,
+    prior: PriorClass,
+    secret: Secret,
+    channel: AnySuppression,
+    claims: Mapping[str, Any] | None = None,
+) -> SuppressingRelease:
+    """Return the release; over a class its utility is that of the least favourable member."""
+    decides = suppression_of(channel)
+    worst = prior.supremum(lambda member: -expected_releases(member.belief(), decides))
+    return SuppressingRelease(
+        mechanism=mechanism,
+        prior=prior,
+        secret=secret,
+        channel=channel,
+        utility_value=-worst.value,
+        utility_quantity=EXPECTED_RELEASES,
+        claims=claims or {},
+    )
 
 
 class SuppressionStream:
@@ -63,86 +128,26 @@ class SuppressionStream:
     nobody can send the same state until it is let through.
 
     The key is as confidential as the trace itself: it tells which states would be suppressed.
-
-    Parameters
-    ----------
-    channel
-        What decides.
-    fingerprint
-        Returns the digits of the release, which a saved `state` holds; called only if needed.
-    key
-        Where the coins come from.
-    time, last
-        How many states were sent, and the last release.
     """
 
     def __init__(
-        self,
-        channel: Suppression | RelabelledSuppression,
-        fingerprint: Callable[[], str],
-        key: bytes,
-        time: int = 0,
-        last: LastRelease = None,
+        self, release: SuppressingRelease, key: bytes, time: int = 0, last: LastRelease = None
     ) -> None:
+        channel: AnySuppression = release.channel
+        self._release, self._key, self._time, self._last = release, key, time, last
         self._suppression = suppression_of(channel)
         self._shown = (
             channel.shown if isinstance(channel, RelabelledSuppression) else channel.states
         )
         self._positions = positions_of(channel.states)
-        self._fingerprint = fingerprint
-        self._key = key
         self._coins = _coins(key, channel.steps)
-        self._time = time
-        self._last = last
         self._table = self._suppression.table(last)
-
-    @classmethod
-    def begun(
-        cls,
-        channel: Suppression | RelabelledSuppression,
-        rng: np.random.Generator | None,
-        fingerprint: Callable[[], str],
-    ) -> SuppressionStream:
-        """Begin at time 0 with a key from the secure source, or from a generator for research."""
-        if rng is None:
-            return cls(channel, fingerprint, secrets.token_bytes(KEY_BYTES))
-        return cls(channel, fingerprint, generator_or_secure(rng).bytes(KEY_BYTES))
-
-    @classmethod
-    def resumed(
-        cls,
-        channel: Suppression | RelabelledSuppression,
-        state: str | Mapping[str, Any],
-        fingerprint: Callable[[], str],
-    ) -> SuppressionStream:
-        """Go on from a saved `state`, given as the table itself or as JSON text."""
-        try:
-            saved = json.loads(state) if isinstance(state, str) else dict(state)
-            key, time, last = bytes.fromhex(saved["key"]), _whole(saved["time"]), saved["last"]
-            shown = None if last is None else (_whole(last[0]), _whole(last[1]))
-            saved_by = saved["release"]
-            fits = 0 <= time <= channel.steps and len(key) == KEY_BYTES
-            if shown is not None:
-                fits &= 0 <= shown[0] < time and 0 <= shown[1] < len(channel.states)
-        except (KeyError, TypeError, ValueError, IndexError):
-            fits = False
-        if not fits:
-            raise ParameterError(
-                f"state must be what the state of a stream of {channel.steps} steps was; got "
-                "something else (not shown, as a state holds the stream's key)."
-            )
-        if saved_by != fingerprint():
-            raise ParameterError(
-                f"state must have been saved by a stream of this release, {fingerprint()}; got one "
-                f"of release {saved_by!r}, whose answers this release's tables do not fit."
-            )
-        return cls(channel, fingerprint, key, time, shown)
 
     @property
     def state(self) -> dict[str, Any]:
         """What is needed to go on later, in plain values for JSON."""
         last = None if self._last is None else list(self._last)
-        release = self._fingerprint()
+        release = self._release.fingerprint
         return {"time": self._time, "last": last, "key": self._key.hex(), "release": release}
 
     def send(self, state: Hashable) -> Any:
@@ -163,6 +168,10 @@ class SuppressionStream:
         return self._shown[position]
 
 
+def _draw_key(rng: np.random.Generator) -> bytes:
+    return generator_or_secure(rng).bytes(KEY_BYTES)
+
+
 def _coins(key: bytes, count: int) -> list[float]:
     """Return uniform numbers in [0, 1), a function of the key alone."""
     from randomgen import ChaCha
@@ -171,78 +180,30 @@ def _coins(key: bytes, count: int) -> list[float]:
     return [float(coin) for coin in source.random(count)]
 
 
+def _read_state(
+    state: str | Mapping[str, Any], steps: int, states: Sequence[Hashable]
+) -> tuple[bytes, int, LastRelease, Any]:
+    """Return key, time, last release and fingerprint as they were saved."""
+    try:
+        saved = json.loads(state) if isinstance(state, str) else dict(state)
+        key, time, last = bytes.fromhex(saved["key"]), _whole(saved["time"]), saved["last"]
+        shown = None if last is None else (_whole(last[0]), _whole(last[1]))
+        fits = 0 <= time <= steps and len(key) == KEY_BYTES
+        if shown is not None:
+            fits &= 0 <= shown[0] < time and 0 <= shown[1] < len(states)
+        saved_by = saved["release"]
+    except (KeyError, TypeError, ValueError, IndexError):
+        fits = False
+    if not fits:
+        raise ParameterError(
+            f"state must be what the state of a stream of {steps} steps was; got something else "
+            "(not shown, as a state holds the stream's key)."
+        )
+    return key, time, shown, saved_by
+
+
 def _whole(value: object) -> int:
     """Return a whole number as it was saved; anything else was not saved by a stream."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"a saved state must hold whole numbers; got {value!r}.")
     return value
-
-
-@attrs.frozen(kw_only=True)
-class SuppressingRelease(Release):
-    """A release whose channel suppresses states; it can answer while the trace happens.
-
-    >>> import sfumato as sf
-    >>> chain = sf.priors.markov_chain(
-    ...     initial=[0.5, 0.5], transitions=[[0.5, 0.5], [0.5, 0.5]], steps=2, states=["s", "x"]
-    ... )
-    >>> release = sf.mechanisms.suppress_sensitive().protect(chain, sf.secrets.contexts({"s"}))
-    >>> stream = release.stream()
-    >>> stream.send("s"), stream.send("x")
-    (sf.SUPPRESSED, 'x')
-    """
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A few digits that another release does not share; a stream's `state` holds them."""
-        return release_fingerprint(self)
-
-    def stream(
-        self,
-        rng: np.random.Generator | None = None,
-        state: str | Mapping[str, Any] | None = None,
-    ) -> SuppressionStream:
-        """Begin a stream, or resume one from its `state`.
-
-        Without a generator the decisions come from the secure source. A state that was saved by
-        a stream of another release is refused. A state holds its own decisions to come, so none
-        can be drawn from a generator then.
-        """
-        if state is not None and rng is not None:
-            raise ParameterError(
-                "stream must have an rng or a state, not both; a state goes on with the decisions "
-                "it was saved with."
-            )
-        if state is not None:
-            return SuppressionStream.resumed(self.channel, state, lambda: self.fingerprint)
-        return SuppressionStream.begun(self.channel, rng, lambda: self.fingerprint)
-
-    def apply(
-        self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
-    ) -> tuple[Any, ...]:
-        """Release a whole trace: what the stream answers, state by state."""
-        if len(trace) != self.channel.steps:
-            raise ParameterError(f"trace must have {self.channel.steps} states; got {len(trace)}.")
-        stream = self.stream(rng)
-        return tuple([stream.send(state) for state in trace])
-
-
-def suppressing_release(
-    mechanism: Mechanism,
-    prior: PriorClass,
-    secret: Secret,
-    channel: Suppression | RelabelledSuppression,
-    claims: Mapping[str, Any] | None = None,
-) -> SuppressingRelease:
-    """Return the release; over a class its utility is that of the least favourable member."""
-    decides = suppression_of(channel)
-    worst = prior.supremum(lambda member: -expected_releases(member.belief(), decides))
-    return SuppressingRelease(
-        mechanism=mechanism,
-        prior=prior,
-        secret=secret,
-        channel=channel,
-        utility_value=-worst.value,
-        utility_quantity=EXPECTED_RELEASES,
-        claims=claims or {},
-    )

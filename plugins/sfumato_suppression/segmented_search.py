@@ -15,8 +15,9 @@ greedy ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import attrs
 import numpy as np
@@ -24,8 +25,233 @@ from numpy.typing import NDArray
 
 from sfumato.channels import Suppression
 from sfumato.values import FloatArray
-from sfumato_suppression.line_search import Line, lowest_chances
-from sfumato_suppression.protected_chain import ROUNDING, ProtectedChain, may_start_for_all
+from sfumato_suppression.protected_chain import (
+    ROUNDING,
+    Chains,
+    Line,
+    ProtectedChain,
+    lowest_of,
+    may_start_for_all,
+    on_grid,
+)
+
+BoolArray = NDArray[np.bool_]
+
+
+@attrs.frozen(eq=False)
+class Rules:
+    """How each of several greedy searches goes about it.
+
+    Probabilities are multiples of 1/grid. States are lowered in the order of gain per cover lost,
+    or of gain alone; a suppressed state covers for an event as far as it makes it *less* likely.
+    """
+
+    grid: NDArray[np.intp]
+    by_cover: BoolArray
+
+    def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Rules:
+        """Return other rules, changed alike."""
+        return Rules(change(self.grid), change(self.by_cover))
+
+
+ROUNDS = (
+    Rules(np.array([1, 1, 2, 3, 10]), np.array([True, False, True, True, True])),
+    Rules(np.array([1, 1]), np.array([True, False])),
+)
+"""Coarse grids leave slack for later times; which is best differs from start to start.
+
+The second round knows from the first what waiting is worth.
+"""
+
+
+# Tables by last release ---------------------------------------------------------------------------
+
+
+def simulatable_channel(chains: Chains) -> Suppression:
+    """Return the simulatable check as tables by last release.
+
+    After the release of i at time u, everything is suppressed until the first time v at which
+    *any* possible state may be released (Götz, Nath and Gehrke 2012, algorithm 4): every event
+    between stays private given both releases, and all that may follow can be suppressed.
+    As no decision depends on the state, suppressed steps tell nothing.
+    """
+    return _assemble(chains, lambda starts: _simulatable_tables(chains, starts))
+
+
+def segmented_channel(chains: Chains, memoryless: FloatArray) -> Suppression:
+    """Return the best tables by last release, seeded with memoryless tables (S, T, M)."""
+    to_go = np.zeros((len(chains), *memoryless.shape[1:]))
+
+    def best(starts: Starts) -> FloatArray:
+        tables, values = _best_tables(chains, starts, memoryless, to_go)
+        if starts.time >= 0:
+            to_go[:, starts.time, starts.states] = values
+        return tables
+
+    return _assemble(chains, best)
+
+
+@attrs.frozen(eq=False)
+class Starts:
+    """The releases at one time that may start a segment.
+
+    Time −1 is the beginning of the trace, with a single state, 0, that means nothing.
+    """
+
+    time: int
+    states: NDArray[np.intp]
+
+    def laws(self, chains: Chains, rules: int = 1) -> list[WaitingLaws]:
+        """Return the open segments under each chain, once for every rule, (rules · states).
+
+        A start that a chain cannot reach is left at zero there: it constrains nothing.
+        """
+        opened = []
+        for chain in chains:
+            if self.time < 0:
+                arrivals = chain.belief.initial[None]
+            else:
+                reached = chain.possible[self.time, self.states]
+                arrivals = chain.belief.matrix(self.time)[self.states] * reached[:, None]
+            opened.append(WaitingLaws(chain, self.time + 1, np.tile(arrivals, (rules, 1))))
+        return opened
+
+
+def _assemble(chains: Chains, tables: Callable[[Starts], FloatArray]) -> Suppression:
+    """Return the channel of the tables after each start, the latest starts being asked first."""
+    belief = chains[0].belief
+    shape = (belief.steps, belief.state_count)
+    after = np.ones((*shape, *shape))
+    able = may_start_for_all(chains)
+    able &= np.logical_or.reduce([chain.possible for chain in chains])
+    for time in range(belief.steps - 2, -1, -1):
+        starts = Starts(time, np.flatnonzero(able[time]))
+        if len(starts.states):
+            after[time, starts.states] = tables(starts)
+    return Suppression(belief.states, tables(Starts(-1, np.zeros(1, dtype=np.intp)))[0], after)
+
+
+def _simulatable_tables(chains: Chains, starts: Starts) -> FloatArray:
+    """Return the tables after each start, (states, T, M): all ones but one row of zeros."""
+    belief = chains[0].belief
+    able = may_start_for_all(chains)
+    tables = np.ones((len(starts.states), belief.steps, belief.state_count))
+    waiting = np.ones(len(starts.states), dtype=bool)
+    laws = starts.laws(chains)
+    for time in range(starts.time + 1, belief.steps):
+        release = waiting.copy()
+        for law in laws:
+            fine = law.may_end() & able[time]
+            release &= (fine | (law.arrivals == 0.0)).all(axis=1)
+        waiting &= ~release
+        for law in laws:
+            law.suppress_and_step(tables[:, time])
+        tables[release, time] = 0.0
+        if not waiting.any():
+            break
+    return tables
+
+
+def _best_tables(
+    chains: Chains, starts: Starts, memoryless: FloatArray, to_go: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the best table after each start, (states, T, M), and its values, (B, states)."""
+    hidden = np.ones((len(starts.states), *memoryless.shape[1:]))
+    best = hidden, np.zeros((len(chains), len(hidden)))  # private, and worth nothing
+    seeds = [np.broadcast_to(table, hidden.shape) for table in memoryless]
+    best = _better(chains, starts, best, [_simulatable_tables(chains, starts), *seeds], to_go)
+    waiting = np.zeros((len(chains), *hidden.shape))
+    for rules in ROUNDS:
+        greedy = _greedy_tables(chains, starts, rules, waiting, to_go)
+        best = _better(chains, starts, best, list(greedy.reshape(-1, *hidden.shape)), to_go)
+        waiting = _waiting_values(chains, starts, best[0], to_go)
+    return best
+
+
+def _better(
+    chains: Chains,
+    starts: Starts,
+    best: tuple[FloatArray, FloatArray],
+    candidates: Sequence[FloatArray],
+    to_go: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the private table of the largest mean value so far, start by start."""
+    tables = np.concatenate([best[0], *candidates])
+    values = _private_values(chains, starts, np.concatenate(candidates), to_go)
+    values = np.concatenate([best[1], values], axis=1)
+    count = len(starts.states)
+    scores = values.mean(axis=0).reshape(-1, count)
+    winners = scores.argmax(axis=0) * count + np.arange(count)
+    return tables[winners], values[:, winners]
+
+
+def _private_values(
+    chains: Chains, starts: Starts, tables: FloatArray, to_go: FloatArray
+) -> FloatArray:
+    """Return what tables (rules · states, T, M) are worth under each chain, (B, rules · states).
+
+    The value of a table is Σ Pr[next release is (t, k)] · (1 + V(t, k)), with V the value to go,
+    `to_go` (B, T, M); −1 if it is not private. All is computed from scratch, in sums of
+    non-negative terms.
+    """
+    able = may_start_for_all(chains)
+    laws = starts.laws(chains, len(tables) // len(starts.states))
+    private = np.ones(len(tables), dtype=bool)
+    values = np.zeros((len(chains), len(tables)))
+    for time in range(starts.time + 1, tables.shape[1]):
+        chances = tables[:, time]
+        for number, law in enumerate(laws):
+            ends = (chances < 1.0) & (law.arrivals > 0.0)
+            private &= (~ends | (law.may_end() & able[time])).all(axis=1)
+            worth = law.arrivals * (1.0 - chances) * (1.0 + to_go[number, time])
+            values[number] += law.mass * worth.sum(axis=1)
+            law.suppress_and_step(chances)
+    for law in laws:
+        private &= law.ends_privately()
+    return np.where(private, values, -1.0)
+
+
+def _waiting_values(
+    chains: Chains, starts: Starts, tables: FloatArray, to_go: FloatArray
+) -> FloatArray:
+    """Return what is expected later if X_t = k is suppressed, (B, states, T, M).
+
+    U(t, k) = Σ_j P_t(k, j) [(1 − p_{t+1}(j)) (1 + V(t+1, j)) + p_{t+1}(j) U(t+1, j)].
+    """
+    waiting = np.zeros((len(chains), *tables.shape))
+    for number, chain in enumerate(chains):
+        for time in range(chain.belief.steps - 2, starts.time, -1):
+            chances = tables[:, time + 1]
+            released = (1.0 - chances) * (1.0 + to_go[number, time + 1])
+            worth = released + chances * waiting[number, :, time + 1]
+            waiting[number, :, time] = worth @ chain.belief.matrix(time).T
+    return waiting
+
+
+def _greedy_tables(
+    chains: Chains, starts: Starts, rules: Rules, waiting: FloatArray, to_go: FloatArray
+) -> FloatArray:
+    """Return one table per rule and start, (rules · states, T, M), lowered time by time."""
+    belief = chains[0].belief
+    able = may_start_for_all(chains)
+    laws = starts.laws(chains, len(rules.grid))
+    repeated = rules.each(lambda rule: np.repeat(rule, len(starts.states)))
+    tables = np.ones((len(repeated.grid), belief.steps, belief.state_count))
+    for time in range(starts.time + 1, belief.steps):
+        allowed = np.broadcast_to(able[time], tables[:, time].shape)
+        gains = np.zeros(allowed.shape)
+        for number, law in enumerate(laws):
+            allowed = allowed & law.may_end()
+            later = np.tile(waiting[number, :, time], (len(rules.grid), 1))
+            worth = 1.0 + to_go[number, time] - later
+            gains += law.mass[:, None] * law.arrivals * worth
+        tables[:, time] = _greedy_chances(laws, allowed & (gains > 0.0), gains, repeated)
+        for law in laws:
+            law.suppress_and_step(tables[:, time])
+    return tables
+
+
+# One time of the open segments --------------------------------------------------------------------
 
 
 class WaitingLaws:
@@ -39,15 +265,7 @@ class WaitingLaws:
 
     An event is followed until no state now makes it likelier than its limit. From then on nothing
     does: whatever is seen later, its posterior is an average of those given the state now.
-
-    Parameters
-    ----------
-    chain
-        The chain and its events.
-    begin
-        The first time of the segments; events before it are left out.
-    arrivals
-        Laws of the first state of each segment, (G, M).
+    Events before `begin`, the first time of the segments, are left out.
     """
 
     def __init__(self, chain: ProtectedChain, begin: int, arrivals: FloatArray) -> None:
@@ -72,15 +290,27 @@ class WaitingLaws:
         joint = np.concatenate([self._past, self.arrivals[:, None] * outlook], axis=1)
         return joint, np.concatenate([self._limits, self.chain.limits[coming]])
 
-    def may_end(self) -> NDArray[np.bool_]:
+    def may_end(self) -> BoolArray:
         """Return which releases now keep all earlier events of the segments private, (G, M)."""
         limits = self._limits[:, None] * (1.0 + ROUNDING)
         return np.asarray((self._past <= limits * self.arrivals[:, None]).all(axis=1))
 
-    def suppress(self, chances: FloatArray) -> None:
-        """Condition on suppression now, with probabilities (G, M); follow the events of now."""
+    def ends_privately(self) -> BoolArray:
+        """Return whether all events are private once the trace is over, (G,)."""
+        joint = (self._weights * self._rows.sum(axis=-1)).sum(axis=0)
+        limits = self._limits * (1.0 + ROUNDING)
+        fine = joint <= limits * self.arrivals.sum(axis=-1)[:, None]
+        return np.asarray(fine.all(axis=1))
+
+    def suppress_and_step(self, chances: FloatArray) -> None:
+        """Condition on suppression now, with probabilities (G, M), and go on to the next time."""
         self.arrivals *= chances
         self._rows *= chances[:, None]
+        self._follow_the_events_of_now()
+        if self._time + 1 < self.chain.belief.steps:
+            self._step()
+
+    def _follow_the_events_of_now(self) -> None:
         first, last = self.chain.before(self._time), self.chain.before(self._time + 1)
         rows = np.zeros((*self._rows.shape[:2], last - first, self._rows.shape[3]))
         weights = np.zeros(rows.shape[:3])
@@ -92,7 +322,7 @@ class WaitingLaws:
         self._rows = np.concatenate([self._rows, rows], axis=2)
         self._weights = np.concatenate([self._weights, weights], axis=2)
 
-    def step(self) -> None:
+    def _step(self) -> None:
         """Move one step on, and scale; let go of the events that are safe from now on."""
         matrix = self.chain.belief.matrix(self._time)
         self._time += 1
@@ -110,201 +340,36 @@ class WaitingLaws:
             self._limits, self._past = self._limits[open_], self._past[:, open_]
             self._rows, self._weights = self._rows[:, :, open_], self._weights[:, :, open_]
 
-    def ends_privately(self) -> NDArray[np.bool_]:
-        """Return whether all events are private once the trace is over, (G,)."""
-        joint = (self._weights * self._rows.sum(axis=-1)).sum(axis=0)
-        limits = self._limits * (1.0 + ROUNDING)
-        fine = joint <= limits * self.arrivals.sum(axis=-1)[:, None]
-        return np.asarray(fine.all(axis=1))
-
 
 def _positive(sums: FloatArray) -> FloatArray:
     """Return sums to divide by; an impossible segment stays at zero."""
     return np.asarray(np.where(sums > 0.0, sums, 1.0))
 
 
-@attrs.frozen(eq=False)
-class Starts:
-    """The releases at one time that may start a segment; time −1 is the beginning of the trace.
-
-    Attributes
-    ----------
-    time
-        When the last release was.
-    states
-        Which states it may have shown; a single 0, without meaning, at the beginning.
-    """
-
-    time: int
-    states: NDArray[np.intp]
-
-    def laws(self, chains: Sequence[ProtectedChain], rules: int = 1) -> list[WaitingLaws]:
-        """Return the open segments under each chain, once for every rule, (rules · states).
-
-        A start that a chain cannot reach is left at zero there: it constrains nothing.
-        """
-        opened = []
-        for chain in chains:
-            if self.time < 0:
-                arrivals = chain.belief.initial[None]
-            else:
-                reached = chain.possible[self.time, self.states]
-                arrivals = chain.belief.matrix(self.time)[self.states] * reached[:, None]
-            opened.append(WaitingLaws(chain, self.time + 1, np.tile(arrivals, (rules, 1))))
-        return opened
-
-
-def segment_starts(chains: Sequence[ProtectedChain]) -> Iterator[Starts]:
-    """Yield the starts after which something is still to come, the latest first."""
-    possible = np.logical_or.reduce([chain.possible for chain in chains])
-    able = may_start_for_all(tuple(chains)) & possible
-    for time in range(chains[0].belief.steps - 2, -1, -1):
-        yield Starts(time, np.flatnonzero(able[time]))
-    yield Starts(-1, np.zeros(1, dtype=np.intp))
-
-
-class SegmentTables:
-    """Suppression tables by last release, filled start by start; certain suppression elsewhere."""
-
-    def __init__(self, chains: Sequence[ProtectedChain]) -> None:
-        belief = chains[0].belief
-        shape = (belief.steps, belief.state_count)
-        self._states = belief.states
-        self._start = np.ones(shape)
-        self._after = np.ones((*shape, *shape))
-
-    def fill(self, starts: Starts, tables: FloatArray) -> None:
-        """Set the tables (states, T, M) in force after each start."""
-        if starts.time < 0:
-            self._start = tables[0]
-        else:
-            self._after[starts.time, starts.states] = tables
-
-    def channel(self) -> Suppression:
-        """Return the channel."""
-        return Suppression(self._states, self._start, self._after)
-
-
-@attrs.frozen(eq=False)
-class Judged:
-    """Which of G tables are private, (G,), and their values under each of B chains, (B, G)."""
-
-    private: NDArray[np.bool_]
-    values: FloatArray
-
-
-def judge(
-    chains: Sequence[ProtectedChain], starts: Starts, tables: FloatArray, to_go: FloatArray
-) -> Judged:
-    """Return privacy and value of tables (rules · states, T, M), rule by rule, after each start.
-
-    The value of a table is Σ Pr[next release is (t, k)] · (1 + V(t, k)), with V the value to go,
-    `to_go` (B, T, M). Everything is computed from scratch, in sums of non-negative terms.
-    """
-    belief = chains[0].belief
-    able = may_start_for_all(tuple(chains))
-    laws = starts.laws(chains, len(tables) // len(starts.states))
-    private = np.ones(len(tables), dtype=bool)
-    values = np.zeros((len(chains), len(tables)))
-    for time in range(starts.time + 1, belief.steps):
-        chances = tables[:, time]
-        for number, law in enumerate(laws):
-            reached = law.arrivals > 0.0
-            ends = (chances < 1.0) & reached
-            private &= (~ends | (law.may_end() & able[time])).all(axis=1)
-            worth = law.arrivals * (1.0 - chances) * (1.0 + to_go[number, time])
-            values[number] += law.mass * worth.sum(axis=1)
-            law.suppress(chances)
-            if time + 1 < belief.steps:
-                law.step()
-    for law in laws:
-        private &= law.ends_privately()
-    return Judged(private, values)
-
-
-def waiting_values(
-    chains: Sequence[ProtectedChain], starts: Starts, tables: FloatArray, to_go: FloatArray
-) -> FloatArray:
-    """Return what is expected later if X_t = k is suppressed, (B, states, T, M).
-
-    U(t, k) = Σ_j P_t(k, j) [(1 − p_{t+1}(j)) (1 + V(t+1, j)) + p_{t+1}(j) U(t+1, j)].
-    """
-    waiting = np.zeros((len(chains), *tables.shape))
-    for number, chain in enumerate(chains):
-        for time in range(chain.belief.steps - 2, starts.time, -1):
-            chances = tables[:, time + 1]
-            released = (1.0 - chances) * (1.0 + to_go[number, time + 1])
-            worth = released + chances * waiting[number, :, time + 1]
-            waiting[number, :, time] = worth @ chain.belief.matrix(time).T
-    return waiting
-
-
-@attrs.frozen(eq=False)
-class Rules:
-    """How each of G groups goes about it.
-
-    Attributes
-    ----------
-    grid
-        Probabilities are multiples of 1/grid; 0 takes all the slack there is, exactly.
-    by_cover
-        Whether states are lowered in the order of gain per cover lost, (G,), or of gain alone.
-        A suppressed state covers for an event as far as it makes it *less* likely.
-    """
-
-    grid: NDArray[np.intp]
-    by_cover: NDArray[np.bool_]
-
-    def repeated(self, times: int) -> Rules:
-        """Return the rules once for each of several starts, rule by rule."""
-        return Rules(np.repeat(self.grid, times), np.repeat(self.by_cover, times))
-
-    def of_groups(self, groups: NDArray[np.intp]) -> Rules:
-        """Return the rules of some groups only."""
-        return Rules(self.grid[groups], self.by_cover[groups])
-
-
-def chosen_chances(
-    laws: Sequence[WaitingLaws],
-    allowed: NDArray[np.bool_],
-    gains: FloatArray,
-    rules: Rules,
+def _greedy_chances(
+    laws: Sequence[WaitingLaws], allowed: BoolArray, gains: FloatArray, rules: Rules
 ) -> FloatArray:
     """Return probabilities (G, M) that keep every event private if all later is suppressed.
 
-    Parameters
-    ----------
-    laws
-        The open segments, under each member of the prior class.
-    allowed
-        Which states may be released, (G, M).
-    gains
-        What releasing each state is worth, (G, M); where it is worth nothing it is suppressed.
+    States that are not `allowed` (G, M) are suppressed; all others are released, or else lowered
+    one after the other, those of the largest `gains` (G, M) first.
     """
-    allowed = allowed & (gains > 0.0)
-    chances = np.where(allowed, 0.0, 1.0)
     constraints = _Constraints.of(laws, allowed)
+    chances = np.where(allowed, 0.0, 1.0)
     left = np.flatnonzero(~constraints.hold(chances))
-    if len(left):
-        few = constraints.of_groups(left)
-        chances[left] = _lowered(few, allowed[left], gains[left], rules.of_groups(left))
-    return chances
-
-
-def _lowered(
-    constraints: _Constraints, allowed: NDArray[np.bool_], gains: FloatArray, rules: Rules
-) -> FloatArray:
-    """Lower one state after the other, from certain suppression."""
-    chances = np.ones(allowed.shape)
-    groups = np.arange(len(chances))
-    scores = np.where(rules.by_cover[:, None], gains / constraints.cover(allowed), gains)
-    order = np.argsort(np.where(allowed, -scores, 1.0), axis=1, kind="stable")
-    for states in order.T:
+    if not len(left):
+        return chances
+    few, allowed, gains = constraints.of_groups(left), allowed[left], gains[left]
+    rules = rules.each(lambda rule: rule[left])
+    scores = np.where(rules.by_cover[:, None], gains / few.cover(allowed), gains)
+    groups, lowered = np.arange(len(left)), np.ones(allowed.shape)
+    for states in np.argsort(np.where(allowed, -scores, 1.0), axis=1, kind="stable").T:
         active = allowed[groups, states]
         if active.any():
-            line = constraints.line(chances, states)
-            lowest = lowest_chances([line], rules.grid)
-            chances[groups, states] = np.where(active, lowest, chances[groups, states])
+            line = few.line(lowered, states)
+            lowest = on_grid([line], lowest_of([line], len(left)), rules.grid)
+            lowered[groups, states] = np.where(active, lowest, lowered[groups, states])
+    chances[left] = lowered
     return chances
 
 
@@ -317,6 +382,7 @@ class _Constraints:
 
     joint: FloatArray
     bound: FloatArray
+    margin: float
 
     @cached_property
     def both(self) -> FloatArray:
@@ -324,7 +390,7 @@ class _Constraints:
         return np.concatenate([self.joint, self.bound], axis=1)
 
     @classmethod
-    def of(cls, laws: Sequence[WaitingLaws], allowed: NDArray[np.bool_]) -> _Constraints:
+    def of(cls, laws: Sequence[WaitingLaws], allowed: BoolArray) -> _Constraints:
         """Collect the constraints of all events, but those that no choice can break."""
         joints, bounds = [], []
         for law in laws:
@@ -336,13 +402,14 @@ class _Constraints:
             risky = (worst > 0.0).any(axis=0)
             joints.append(joint[:, risky])
             bounds.append(bound[:, risky])
-        return cls(np.concatenate(joints, axis=1), np.concatenate(bounds, axis=1))
+        margin = max(law.chain.margin for law in laws)
+        return cls(np.concatenate(joints, axis=1), np.concatenate(bounds, axis=1), margin)
 
     def of_groups(self, groups: NDArray[np.intp]) -> _Constraints:
         """Return the constraints of some groups only."""
-        return _Constraints(self.joint[groups], self.bound[groups])
+        return _Constraints(self.joint[groups], self.bound[groups], self.margin)
 
-    def hold(self, chances: FloatArray) -> NDArray[np.bool_]:
+    def hold(self, chances: FloatArray) -> BoolArray:
         """Return whether all constraints of each group hold, (G,)."""
         columns = chances[:, :, None]
         fine = self.joint @ columns <= (1.0 + ROUNDING) * (self.bound @ columns)
@@ -356,9 +423,10 @@ class _Constraints:
         count = self.joint.shape[1]
         rest = (self.both @ without[:, :, None])[..., 0]
         alone = self.both[groups, :, states]
-        return Line(rest[:, :count], alone[:, :count], rest[:, count:], alone[:, count:])
+        sides = rest[:, :count], alone[:, :count], rest[:, count:], alone[:, count:]
+        return Line(*sides, self.margin)
 
-    def cover(self, allowed: NDArray[np.bool_]) -> FloatArray:
+    def cover(self, allowed: BoolArray) -> FloatArray:
         """Return how much each state covers for events that need it, (G, M); never zero.
 
         An event needs cover as far as the states that cannot be released exceed its limit; a
@@ -368,127 +436,3 @@ class _Constraints:
         need = np.where(allowed[:, None], 0.0, excess).sum(axis=-1)
         share = np.divide(1.0, need, out=np.zeros_like(need), where=need > 0.0)
         return np.asarray(np.einsum("gcm,gc->gm", np.maximum(-excess, 0.0), share)) + 1e-300
-
-
-def simulatable_channel(chains: Sequence[ProtectedChain]) -> Suppression:
-    """Return the simulatable check as tables by last release.
-
-    After the release of i at time u, everything is suppressed until the first time v at which
-    *any* possible state may be released (Götz, Nath and Gehrke 2012, algorithm 4): every event
-    between stays private given both releases, and all that may follow can be suppressed.
-    As no decision depends on the state, suppressed steps tell nothing.
-    """
-    tables = SegmentTables(chains)
-    for starts in segment_starts(chains):
-        tables.fill(starts, simulatable_tables(chains, starts))
-    return tables.channel()
-
-
-def simulatable_tables(chains: Sequence[ProtectedChain], starts: Starts) -> FloatArray:
-    """Return the tables after each start, (states, T, M): all ones but one row of zeros."""
-    belief = chains[0].belief
-    able = may_start_for_all(tuple(chains))
-    tables = np.ones((len(starts.states), belief.steps, belief.state_count))
-    waiting = np.ones(len(starts.states), dtype=bool)
-    laws = starts.laws(chains)
-    certain = np.ones((len(starts.states), belief.state_count))
-    for time in range(starts.time + 1, belief.steps):
-        release = waiting.copy()
-        for law in laws:
-            fine = law.may_end() & able[time]
-            release &= (fine | (law.arrivals == 0.0)).all(axis=1)
-        tables[release, time] = 0.0
-        waiting &= ~release
-        if not waiting.any():
-            break
-        for law in laws:
-            law.suppress(certain)
-            if time + 1 < belief.steps:
-                law.step()
-    return tables
-
-
-ROUNDS = (
-    Rules(np.array([1, 1, 2, 3, 10]), np.array([True, False, True, True, True])),
-    Rules(np.array([1, 1]), np.array([True, False])),
-)
-"""Coarse grids leave slack for later times; which is best differs from start to start.
-
-The second round knows from the first what waiting is worth.
-"""
-
-
-def segmented_channel(chains: Sequence[ProtectedChain], memoryless: FloatArray) -> Suppression:
-    """Return tables by last release, seeded with memoryless tables (S, T, M)."""
-    belief = chains[0].belief
-    tables = SegmentTables(chains)
-    to_go = np.zeros((len(chains), belief.steps, belief.state_count))
-    for starts in segment_starts(chains):
-        if len(starts.states):
-            best, values = _best_tables(chains, starts, memoryless, to_go)
-            tables.fill(starts, best)
-            if starts.time >= 0:
-                to_go[:, starts.time, starts.states] = values
-    return tables.channel()
-
-
-def _best_tables(
-    chains: Sequence[ProtectedChain], starts: Starts, memoryless: FloatArray, to_go: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the best table after each start, (states, T, M), and its values, (B, states)."""
-    hidden = np.ones((len(starts.states), *memoryless.shape[1:]))
-    best = hidden, np.zeros((len(chains), len(hidden)))  # private, and worth nothing
-    seeds = [np.broadcast_to(table, hidden.shape) for table in memoryless]
-    best = _better(chains, starts, best, [simulatable_tables(chains, starts), *seeds], to_go)
-    waiting = np.zeros((len(chains), *hidden.shape))
-    for rules in ROUNDS:
-        greedy = _greedy_tables(chains, starts, rules, waiting, to_go)
-        best = _better(chains, starts, best, list(greedy.reshape(-1, *hidden.shape)), to_go)
-        waiting = waiting_values(chains, starts, best[0], to_go)
-    return best
-
-
-def _better(
-    chains: Sequence[ProtectedChain],
-    starts: Starts,
-    best: tuple[FloatArray, FloatArray],
-    candidates: Sequence[FloatArray],
-    to_go: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the private table of the largest mean value so far, start by start."""
-    judged = judge(chains, starts, np.concatenate(candidates), to_go)
-    tables = np.concatenate([best[0], *candidates])
-    values = np.concatenate([best[1], np.where(judged.private, judged.values, -1.0)], axis=1)
-    count = len(starts.states)
-    scores = values.mean(axis=0).reshape(-1, count)
-    winners = scores.argmax(axis=0) * count + np.arange(count)
-    return tables[winners], values[:, winners]
-
-
-def _greedy_tables(
-    chains: Sequence[ProtectedChain],
-    starts: Starts,
-    rules: Rules,
-    waiting: FloatArray,
-    to_go: FloatArray,
-) -> FloatArray:
-    """Return one table per rule and start, (rules · states, T, M), lowered time by time."""
-    belief = chains[0].belief
-    able = may_start_for_all(tuple(chains))
-    laws = starts.laws(chains, len(rules.grid))
-    repeated = rules.repeated(len(starts.states))
-    tables = np.ones((len(repeated.grid), belief.steps, belief.state_count))
-    for time in range(starts.time + 1, belief.steps):
-        allowed = np.broadcast_to(able[time], tables[:, time].shape)
-        gains = np.zeros(allowed.shape)
-        for number, law in enumerate(laws):
-            allowed = allowed & law.may_end()
-            later = np.tile(waiting[number, :, time], (len(rules.grid), 1))
-            worth = 1.0 + to_go[number, time] - later
-            gains += law.mass[:, None] * law.arrivals * worth
-        tables[:, time] = chosen_chances(laws, allowed, gains, repeated)
-        for law in laws:
-            law.suppress(tables[:, time])
-            if time + 1 < belief.steps:
-                law.step()
-    return tables

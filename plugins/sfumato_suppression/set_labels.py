@@ -49,9 +49,11 @@ class LabelSets(Domain):
         for pair in pairs:
             if isinstance(pair, str) or not isinstance(pair, Iterable):
                 raise Rejected(self.sentence)
-            state, contexts = _two(pair, self.sentence)
-            state = Label().convert(state, sizes)
-            kept = LABEL_SET("M").convert(contexts, Sizes())
+            items = list(pair)
+            if len(items) != 2:
+                raise Rejected(self.sentence)
+            state = Label().convert(items[0], sizes)
+            kept = LABEL_SET("M").convert(items[1], Sizes())
             if state not in kept or state in converted:
                 raise Rejected(self.sentence)
             converted[state] = tuple(sorted(kept, key=repr))
@@ -72,34 +74,21 @@ class LabelSets(Domain):
         )
 
 
-def _two(pair: Iterable[Any], sentence: str) -> tuple[Any, Any]:
-    items = list(pair)
-    if len(items) != 2:
-        raise Rejected(sentence)
-    return items[0], items[1]
-
-
 LABEL_SETS = LabelSets()
 
 
-@attrs.frozen
-class SetLabelSecret:
+@attrs.frozen(eq=False, repr=False)
+class SuspectStates(Secret[Markov, Events]):
     """Every state that may stand for a sensitive context, one event each.
 
-    Parameters
-    ----------
-    secret
-        The secret about contexts.
-    labels
-        The contexts that each state may stand for; a state that is not listed is known.
+    `labels` are the contexts that each state may stand for; one that is not listed is known.
     """
 
-    kind: ClassVar[str] = "secret"
     name: ClassVar[str] = "set_labels"
     yields: ClassVar[Mapping[type, type]] = {Markov: Events}
 
     secret: Secret
-    labels: Mapping[Hashable, frozenset[Hashable]] = attrs.field(hash=False)
+    labels: Mapping[Hashable, frozenset[Hashable]]
 
     def question(self, belief: Markov) -> Events:
         """Return one event for each suspicious state at each time of an event."""
@@ -191,10 +180,10 @@ class SetLabels(Mechanism):
                 f"{self.name} protects events of a single time; a window of times has no set label."
             )
         sets = {state: frozenset(contexts) for state, contexts in self.labels}
-        suspicious = SetLabelSecret(secret, sets)
+        suspicious = SuspectStates(secret, sets)
         multiplicity = max(suspicious.multiplicity(belief) for belief in beliefs)
         inner = self._inner(multiplicity).protect(prior, suspicious)
-        channel = RelabelledSuppression(inner.channel, _shown(states, sets))
+        channel = RelabelledSuppression(inner.channel, _labels_to_show(states, sets))
         claims = {**inner.claims, "multiplicity": multiplicity}
         return suppressing_release(self, prior, secret, channel, claims)
 
@@ -207,7 +196,7 @@ class SetLabels(Mechanism):
         return stricter
 
 
-def _shown(states: Labels, sets: dict[Hashable, frozenset[Hashable]]) -> Labels:
+def _labels_to_show(states: Labels, sets: dict[Hashable, frozenset[Hashable]]) -> Labels:
     """Return what is shown for each state: its set, with its number where sets are shared."""
     labels = [sets.get(state, frozenset({state})) for state in states]
     return tuple(

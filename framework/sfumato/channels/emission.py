@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import abc
-from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
 import attrs
@@ -27,16 +26,16 @@ from sfumato.values import (
 )
 
 
-class Channel(abc.ABC):
+class Channel(ABC):
     """The law of the released Z given the trace X: of what is really sampled."""
 
     __slots__ = ()
 
-    @abc.abstractmethod
+    @abstractmethod
     def log_likelihood(self, observed: Any, trace: Any) -> float:
         """Return log Pr[observed | trace], or the log density; −inf where impossible."""
 
-    @abc.abstractmethod
+    @abstractmethod
     def sample(self, trace: Any, rng: np.random.Generator | None = None) -> Any:
         """Draw a release of `trace`; no generator means the secure source."""
 
@@ -88,8 +87,16 @@ class Emission(Channel):
         """Draw one output per row of `traces`, (B, T) positions; a sequence of B outputs."""
 
     def sample(self, trace: Sequence[Hashable], rng: np.random.Generator | None = None) -> Any:
-        """Draw the output of one trace of labels; None is the secure source."""
-        return self.sample_many(self._path(trace)[None], generator_or_secure(rng))[0]
+        """Draw the output of one trace of labels; None is the secure source.
+
+        Symbols come as a tuple, numbers as an array.
+        """
+        path = encoded(self.states, trace, "states")
+        if len(path) != self.steps:
+            raise ParameterError(f"trace must have {self.steps} states; got {len(path)}.")
+        output = self.sample_many(path[None], generator_or_secure(rng))[0]
+        symbols = isinstance(output, np.ndarray) and output.dtype.hasobject
+        return tuple(output) if symbols else output
 
     def log_likelihood(self, observed: Sequence[Any], trace: Sequence[Hashable]) -> float:
         """Return log Pr[observed | trace]; −∞ where it is impossible.
@@ -122,15 +129,24 @@ class Emission(Channel):
         prefix: tuple[Any, ...] = memory  # type: ignore[assignment]  # as `remember` keeps it
         return np.stack([self.evidence((*prefix, y))[time] for y in self.outputs()[time]])
 
-    def _path(self, trace: Sequence[Hashable]) -> NDArray[np.intp]:
-        path = encoded(self.states, trace, "states")
-        if len(path) != self.steps:
-            raise ParameterError(f"trace must have {self.steps} states; got {len(path)}.")
-        return path
-
     def _check_length(self, length: int) -> None:
         if length > self.steps:
             raise ParameterError(f"observed must have at most {self.steps} symbols; got {length}.")
+
+
+class MemorylessEmission(Emission):
+    """Symbols that depend on the present state only; a subclass writes `evidence_batch`."""
+
+    __slots__ = ()
+
+    def evidence(self, observed: Sequence[Any]) -> FloatArray:
+        """Return log-likelihoods, (k, M)."""
+        return np.asarray(self.evidence_batch([observed])[0])
+
+    def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
+        """Remember nothing."""
+        del time, symbol
+        return memory
 
 
 def _checked_probabilities(probabilities: ArrayLike) -> FloatArray:
@@ -138,20 +154,9 @@ def _checked_probabilities(probabilities: ArrayLike) -> FloatArray:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Symbols(ByContent, Emission):
-    """Memoryless symbols: Pr[o_t = y | X_t = m] = probabilities[t, m, y].
+class Symbols(ByContent, MemorylessEmission):
+    """Memoryless symbols: Pr[o_t = y | X_t = m] = probabilities[t, m, y], (T, M, Y).
 
-    Parameters
-    ----------
-    states
-        The labels of the M states.
-    alphabet
-        The Y symbols.
-    probabilities
-        A (T, M, Y) array of laws.
-
-    Examples
-    --------
     >>> sensor = Symbols(("home", "work"), (0, 1), [[[1.0, 0.0], [0.25, 0.75]]])
     >>> np.exp(sensor.evidence([1])).tolist()
     [[0.0, 0.75]]
@@ -184,10 +189,6 @@ class Symbols(ByContent, Emission):
         """Return the alphabet, once per step."""
         return (self.alphabet,) * self.steps
 
-    def evidence(self, observed: Sequence[Any]) -> FloatArray:
-        """Return log-likelihoods, (k, M)."""
-        return np.asarray(self.evidence_batch([observed])[0])
-
     def evidence_batch(self, observed: Sequence[Sequence[Any]]) -> FloatArray:
         """Return the evidence of B outputs of one length, (B, k, M)."""
         codes = encoded_batch(self.alphabet, observed, "alphabet")
@@ -195,22 +196,11 @@ class Symbols(ByContent, Emission):
         with np.errstate(divide="ignore"):
             return np.log(self.probabilities[np.arange(codes.shape[1]), :, codes])
 
-    def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
-        """Remember nothing."""
-        del time, symbol
-        return memory
-
     def next_evidence(self, memory: Hashable, time: int) -> FloatArray:
         """Return log-likelihoods of every symbol, (Y, M)."""
         del memory
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.probabilities[time].T))
-
-    def sample(
-        self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
-    ) -> tuple[Any, ...]:
-        """Draw the output of one trace of labels, as a tuple; None is the secure source."""
-        return tuple(super().sample(trace, rng))
 
     def sample_many(
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
@@ -222,12 +212,12 @@ class Symbols(ByContent, Emission):
         codes = np.empty(traces.shape, dtype=np.intp)
         for time in range(self.steps):
             codes[:, time] = drawn(laws[time, traces[:, time]], uniforms[:, time])
-        return _objects(self.alphabet)[codes]
+        return label_array(self.alphabet)[codes]
 
 
-def _objects(alphabet: Iterable[Hashable]) -> NDArray[np.object_]:
-    items = tuple(alphabet)
-    array = np.empty(len(items), dtype=object)
-    for code, symbol in enumerate(items):
-        array[code] = symbol  # one by one: a tuple symbol must not become a row
+def label_array(labels: Sequence[Hashable]) -> NDArray[np.object_]:
+    """Return labels as an array to be indexed by codes; a tuple label does not become a row."""
+    array = np.empty(len(labels), dtype=object)
+    for code, label in enumerate(labels):
+        array[code] = label
     return array

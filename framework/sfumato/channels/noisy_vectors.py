@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.channels.emission import Emission
+from sfumato.channels.emission import MemorylessEmission
 from sfumato.errors import OutsideHypotheses, ParameterError, Undecidable
 from sfumato.randomness import generator_or_secure
 from sfumato.values import ByContent, FloatArray, Labels, checked_labels, listed, read_only
@@ -35,24 +35,14 @@ def _checked_scale(scale: object) -> float:
 
 
 @attrs.frozen(eq=False, repr=False)
-class NoisyVectors(ByContent, Emission):
+class NoisyVectors(ByContent, MemorylessEmission):
     """o_t = means[t, X_t] + N(0, scale² I_k), independently over time.
 
     What is released is rounded to `grid`, far below the noise and far above the spacing of
     floating-point numbers, so that the noise's own grid does not show; rounding is
     post-processing and can only hide more. `evidence` is the density before rounding.
+    `means` is a (T, M, k) array.
 
-    Parameters
-    ----------
-    states
-        The labels of the M states.
-    means
-        A (T, M, k) array.
-    scale
-        The noise's standard deviation in each of the k coordinates.
-
-    Examples
-    --------
     >>> counts = NoisyVectors(("away", "here"), [[[0.0], [1.0]]], scale=2.0)
     >>> (counts.evidence([1.0])[0] - counts.evidence([1.0])[0, 1]).tolist()
     [-0.125, 0.0]
@@ -91,10 +81,6 @@ class NoisyVectors(ByContent, Emission):
         """Refuse: real outputs cannot be listed."""
         raise OutsideHypotheses("the outputs of noisy_vectors are real vectors: not a finite list.")
 
-    def evidence(self, observed: Sequence[Any]) -> FloatArray:
-        """Return log-densities, (k, M)."""
-        return np.asarray(self.evidence_batch([observed])[0])
-
     def evidence_batch(self, observed: Sequence[Sequence[Any]]) -> FloatArray:
         """Return the log-densities of B outputs of one length, (B, k, M)."""
         vectors = self._vectors(observed)
@@ -114,11 +100,6 @@ class NoisyVectors(ByContent, Emission):
             raise Undecidable("observed lies so far from every mean that its density overflows.")
         log_norm = self.means.shape[2] * math.log(self.scale * math.sqrt(2.0 * math.pi))
         return np.asarray(-0.5 * squares - log_norm)
-
-    def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
-        """Remember nothing."""
-        del time, symbol
-        return memory
 
     def sample_many(self, traces: NDArray[np.intp], rng: np.random.Generator | None) -> FloatArray:
         """Draw one output per trace of positions: (B, T, k), or (B, T) where k = 1."""

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.channels.emission import Emission
+from sfumato.channels.emission import Emission, label_array
 from sfumato.errors import ParameterError
 from sfumato.randomness import generator_or_secure
 from sfumato.values import (
@@ -34,7 +34,7 @@ def _checked_start(start: ArrayLike) -> FloatArray:
     return checked_probabilities(start, "start")
 
 
-def _optional(after: ArrayLike | None) -> FloatArray | None:
+def _checked_after(after: ArrayLike | None) -> FloatArray | None:
     return None if after is None else checked_probabilities(after, "after")
 
 
@@ -53,8 +53,6 @@ class Suppression(ByContent, Emission):
         u < t was the last release, (T, M, T, M); entries with t ≤ u mean nothing and are kept
         as 1. None: memoryless, `start` holds at all times.
 
-    Examples
-    --------
     >>> channel = Suppression.memoryless(("s", "x"), [[1.0, 0.25]])
     >>> np.exp(channel.evidence([SUPPRESSED])).tolist()
     [[1.0, 0.25]]
@@ -66,7 +64,7 @@ class Suppression(ByContent, Emission):
 
     states: Labels = attrs.field(converter=listed)
     start: FloatArray = attrs.field(converter=_checked_start)
-    after: FloatArray | None = attrs.field(default=None, converter=_optional)
+    after: FloatArray | None = attrs.field(default=None, converter=_checked_after)
 
     def __attrs_post_init__(self) -> None:
         if self.start.ndim != 2 or 0 in self.start.shape:
@@ -74,7 +72,7 @@ class Suppression(ByContent, Emission):
         labels = checked_labels(self.states, self.start.shape[1], "states")
         object.__setattr__(self, "states", labels)
         if self.after is not None:
-            object.__setattr__(self, "after", _checked_after(self.after, self.start.shape))
+            object.__setattr__(self, "after", _meaningful(self.after, self.start.shape))
 
     @classmethod
     def memoryless(cls, states: Iterable[Hashable], probabilities: ArrayLike) -> Suppression:
@@ -95,10 +93,6 @@ class Suppression(ByContent, Emission):
         if last is None or self.after is None:
             return self.start
         return np.asarray(self.after[last])
-
-    def lookup(self, last: LastRelease, time: int) -> FloatArray:
-        """Return the suppression probability of every state at `time`, (M,)."""
-        return np.asarray(self.table(last)[time])
 
     def outputs(self) -> tuple[tuple[Any, ...], ...]:
         """Return the alphabet of every step: all states, then `SUPPRESSED`."""
@@ -143,7 +137,7 @@ class Suppression(ByContent, Emission):
 
     def next_evidence(self, memory: Hashable, time: int) -> FloatArray:
         """Return log-likelihoods of every release and of suppression, (M + 1, M)."""
-        row = self.lookup(memory or None, time)  # type: ignore[arg-type]  # as `remember` says
+        row = self.table(memory or None)[time]  # type: ignore[arg-type]  # as `remember` says
         rows = np.full((len(row) + 1, len(row)), -np.inf)
         with np.errstate(divide="ignore"):
             np.fill_diagonal(rows, np.log1p(-row))
@@ -153,7 +147,7 @@ class Suppression(ByContent, Emission):
     def sample(
         self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
     ) -> tuple[Any, ...]:
-        """Draw the output of one trace of labels, as a tuple; None is the secure source."""
+        """Draw the output of one trace of labels; None is the secure source."""
         return tuple(super().sample(trace, rng))
 
     def sample_many(
@@ -177,17 +171,11 @@ class Suppression(ByContent, Emission):
             released = batch[~suppressed[:, time]]
             last_time[released] = time
             last_state[released] = state[released]
-        return _labels_of(self.states, np.where(suppressed, len(self.states), traces))
+        codes = np.where(suppressed, len(self.states), traces)
+        return label_array((*self.states, SUPPRESSED))[codes]
 
 
-def _labels_of(states: Labels, codes: NDArray[np.intp]) -> NDArray[np.object_]:
-    alphabet = np.empty(len(states) + 1, dtype=object)
-    for code, label in enumerate((*states, SUPPRESSED)):
-        alphabet[code] = label  # one by one: a tuple label must not become a row
-    return np.asarray(alphabet[codes], dtype=object)
-
-
-def _checked_after(after: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+def _meaningful(after: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     if after.shape != (*shape, *shape):
         raise ParameterError(f"after must have shape {(*shape, *shape)}; got {after.shape}.")
     times = np.arange(shape[0])
@@ -199,15 +187,6 @@ def _checked_after(after: FloatArray, shape: tuple[int, ...]) -> FloatArray:
 class RelabelledSuppression(ByContent, Emission):
     """A released state is shown under another label; different states keep different labels.
 
-    Parameters
-    ----------
-    suppression
-        What decides.
-    shown
-        What is shown for each state, all distinct.
-
-    Examples
-    --------
     >>> decides = Suppression.memoryless(("s", "x"), [[0.5, 0.0]])
     >>> channel = RelabelledSuppression(decides, (frozenset("sy"), frozenset("x")))
     >>> np.exp(channel.evidence([frozenset("sy")])).tolist()
@@ -236,7 +215,7 @@ class RelabelledSuppression(ByContent, Emission):
         """The labels of the M hidden states."""
         return self.suppression.states
 
-    def hidden(self, observed: Sequence[Any]) -> tuple[Any, ...]:
+    def to_states(self, observed: Sequence[Any]) -> tuple[Any, ...]:
         """Return an output in the labels of the states."""
         positions = positions_of(self.shown)
         return tuple(
@@ -244,7 +223,7 @@ class RelabelledSuppression(ByContent, Emission):
             for symbol in observed
         )
 
-    def relabelled(self, observed: Sequence[Any]) -> tuple[Any, ...]:
+    def to_labels(self, observed: Sequence[Any]) -> tuple[Any, ...]:
         """Return an output in the labels that are shown."""
         label = dict(zip(self.states, self.shown, strict=True))
         return tuple(y if y is SUPPRESSED else label[y] for y in observed)
@@ -255,11 +234,11 @@ class RelabelledSuppression(ByContent, Emission):
 
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
         """Return log-likelihoods, (k, M)."""
-        return self.suppression.evidence(self.hidden(observed))
+        return self.suppression.evidence(self.to_states(observed))
 
     def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
         """Remember what the suppression does."""
-        return self.suppression.remember(memory, time, self.hidden([symbol])[0])
+        return self.suppression.remember(memory, time, self.to_states([symbol])[0])
 
     def next_evidence(self, memory: Hashable, time: int) -> FloatArray:
         """Return log-likelihoods of every release and of suppression, (M + 1, M)."""
@@ -269,14 +248,9 @@ class RelabelledSuppression(ByContent, Emission):
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
     ) -> list[tuple[Any, ...]]:
         """Draw one output per trace of positions, (B, T)."""
-        return [self.relabelled(output) for output in self.suppression.sample_many(traces, rng)]
+        return [self.to_labels(output) for output in self.suppression.sample_many(traces, rng)]
 
 
 def suppression_of(channel: Suppression | RelabelledSuppression) -> Suppression:
-    """Return what decides, whatever is shown.
-
-    >>> decides = Suppression.memoryless("sx", [[1.0, 0.0]])
-    >>> suppression_of(RelabelledSuppression(decides, "ab")) is suppression_of(decides)
-    True
-    """
+    """Return what decides, whatever is shown."""
     return channel.suppression if isinstance(channel, RelabelledSuppression) else channel

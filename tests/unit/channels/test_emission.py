@@ -196,13 +196,12 @@ def test_equality_hash_and_pickle():
     assert noisy != NoisyVectors("ab", np.zeros((1, 2, 1)), 2.0)
 
 
-def test_lookup():
+def test_table_in_force():
     channel = random_suppression(9)
-    assert channel.lookup(None, 1) is not None
-    np.testing.assert_array_equal(channel.lookup(None, 1), channel.start[1])
-    np.testing.assert_array_equal(channel.lookup((0, 2), 1), channel.after[0, 2, 1])
+    np.testing.assert_array_equal(channel.table(None)[1], channel.start[1])
+    np.testing.assert_array_equal(channel.table((0, 2))[1], channel.after[0, 2, 1])
     memoryless = random_suppression(9, with_memory=False)
-    np.testing.assert_array_equal(memoryless.lookup((0, 2), 1), memoryless.start[1])
+    np.testing.assert_array_equal(memoryless.table((0, 2))[1], memoryless.start[1])
 
 
 @pytest.mark.parametrize(

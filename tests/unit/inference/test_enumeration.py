@@ -11,12 +11,11 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, Suppression, Symbols
 from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.markov.enumeration import (
-    completed,
+    complete_output,
     enumerate_outputs,
-    enumerate_trajectories,
 )
 from sfumato.values import SUPPRESSED
-from sfumato_posterior_gap.posterior_gap import worst_posterior_gap
+from sfumato_posterior_gap.posterior_gap import worst_listed_gap
 
 
 def random_laws(rng, *shape):
@@ -107,7 +106,7 @@ def test_outputs_probabilities_and_posteriors(seed, which):
     masks = np.zeros((steps * count, steps, count), dtype=bool)
     for number, (t, m) in enumerate(itertools.product(range(steps), range(count))):
         masks[number, t, m] = True
-    gap = worst_posterior_gap(belief, channel, masks)
+    gap = worst_listed_gap(belief, channel, masks)
     by_hand = max((marginals[output] - belief.marginals()).max() for output in expected)
     assert gap.value == pytest.approx(by_hand, rel=1e-10, abs=1e-14)
     at_witness = (marginals[gap.output] - belief.marginals()).reshape(-1)[gap.event]
@@ -115,36 +114,20 @@ def test_outputs_probabilities_and_posteriors(seed, which):
     # Any possible beginning can be completed.
     for output in listed[::7]:
         for k in range(steps + 1):
-            assert completed(belief, channel, output[:k]) in expected
+            assert complete_output(belief, channel, output[:k]) in expected
 
 
 def test_events_may_hold_several_states():
     belief = Markov([0.25, 0.25, 0.5], np.empty((0, 3, 3)), states="stx")
     channel = Suppression.memoryless("stx", [[1.0, 1.0, 0.5]])
-    gap = worst_posterior_gap(belief, channel, [[[True, True, False]]])
+    gap = worst_listed_gap(belief, channel, [[[True, True, False]]])
     assert gap.posterior == pytest.approx(2 / 3, rel=1e-14)
     assert gap.output == (SUPPRESSED,)
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_trajectories(seed):
-    rng = np.random.default_rng(seed)
-    belief = random_belief(rng, 4, 3)
-    expected = {}
-    for path in itertools.product(range(3), repeat=4):
-        probability = path_probability(belief, path)
-        if probability > 0:
-            expected[path] = probability
-    paths, logs = enumerate_trajectories(belief)
-    assert [tuple(path) for path in paths.tolist()] == sorted(expected)
-    np.testing.assert_allclose(np.exp(logs), [expected[path] for path in sorted(expected)])
-
-
 def test_only_what_is_possible_counts_towards_the_limit():
-    # 2^200 traces on paper, two of them possible.
+    # 2^200 outputs on paper, two of them possible.
     belief = Markov([0.5, 0.5], np.eye(2), steps=200)
-    paths, _ = enumerate_trajectories(belief, limit=2)
-    assert paths.shape == (2, 200)
     hidden = Suppression.memoryless((0, 1), np.zeros((200, 2)))
     outputs = enumerate_outputs(belief, hidden, limit=2)
     assert outputs.probabilities.tolist() == pytest.approx([0.5, 0.5], rel=1e-12)
@@ -152,8 +135,6 @@ def test_only_what_is_possible_counts_towards_the_limit():
 
 def test_too_many_are_refused_quickly():
     belief = Markov(np.full(10, 0.1), np.full((10, 10), 0.1), steps=1000)
-    with pytest.raises(OutsideHypotheses, match=r"at most limit = 500 traces; .* at least 1000"):
-        enumerate_trajectories(belief, limit=500)
     channel = Suppression.memoryless(range(10), np.full((1000, 10), 0.5))
     with pytest.raises(OutsideHypotheses, match=r"at most limit = 500 outputs; .* at least 1331"):
         enumerate_outputs(belief, channel, limit=500)

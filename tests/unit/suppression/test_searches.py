@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato_suppression.line_search import FINEST
 from sfumato_suppression.memoryless_search import (
     MemorylessTable,
     best_grid_table,
     greedy_tables,
 )
-from sfumato_suppression.protected_chain import ProtectedChain
+from sfumato_suppression.protected_chain import FINEST, ProtectedChain
 
 
 def protected(chain, secret, delta):

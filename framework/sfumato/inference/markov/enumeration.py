@@ -24,22 +24,12 @@ DEFAULT_LIMIT = 100_000
 
 @attrs.frozen(eq=False, repr=False)
 class Outputs:
-    """All outputs of positive probability, with what is needed to reason about each.
-
-    Parameters
-    ----------
-    belief, channel
-        Where they come from.
-    codes
-        (N, T) positions in the alphabets channel.outputs().
-    log_probabilities
-        log Pr[o], (N,).
-    """
+    """All N outputs of positive probability, with what is needed to reason about each."""
 
     belief: Markov
     channel: Emission
-    codes: IntArray
-    log_probabilities: FloatArray
+    codes: IntArray  # (N, T) positions in the alphabets channel.outputs()
+    log_probabilities: FloatArray  # log Pr[o], (N,)
     # Evidence is shared: _tables[t][_memories[n, t], codes[n, t]] is row t of output n.
     _memories: IntArray
     _tables: tuple[FloatArray, ...]
@@ -113,8 +103,6 @@ def enumerate_outputs(belief: Markov, channel: Emission, limit: int = DEFAULT_LI
     Undecidable
         If a conditional probability below 1e-100 appears: a product might vanish.
 
-    Examples
-    --------
     >>> from sfumato.channels import Suppression
     >>> chain = Markov([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], steps=2, states="sx")
     >>> outputs = enumerate_outputs(chain, Suppression.memoryless("sx", [[1.0, 0.5], [1.0, 0.0]]))
@@ -125,9 +113,8 @@ def enumerate_outputs(belief: Markov, channel: Emission, limit: int = DEFAULT_LI
     if belief.smallest_probability < SMALL:
         raise Undecidable("a transition has a probability below 1e-100: too small to multiply.")
     alphabets = channel.outputs()
-    front = _Front(
-        np.zeros((1, 0), np.intp), np.zeros((1, 0), np.intp), np.zeros(1), belief.initial[None]
-    )
+    nothing = np.zeros((1, 0), np.intp)
+    front = _Front(nothing, nothing, np.zeros(1), belief.initial[None])
     memories: list[Hashable] = [()]
     group = np.zeros(1, dtype=np.intp)
     tables = []
@@ -138,9 +125,9 @@ def enumerate_outputs(belief: Markov, channel: Emission, limit: int = DEFAULT_LI
         tables.append(table)
         if is_risky(table).any() or is_risky(log_of(front.states)).any():
             raise Undecidable("an output has a conditional probability below 1e-100: too small.")
-        front, parents = _extended(front, np.exp(table), group, limit)
+        front, parents = _extend(front, np.exp(table), group, limit)
         moves = [[channel.remember(memory, time, y) for y in alphabet] for memory in memories]
-        memories, group = _regrouped(moves, group[parents], front.codes[:, -1])
+        memories, group = _regroup(moves, group[parents], front.codes[:, -1])
     return Outputs(
         belief, channel, front.codes, front.log_probabilities, front.memories, tuple(tables)
     )
@@ -156,7 +143,7 @@ class _Front:
     states: FloatArray
 
 
-def _extended(
+def _extend(
     front: _Front, likelihoods: FloatArray, group: IntArray, limit: int
 ) -> tuple[_Front, IntArray]:
     """Return the front one symbol later, and the parent of each of its prefixes."""
@@ -182,7 +169,7 @@ def _extended(
     return extended, parents
 
 
-def _regrouped(
+def _regroup(
     moves: list[list[Hashable]], group: IntArray, symbols: IntArray
 ) -> tuple[list[Hashable], IntArray]:
     """Return the memories now in use, and the number of each prefix's memory among them."""
@@ -194,38 +181,6 @@ def _regrouped(
         memory = moves[place[0]][place[1]]
         after[place] = numbers.setdefault(memory, len(numbers))
     return list(numbers), after[group, symbols]
-
-
-def enumerate_trajectories(
-    belief: Markov, limit: int = DEFAULT_LIMIT
-) -> tuple[IntArray, FloatArray]:
-    """Return every trace of positive probability, (N, T) positions, and log Pr[x], (N,).
-
-    Raises
-    ------
-    OutsideHypotheses
-        If there are more than `limit` traces; M^T of them are never formed.
-
-    Examples
-    --------
-    >>> chain = Markov([1.0, 0.0], [[0.25, 0.75], [0.0, 1.0]], steps=2)
-    >>> paths, log_probabilities = enumerate_trajectories(chain)
-    >>> paths.tolist(), np.exp(log_probabilities).round(12).tolist()
-    ([[0, 0], [0, 1]], [0.25, 0.75])
-    """
-    starts = np.flatnonzero(belief.initial)
-    paths, logs = starts[:, None], log_of(belief.initial[starts])
-    for matrix in belief.transitions:
-        rows = matrix[paths[:, -1]]
-        parents, states = np.nonzero(rows)
-        if len(parents) > limit:
-            raise OutsideHypotheses(
-                f"exact enumeration lists at most limit = {limit} traces; there are at least "
-                f"{len(parents)}, so take fewer steps or raise the limit."
-            )
-        paths = np.column_stack([paths[parents], states])
-        logs = logs[parents] + log_of(rows[parents, states])
-    return paths, logs
 
 
 MOST_NUMBERS = 20_000_000
@@ -242,8 +197,6 @@ def output_laws(belief: Markov, channel: Emission, masks: Masks) -> list[FloatAr
     (s ≤ t). An event to come depends on the output through the present state only, so it is
     weighed by Pr[X_s ∈ masks[s] | X_t].
 
-    Examples
-    --------
     >>> from sfumato.channels import Suppression
     >>> chain = Markov([0.5, 0.5], [[1.0, 0.0], [0.5, 0.5]], steps=2)
     >>> hidden_first = Suppression.memoryless((0, 1), [[1.0, 1.0], [0.0, 0.0]])
@@ -251,13 +204,14 @@ def output_laws(belief: Markov, channel: Emission, masks: Masks) -> list[FloatAr
     [[0.75, 0.25, 0.0], [0.5, 0.0, 0.0]]
     """
     checked_pair(belief, channel)
-    alphabets = channel.outputs()
     numbers = {time: row for row, time in enumerate(masks, start=1)}
-    awaited = _awaited(belief, masks)
-    held: dict[Hashable, FloatArray] = {(): _first(belief, 1 + len(masks))}
+    awaited = _outlooks(belief, masks)
+    first = np.zeros((1 + len(masks), belief.state_count))  # no event has happened yet
+    first[0] = belief.initial
+    held: dict[Hashable, FloatArray] = {(): first}
     laws = []
-    for time, alphabet in enumerate(alphabets):
-        seen = np.zeros((1 + len(masks), len(alphabet)))
+    for time, alphabet in enumerate(channel.outputs()):
+        seen = np.zeros((len(first), len(alphabet)))
         present = np.zeros((len(alphabet), belief.state_count))
         coming: dict[Hashable, FloatArray] = {}
         for memory, rows in held.items():
@@ -268,25 +222,21 @@ def output_laws(belief: Markov, channel: Emission, masks: Masks) -> list[FloatAr
             present += joint[0]
             for place in np.flatnonzero(joint[0].any(axis=1)):
                 after = channel.remember(memory, time, alphabet[place])
-                coming.setdefault(after, np.zeros(rows.shape))
-                coming[after] += joint[:, place]
+                coming[after] = coming.get(after, 0.0) + joint[:, place]
         for later in (row for row in masks if row > time):
             seen[numbers[later]] = present @ awaited[later][time]
         laws.append(seen)
-        _require_few(coming, seen.shape[0] * belief.state_count)
+        if len(coming) * first.size > MOST_NUMBERS:
+            raise OutsideHypotheses(
+                "the law of a single output needs a channel that remembers little of what it has "
+                f"released; this one has {len(coming):,} memories."
+            )
         if time + 1 < belief.steps:
             held = {memory: rows @ belief.matrix(time) for memory, rows in coming.items()}
     return laws
 
 
-def _first(belief: Markov, rows: int) -> FloatArray:
-    """Return the law of the first state, and nothing yet for the events."""
-    table = np.zeros((rows, belief.state_count))
-    table[0] = belief.initial
-    return table
-
-
-def _awaited(belief: Markov, masks: Masks) -> dict[int, list[FloatArray]]:
+def _outlooks(belief: Markov, masks: Masks) -> dict[int, list[FloatArray]]:
     """Return Pr[X_s ∈ masks[s] | X_t] for every t < s."""
     found = {}
     for time, mask in masks.items():
@@ -297,54 +247,29 @@ def _awaited(belief: Markov, masks: Masks) -> dict[int, list[FloatArray]]:
     return found
 
 
-def _require_few(coming: Mapping[Hashable, FloatArray], each: int) -> None:
-    if len(coming) * each > MOST_NUMBERS:
-        raise OutsideHypotheses(
-            "the law of a single output needs a channel that remembers little of what it has "
-            f"released; this one has {len(coming):,} memories."
-        )
-
-
-def possible_states(belief: Markov, channel: Emission, prefix: Sequence[Any]) -> NDArray[np.bool_]:
-    """Return which states are possible at the step after `prefix`, (M,).
-
-    Examples
-    --------
-    >>> from sfumato.channels import Suppression
-    >>> chain = Markov([0.5, 0.5], [[0.0, 1.0], [0.0, 1.0]], steps=2, states="ab")
-    >>> channel = Suppression.memoryless("ab", [[0.0, 1.0], [0.0, 0.0]])
-    >>> possible_states(chain, channel, ["a"]).tolist()
-    [False, True]
-    """
-    possible = belief.initial > 0.0
-    for time, row in enumerate(channel.evidence(prefix)):
-        possible = possible & (row > -np.inf)
-        possible = (belief.matrix(time)[possible] > 0.0).any(axis=0)
-    return possible
-
-
-def completed(belief: Markov, channel: Emission, prefix: Sequence[Any]) -> tuple[Any, ...]:
+def complete_output(belief: Markov, channel: Emission, prefix: Sequence[Any]) -> tuple[Any, ...]:
     """Return a complete output of positive probability that begins with a possible `prefix`.
 
     At each step the last symbol of the alphabet that is possible is taken: suppression, where
     the channel may suppress.
 
-    Examples
-    --------
     >>> from sfumato.channels import Suppression
     >>> chain = Markov([0.5, 0.5], [[0.0, 1.0], [0.0, 1.0]], steps=2, states="ab")
     >>> channel = Suppression.memoryless("ab", [[0.0, 1.0], [0.0, 0.0]])
-    >>> completed(chain, channel, ["a"])
+    >>> complete_output(chain, channel, ["a"])
     ('a', 'b')
     """
-    output = list(prefix)
+    output: list[Any] = []
     memory: Hashable = ()
-    for time, symbol in enumerate(prefix):
-        memory = channel.remember(memory, time, symbol)
-    for time in range(len(output), belief.steps):
-        possible = possible_states(belief, channel, output)
-        rows = channel.next_evidence(memory, time) > -np.inf
-        code = int(np.flatnonzero((rows & possible).any(axis=-1))[-1])
-        output.append(channel.outputs()[time][code])
-        memory = channel.remember(memory, time, output[-1])
+    possible = belief.initial > 0.0
+    for time, alphabet in enumerate(channel.outputs()):
+        able = (channel.next_evidence(memory, time) > -np.inf) & possible
+        if time < len(prefix):
+            code = alphabet.index(prefix[time])
+        else:
+            code = int(np.flatnonzero(able.any(axis=-1))[-1])
+        output.append(alphabet[code])
+        memory = channel.remember(memory, time, alphabet[code])
+        if time + 1 < belief.steps:
+            possible = (belief.matrix(time)[able[code]] > 0.0).any(axis=0)
     return tuple(output)

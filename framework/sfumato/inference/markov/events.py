@@ -15,17 +15,8 @@ from sfumato.values import FloatArray
 
 @attrs.frozen(eq=False)
 class TimedEvents:
-    """E events, each about one time.
+    """E events, each about one time: its time (E,) and the states that belong to it, (E, M).
 
-    Parameters
-    ----------
-    times
-        The time of each event, (E,).
-    members
-        Which states belong to each event, (E, M) booleans.
-
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], steps=2)
     >>> events = TimedEvents.from_masks(chain, [[[False, False], [False, True]]])
     >>> events.times.tolist(), events.priors(chain).tolist()
@@ -80,28 +71,15 @@ class TimedEvents:
 class Gap:
     """Pr[event | output] − Pr[event] at its worst.
 
-    Parameters
-    ----------
-    value
-        posterior − prior.
-    posterior, prior
-        Probability of the event with and without the output.
-    event
-        Number of the event among the masks that were given.
-    time
-        When the event happens, counted from 0.
-    output
-        The worst output, a tuple of symbols.
+    The value may exceed the truth by `relative_error` of it.
 
-    Examples
-    --------
-    >>> Gap(value=0.25, posterior=0.75, prior=0.5, event=0, time=3, output=("home",)).value
+    >>> Gap(value=0.25, posterior=0.75, prior=0.5, event=0, output=("home",)).value
     0.25
     """
 
     value: float
     posterior: float
     prior: float
-    event: int
-    time: int
+    event: int  # its number among the masks
     output: tuple[Any, ...]
+    relative_error: float = 0.0

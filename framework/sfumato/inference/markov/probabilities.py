@@ -15,6 +15,12 @@ SMALL = 1e-100
 
 LOG_SMALL = float(np.log(SMALL))
 
+SMALLEST = 1e-150
+"""Probabilities above this multiply in pairs without underflow."""
+
+_ENTRIES = 250_000
+"""How many products are held at once: about what a processor's cache holds."""
+
 
 def log_of(probabilities: FloatArray) -> FloatArray:
     """Return logarithms, −∞ for an exact zero.
@@ -27,21 +33,13 @@ def log_of(probabilities: FloatArray) -> FloatArray:
 
 
 def row_maxima(log_rows: FloatArray) -> FloatArray:
-    """Return the largest entry of every row, 0 for a row of exact zeros; keeps the axis.
-
-    >>> row_maxima(np.array([[-5.0, -3.0], [-np.inf, -np.inf]])).tolist()
-    [[-3.0], [0.0]]
-    """
+    """Return the largest entry of every row, 0 for a row of exact zeros; keeps the axis."""
     largest = log_rows.max(axis=-1, keepdims=True)
     return np.asarray(np.where(np.isneginf(largest), 0.0, largest))
 
 
 def is_risky(log_rows: FloatArray) -> NDArray[np.bool_]:
-    """Whether a row, scaled to a largest entry of one, has a positive entry below `SMALL`.
-
-    >>> is_risky(np.array([[0.0, -np.inf], [0.0, -800.0]])).tolist()
-    [False, True]
-    """
+    """Whether a row, scaled to a largest entry of one, has a positive entry below `SMALL`."""
     return np.asarray(((log_rows < LOG_SMALL) & (log_rows > -np.inf)).any(axis=-1))
 
 
@@ -77,10 +75,6 @@ def log_product(log_rows: FloatArray, matrix: FloatArray, smallest: float) -> Fl
     return result
 
 
-_ENTRIES = 250_000
-"""How many products are held at once: about what a processor's cache holds."""
-
-
 def max_products(
     rows: FloatArray, matrix: FloatArray, scale: Literal["linear", "log"] = "linear"
 ) -> FloatArray:
@@ -88,8 +82,6 @@ def max_products(
 
     Linear entries are not negative; the maximum over no k at all is 0, or −∞ as a logarithm.
 
-    Examples
-    --------
     >>> max_products(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [1.0, 1.0]])).tolist()
     [[3.0, 2.0]]
     """
@@ -130,11 +122,7 @@ def entropies(laws: FloatArray) -> FloatArray:
 
 
 def entropy_terms(chances: FloatArray) -> FloatArray:
-    """Return −p log p, 0 for p = 0.
-
-    >>> entropy_terms(np.array([0.0, 0.5])).round(6).tolist()
-    [0.0, 0.346574]
-    """
+    """Return −p log p, 0 for p = 0."""
     logs = np.log(chances, where=chances > 0.0, out=np.zeros_like(chances))
     return np.asarray(0.0 - chances * logs)
 
@@ -149,17 +137,11 @@ def top_term(top: FloatArray, rest: FloatArray) -> FloatArray:
     return np.asarray(np.where(rest < 0.5, near, entropy_terms(top)))
 
 
-SMALLEST = 1e-150
-"""Probabilities above this multiply in pairs without underflow."""
-
-
 def reachable_states(belief: Markov, marginals: FloatArray | None = None) -> NDArray[np.bool_]:
     """Return whether Pr[X_t = k] > 0, (T, M); possibilities cannot underflow.
 
     The marginals of the belief, where they are known already, spare most of the work.
 
-    Examples
-    --------
     >>> chain = Markov([1.0, 0.0], [[1e-200, 1.0], [0.0, 1.0]], steps=4)
     >>> chain.marginals()[-1, 0], reachable_states(chain)[-1, 0]
     (np.float64(0.0), np.True_)

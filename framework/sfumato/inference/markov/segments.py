@@ -1,7 +1,36 @@
-"""Segments of suppressed steps that are still open, and the events inside them."""
+"""The privacy check of suppression: what an output can tell, one segment at a time.
+
+A *segment* is a release (or the beginning), suppressed steps, and the next release (or the end of
+the trace). Given the output, every decision depends on the present state and on a last release
+that the output fixes, so Pr[trace, output] is a product over segments with fixed ends, and the
+posterior of X_t depends on its own segment alone. With the silent kernels
+
+    K[(u, i), (v, j)] = Pr[X_v = j, ⊥ at u+1, ..., v−1 | X_u = i]
+
+under the suppression probabilities p in force after (u, i),
+
+    Pr[X_t = a, ⊥…⊥, X_v = j | X_u = i] = K[(u, i), (t, a)] · p_t(a) · K[(t, a), (v, j)],
+
+and the posterior of an event is a sum of those over K[(u, i), (v, j)]. The posterior after a
+prefix is a mixture of those after its completions, so no prefix is worse than all complete outputs.
+
+**Rounding.** All terms are products and sums of numbers that are not negative, so relative errors
+add up and nothing cancels: with u = 2⁻⁵³, n roundings multiply a result by a factor within
+1 ± nu / (1 − nu). One step of a kernel takes M + 1 roundings (a product with p, one with the
+transition, M − 1 additions in whatever order), so at most T steps and the end of a posterior's
+numerator and denominator take 2(T + 2)(M + 1). Stored laws sum to one up to a factor of
+1 ± 2Mu, which enters at most T times above and below: 4TM more. Together at most 6(T + 1)(M + 1);
+a prior takes fewer. Underflow is excluded: unless every factor exceeds 1e-40 and every kernel
+1e-130, the whole check is done in logarithms. There a step loses in addition at most 8 + 4Λ
+roundings, Λ being the largest logarithm in size (exp and log err by at most four each, and their
+arguments by Λu), which 6(T + 1)(M + 1)(2 + Λ) covers; Λ is at most T times those of the smallest
+transition and of the smallest suppression probability together.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
@@ -9,410 +38,451 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.channels.suppression import LastRelease, Suppression
-from sfumato.errors import ParameterError
-from sfumato.inference.markov.enumeration import checked_pair, completed, possible_states
+from sfumato.channels.suppression import Suppression
+from sfumato.inference.markov.enumeration import checked_pair, complete_output
 from sfumato.inference.markov.events import Gap, TimedEvents
-from sfumato.inference.markov.memoryless import kernels_keep
-from sfumato.inference.markov.probabilities import (
-    log_of,
-    log_product,
-    log_sum,
-    reachable_states,
-    row_maxima,
-)
-from sfumato.inference.markov.rational import WholeChain
-from sfumato.inference.markov.smoothing import forward_backward
+from sfumato.inference.markov.probabilities import log_of, log_product, log_sum, reachable_states
 from sfumato.values import SUPPRESSED, FloatArray
 
 IntArray = NDArray[np.intp]
+Release = tuple[int, int]
 
-NO_RELEASE = -1
-"""The code of the beginning, before any release; a release has the code time · M + state."""
+BEGINNING, NEVER = -1, -2
+"""The codes of the beginning and of no release; a release has the code time · M + state."""
+
+SMALLEST, SMALLEST_FACTOR = 1e-130, 1e-40
+"""Kernels and factors above these do not underflow: 1e-130 · 1e-40 · 1e-130, the least product of
+two kernels and a probability, is a normal number."""
+
+UNIT_ROUNDOFF = 2.0**-53
+
+CACHED = 50_000
+"""How many products are compared at a time: they should stay in the processor's cache."""
+
+HELD = 1_000_000
+"""How many kernels are held at a time."""
 
 
-@attrs.define(eq=False)
-class OpenSegments:
-    """A starts under each of G tables of suppression probabilities, at one time.
-
-    Laws are logarithms, scaled by factors that cancel in
-    Pr[event, state] / Pr[state] = Σ_k weights · rows / arrivals.
-
-    Parameters
-    ----------
-    starts
-        The code of the release that opened each segment, (G · A,).
-    arrivals
-        Law of the state on arrival, all since the start being suppressed, (G, A, M).
-    events
-        The numbers of the E events met so far.
-    rows
-        Law of the state on arrival given the k-th state of an event, (K, G, E, M).
-    weights
-        Probability of the k-th state of an event, (K, G, A, E).
-
-    Examples
-    --------
-    >>> segments = OpenSegments.begin(np.array([NO_RELEASE]), np.log([[[0.5, 0.5]]]), 1)
-    >>> segments.suppress(np.log([[1.0, 0.5]]))
-    >>> segments.begin_events(np.array([0]), np.array([[True, False]]))
-    >>> np.exp(segments.final_log_posteriors()).round(12).tolist()
-    [[0.666666666667]]
-    """
-
-    starts: IntArray
-    arrivals: FloatArray
-    events: IntArray
-    rows: FloatArray
-    weights: FloatArray
-
-    @classmethod
-    def begin(cls, starts: IntArray, arrivals: FloatArray, width: int) -> OpenSegments:
-        """Open segments under tables of their own, for events of at most `width` states."""
-        tables, count, states = arrivals.shape
-        return cls(
-            starts,
-            arrivals,
-            np.empty(0, dtype=np.intp),
-            np.empty((width, tables, 0, states)),
-            np.empty((width, tables, count, 0)),
-        )
-
-    def reached(self, may_release: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which states each segment may be ended by, (G · A, M)."""
-        reached = (self.arrivals > -np.inf) & may_release[:, None]
-        return np.asarray(reached.reshape(len(self.starts), -1))
-
-    def log_posteriors(self, may_release: NDArray[np.bool_]) -> FloatArray:
-        """Return the largest log Pr[event | segment] over releases that end it, (G · A, E)."""
-        # Infinity where the segment cannot end: the ratio is zero there.
-        possible = (self.arrivals > -np.inf) & may_release[:, None]
-        ends = np.where(possible, self.arrivals, np.inf)
-        return self._largest(np.moveaxis(ends, -1, 0), np.moveaxis(self.rows, -1, 0))
-
-    def final_log_posteriors(self) -> FloatArray:
-        """Return log Pr[event | segment] for segments that last until the trace is over."""
-        ends = log_sum(self.arrivals)
-        ends = np.where(ends > -np.inf, ends, np.inf)
-        return self._largest(ends[None], log_sum(self.rows)[None])
-
-    def _largest(self, ends: FloatArray, rows: FloatArray) -> FloatArray:
-        """Maximise Σ_k over the leading axis: ends (M, G, A), rows (M, K, G, E)."""
-        used = (ends < np.inf).any(axis=(1, 2))
-        pairs = zip(ends[used, :, :, None], rows[used][:, :, :, None], strict=True)
-        if len(self.weights) == 1:  # one state per event: nothing to sum, so no exponentials
-            largest = np.full(self.weights.shape[1:], -np.inf)
-            ratio = np.empty_like(largest)
-            for end, row in pairs:
-                np.subtract(row[0], end, out=ratio)
-                np.maximum(largest, ratio, out=largest)
-            largest += self.weights[0]
-        else:
-            largest = np.zeros(self.weights.shape[1:])
-            for end, row in pairs:
-                np.maximum(largest, np.exp(self.weights + (row - end)).sum(axis=0), out=largest)
-            largest = log_of(largest)
-        return largest.reshape(len(self.starts), -1)
-
-    def suppress(self, log_chances: FloatArray) -> None:
-        """Condition on suppression now, with log-probabilities (G, M)."""
-        self.arrivals = self.arrivals + log_chances[:, None]
-        self.rows = self.rows + log_chances[:, None]
-
-    def begin_events(self, events: IntArray, members: NDArray[np.bool_]) -> None:
-        """Follow the events of the present time, (E, M) sets of states, from here on."""
-        width, tables, _, states = self.rows.shape
-        rows = np.full((width, tables, len(events), states), -np.inf)
-        weights = np.full((width, *self.arrivals.shape[:2], len(events)), -np.inf)
-        for number, member in enumerate(members):
-            for k, state in enumerate(np.flatnonzero(member)):
-                rows[k, :, number, state] = 0.0
-                weights[k, :, :, number] = self.arrivals[:, :, state]
-        self.events = np.concatenate([self.events, events])
-        self.rows = np.concatenate([self.rows, rows], axis=2)
-        self.weights = np.concatenate([self.weights, weights], axis=3)
-
-    def exchange_starts(self, codes: IntArray, state_count: int) -> None:
-        """Under a single table: drop segments that are impossible now, open those released now.
-
-        No event so far lies inside a segment that opens now.
-        """
-        alive = (self.arrivals[0] > -np.inf).any(axis=-1)
-        arrivals = np.full((1, len(codes), state_count), -np.inf)
-        arrivals[0, np.arange(len(codes)), codes % state_count] = 0.0
-        weights = np.full((len(self.weights), 1, len(codes), len(self.events)), -np.inf)
-        self.starts = np.concatenate([self.starts[alive], codes])
-        self.arrivals = np.concatenate([self.arrivals[:, alive], arrivals], axis=1)
-        self.weights = np.concatenate([self.weights[:, :, alive], weights], axis=2)
-
-    def step(self, matrix: FloatArray, smallest: float) -> None:
-        """Move all laws one step on, and scale them."""
-        self.arrivals = log_product(self.arrivals, matrix, smallest)
-        self.rows = log_product(self.rows, matrix, smallest)
-        scales, row_scales = row_maxima(self.arrivals), row_maxima(self.rows)
-        self.arrivals = self.arrivals - scales
-        self.rows = self.rows - row_scales
-        self.weights = self.weights + (row_scales[:, :, None, :, 0] - scales)
+# Kernels ------------------------------------------------------------------------------------------
 
 
 @attrs.frozen
-class Segment:
-    """Suppressed steps after the release `start` (None: from the beginning) until `end`.
+class Numbers:
+    """How probabilities are kept: as they are, or as logarithms, which never underflow."""
 
-    At time `end` there is a release, or the trace is over. Where no step lies between, the
-    segment stands for the release itself.
+    zero: float
+    of: Callable[[FloatArray], FloatArray]
+    times: np.ufunc
+    add: np.ufunc
+    total: Callable[[FloatArray], FloatArray]
+    product: Callable[[FloatArray, FloatArray], FloatArray]
+    inverse: Callable[[FloatArray], FloatArray]  # zero of zero
+    value: Callable[[Any], Any]  # as ordinary numbers
 
-    Examples
-    --------
-    >>> Segment((2, 0), 5).suppressed_steps, Segment(None, 1).suppressed_steps
-    (2, 1)
+
+def _reciprocal(numbers: FloatArray) -> FloatArray:
+    return np.divide(1.0, numbers, out=np.zeros_like(numbers), where=numbers > 0.0)
+
+
+def _negative(logs: FloatArray) -> FloatArray:
+    return np.where(logs > -np.inf, -logs, -np.inf)
+
+
+def _sum(numbers: FloatArray) -> FloatArray:
+    return np.asarray(numbers.sum(axis=-1))
+
+
+def _log_product(rows: FloatArray, matrix: FloatArray) -> FloatArray:
+    return log_product(rows, matrix, float(matrix.min(initial=1.0, where=matrix > 0.0)))
+
+
+ORDINARY = Numbers(0.0, np.asarray, np.multiply, np.add, _sum, np.matmul, _reciprocal, np.asarray)
+LOGARITHMS = Numbers(
+    -np.inf, log_of, np.add, np.logaddexp, log_sum, _log_product, _negative, np.exp
+)
+
+
+def silent_kernels(
+    belief: Markov, tables: FloatArray, origins: IntArray, numbers: Numbers = ORDINARY
+) -> FloatArray:
+    """Return K[g, r, (v, j)] for the r-th origin under the g-th table, (G, R, T·M + 1).
+
+    Column v·M + j is X_v = j after silence; the last column is silence until the trace is over.
+    Entries with v ≤ u are zero. Tables hold the probability of silence, (G, T, M): of suppression,
+    or 0 and 1 where a sensor sees some states. Origins are codes u·M + i, or `BEGINNING`, (G, R);
+    their times ascend, and are the same for every table.
+
+    >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.0, 1.0]], steps=2)
+    >>> table = np.array([[[1.0, 0.5], [1.0, 1.0]]])
+    >>> silent_kernels(chain, table, np.array([[BEGINNING]])).round(3).tolist()
+    [[[0.5, 0.5, 0.45, 0.3, 0.75]]]
+    """
+    steps, count = tables.shape[1:]
+    matrix = np.full((*origins.shape, steps * count + 1), numbers.zero)
+    laws = matrix[..., :-1].reshape(*origins.shape, steps, count)  # a view: (g, r, v, j)
+    times = origins[0] // count
+    begun = np.searchsorted(times, np.arange(steps + 1)).tolist()  # origins before each time
+    laws[:, : begun[0], 0] = numbers.of(belief.initial)
+    released = slice(begun[0], begun[-2])
+    places = times[released], origins[:, released] % count
+    laws[:, np.arange(len(times))[released], times[released] + 1] = numbers.of(
+        belief.transitions[places]
+    )
+    chances = numbers.of(tables)[:, None]
+    for time in range(steps - 1):
+        now = slice(begun[time])
+        hidden = numbers.times(laws[:, now, time], chances[:, :, time])
+        laws[:, now, time + 1] = numbers.product(hidden, belief.matrix(time))
+    lasting = slice(begun[-2])
+    matrix[:, lasting, -1] = numbers.total(numbers.times(laws[:, lasting, -1], chances[:, :, -1]))
+    matrix[:, begun[-2] :, -1] = numbers.of(np.ones(()))
+    return matrix
+
+
+def release_probabilities(belief: Markov, channel: Suppression) -> FloatArray:
+    """Return Pr[X_t is released, X_t = j], (T, M): what a chain that is seen now and then shows.
+
+    Where decisions depend on the last release, it is a recursion over last releases (u, i): a
+    silent mass waits after each, and what is released at t leaves it.
+
+    >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.0, 1.0]], steps=2)
+    >>> table = [[1.0, 0.5], [1.0, 0.0]]
+    >>> release_probabilities(chain, Suppression.memoryless((0, 1), table)).tolist()
+    [[0.0, 0.25], [0.0, 0.55]]
+    """
+    if channel.after is None:
+        return np.asarray(belief.marginals() * (1.0 - channel.start))
+    released = np.zeros((belief.steps, belief.state_count))
+    for start in range(-1, belief.steps - 1):
+        if start < 0:
+            tables, waiting = channel.start[None], belief.initial[None]
+        else:
+            tables = channel.after[start]  # (M, T, M): by last state, time, state
+            waiting = released[start][:, None] * belief.matrix(start)
+        for time in range(start + 1, belief.steps):
+            released[time] += (waiting * (1.0 - tables[:, time])).sum(axis=0)
+            if time + 1 < belief.steps:
+                waiting = (waiting * tables[:, time]) @ belief.matrix(time)
+    return released
+
+
+def expected_releases(belief: Markov, channel: Suppression) -> float:
+    """Return E[number of released states]."""
+    return float(release_probabilities(belief, channel).sum())
+
+
+# The check ----------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class WorstSegment:
+    """Where an output raises the probability of an event most, Pr[A | o] − Pr[A].
+
+    No gap of any output exceeds `ceiling`, and the worst is not below `floor`: both are proved.
     """
 
-    start: LastRelease
-    end: int
+    posterior: float
+    prior: float
+    event: int  # its number among the masks
+    releases: tuple[Release, ...]  # of the output up to the segment's end: (time, state)
+    until: int  # how many steps that fixes: those not in `releases` are suppressed
+    ceiling: float
+    floor: float
 
-    @property
-    def suppressed_steps(self) -> int:
-        """How many steps lie strictly between."""
-        return self.end - 1 - (-1 if self.start is None else self.start[0])
 
+def worst_segment(belief: Markov, channel: Suppression, masks: ArrayLike) -> WorstSegment:
+    """Return where Pr[A | o] − Pr[A] is largest over all possible outputs o and events A.
 
-class SegmentSweep:
-    """The worst posterior of every event, and a segment that attains it.
-
-    Per table of probabilities, T steps, n states and E events cost of the order of T n² E
-    operations, and comparing them over the A starts that share the table T A n E, with
-    A = T n for a memoryless channel.
-
-    Parameters
-    ----------
-    belief, channel, events
-        Whose outputs, and what must not be learnt from them.
-
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
-    >>> events = TimedEvents.from_masks(chain, [[[True, False]]])
-    >>> sweep = SegmentSweep(chain, Suppression.memoryless("sx", [[1.0, 1 / 3]]), events)
-    >>> sweep.posteriors.round(12).tolist(), sweep.segment(0)
-    ([0.75], Segment(start=None, end=1))
+    >>> channel = Suppression.memoryless("sx", [[1.0, 1 / 3]])
+    >>> worst = worst_segment(chain, channel, [[[True, False]]])
+    >>> round(worst.posterior, 12), worst.floor <= 0.25 <= worst.ceiling < 0.25 + 1e-13
+    (0.75, True)
     """
-
-    def __init__(self, belief: Markov, channel: Suppression, events: TimedEvents) -> None:
-        self._belief = belief
-        self._channel = channel
-        self._events = events
-        self._width = int(events.members.sum(axis=1).max())
-        self._starts = np.full(len(events.times), NO_RELEASE)
-        self._ends = np.zeros(len(events.times), dtype=np.intp)
-        self._log_posteriors: FloatArray = np.full(len(events.times), -np.inf)
-        # Every release that can happen -> the release that came before it in some output.
-        self._predecessor: dict[int, int] = {}
-        self._run_from_the_beginning()
-        if channel.after is not None:
-            for time in range(belief.steps - 1):
-                self._run_after_releases_at(time)
-
-    @property
-    def posteriors(self) -> FloatArray:
-        """The largest Pr[event | output] of every event over all outputs, (E,)."""
-        return np.exp(self._log_posteriors)
-
-    def segment(self, event: int) -> Segment:
-        """Return a segment in which the event has its worst posterior."""
-        return Segment(self._release(int(self._starts[event])), int(self._ends[event]))
-
-    def preceding(self, release: tuple[int, int]) -> LastRelease:
-        """Return the last release before this one in some output that contains both."""
-        time, state = release
-        return self._release(self._predecessor[time * self._belief.state_count + state])
-
-    def _release(self, code: int) -> LastRelease:
-        return None if code == NO_RELEASE else divmod(code, self._belief.state_count)
-
-    def _run_from_the_beginning(self) -> None:
-        arrivals = log_of(self._belief.initial)[None, None]
-        front = OpenSegments.begin(np.array([NO_RELEASE]), arrivals, self._width)
-        self._run(front, 0, self._channel.start[None])
-
-    def _run_after_releases_at(self, time: int) -> None:
-        """Each state released at `time` has a table of its own; do them side by side."""
-        count = self._belief.state_count
-        states = [state for state in range(count) if time * count + state in self._predecessor]
-        if states and self._channel.after is not None:
-            codes = np.array([time * count + state for state in states])
-            arrivals = log_of(self._belief.matrix(time)[states])[:, None]
-            front = OpenSegments.begin(codes, arrivals, self._width)
-            self._run(front, time + 1, self._channel.after[time, states])
-
-    def _run(self, front: OpenSegments, begin: int, tables: FloatArray) -> None:
-        """Follow segments that are open at `begin` under the tables, (G, T, M)."""
-        belief = self._belief
-        for time in range(begin, belief.steps):
-            may_release = tables[:, time] < 1.0
-            self._record(front, front.log_posteriors(may_release), time)
-            released = self._note_releases(front, may_release, time)
-            front.suppress(log_of(tables[:, time]))
-            events = np.flatnonzero(self._events.times == time)
-            front.begin_events(events, self._events.members[events])
-            if time < belief.steps - 1:
-                if self._channel.after is None:
-                    front.exchange_starts(released, belief.state_count)
-                front.step(belief.matrix(time), belief.smallest_probability)
-        self._record(front, front.final_log_posteriors(), belief.steps)
-
-    def _record(self, front: OpenSegments, log_posteriors: FloatArray, end: int) -> None:
-        """Keep what is worse than anything so far; log-posteriors are (starts, events)."""
-        places = log_posteriors.argmax(axis=0)
-        values = log_posteriors[places, np.arange(len(places))]
-        better = values > self._log_posteriors[front.events]
-        events = front.events[better]
-        self._log_posteriors[events] = values[better]
-        self._starts[events] = front.starts[places[better]]
-        self._ends[events] = end
-
-    def _note_releases(
-        self, front: OpenSegments, may_release: NDArray[np.bool_], time: int
-    ) -> IntArray:
-        """Note the releases possible now, which reveal the state; return their codes."""
-        reached = front.reached(may_release)
-        states = np.flatnonzero(reached.any(axis=0))
-        codes = time * self._belief.state_count + states
-        for code, predecessor in zip(
-            codes, front.starts[reached[:, states].argmax(axis=0)], strict=True
-        ):
-            self._predecessor.setdefault(int(code), int(predecessor))
-        for event in np.flatnonzero(self._events.times == time):
-            revealing = codes[self._events.members[event, states]]
-            if len(revealing):
-                self._log_posteriors[event] = 0.0
-                self._starts[event], self._ends[event] = revealing[0], time + 1
-        return codes
+    return _sweep(belief, channel, masks).worst()
 
 
-RELATIVE_TOLERANCE = 1e-12
-"""A posterior may exceed prior + δ by this factor: the rounding of the computation."""
+def check_error(belief: Markov, smallest_chance: float | None = None) -> float:
+    """Return the proved relative error of a posterior or prior found by the check.
+
+    In logarithms if the smallest suppression probability above zero is given.
+
+    >>> check_error(Markov([0.5, 0.5], np.eye(2), steps=24)) < 1e-13
+    True
+    """
+    roundings = 6.0 * (belief.steps + 1) * (belief.state_count + 1)
+    if smallest_chance is not None:
+        logs = math.log(belief.smallest_probability) + math.log(smallest_chance)
+        roundings *= 2.0 - belief.steps * logs
+    return roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)
 
 
 def is_private(belief: Markov, channel: Suppression, masks: ArrayLike, delta: float) -> bool:
-    """Whether Pr[A | o] ≤ Pr[A] + δ for every possible output o and every event A.
+    """Whether no gap is proved to exceed δ; quicker than to find the worst one.
 
-    The two sides are compared relatively, to 1e-12, never with an absolute tolerance.
+    A gap that float64 cannot tell from δ passes: δ is a float itself, and 1/3 has none.
 
-    Examples
-    --------
-    >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
-    >>> mask = [[[True, False]]]
-    >>> is_private(chain, Suppression.memoryless("sx", [[1.0, 1 / 3]]), mask, delta=0.25)
-    True
-    >>> is_private(chain, Suppression.memoryless("sx", [[1.0, 0.3]]), mask, delta=0.25)
-    False
-    """
-    if not 0.0 <= delta <= 1.0:
-        raise ParameterError(f"delta must lie in [0, 1]; got {delta}.")
-    checked_pair(belief, channel)
-    events = TimedEvents.from_masks(belief, masks)
-    marginals = belief.marginals()
-    allowed = (events.probabilities(marginals) + delta) * (1.0 + RELATIVE_TOLERANCE)
-    if channel.after is None:
-        possible = reachable_states(belief, marginals)
-        kept = kernels_keep(belief, channel.start, possible, events, allowed)
-        if kept is not None:  # otherwise logarithms have to do it
-            return kept
-    return bool((_swept(belief, channel, events).posteriors <= allowed).all())
-
-
-def worst_posteriors(belief: Markov, channel: Suppression, masks: ArrayLike) -> FloatArray:
-    """Return max over outputs of Pr[A | o] for every event A, (E,).
-
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
     >>> channel = Suppression.memoryless("sx", [[1.0, 1 / 3]])
-    >>> worst_posteriors(chain, channel, [[[True, False]]]).round(12).tolist()
-    [0.75]
+    >>> [is_private(chain, channel, [[[True, False]]], delta) for delta in (0.25, 0.2499999)]
+    [True, False]
     """
-    return _swept(belief, channel, TimedEvents.from_masks(belief, masks)).posteriors
+    return _sweep(belief, channel, masks, delta).worst().floor <= delta
+
+
+def _sweep(belief: Markov, channel: Suppression, masks: ArrayLike, enough: float = 0.0) -> _Sweep:
+    checked_pair(belief, channel)
+    events = TimedEvents.from_masks(belief, masks)
+    sweep = _Sweep(belief, channel, events, ORDINARY, enough)
+    return sweep if sweep.is_ordinary else _Sweep(belief, channel, events, LOGARITHMS, enough)
 
 
 def worst_segment_gap(belief: Markov, channel: Suppression, masks: ArrayLike) -> Gap:
-    """Return max over outputs and events of Pr[A | o] − Pr[A], with the output that attains it.
+    """Return the worst gap, rounded up, with a complete output that attains it.
 
-    Unless the chain is large, the gap of that output is computed in whole numbers and rounded
-    once.
-
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
     >>> channel = Suppression.memoryless("sx", [[1.0, 1 / 3]])
     >>> gap = worst_segment_gap(chain, channel, [[[True, False]]])
     >>> gap.output, round(gap.value, 12)
     ((sf.SUPPRESSED,), 0.25)
     """
-    events = TimedEvents.from_masks(belief, masks)
-    priors = events.priors(belief)
-    sweep = _swept(belief, channel, events)
-    event = int(np.argmax(sweep.posteriors - priors))
-    outputs = _outputs_through(belief, channel, sweep, sweep.segment(event))
-    marginals = forward_backward(belief, channel.evidence_batch(outputs)).marginals
-    posteriors = events.probabilities(marginals)[:, event]
-    worst = int(posteriors.argmax())
-    time, output = int(events.times[event]), outputs[worst]
-    prior, posterior = float(priors[event]), float(posteriors[worst])
-    whole = WholeChain.affordable(belief)
-    if (channel.start == 1.0).all():  # never a release: nothing is learnt
-        value = 0.0
-    elif whole is None:
-        value = posterior - prior
-    else:
-        exact = whole.prior_and_posterior(channel, output, time, events.members[event])
-        prior, posterior, value = float(exact[0]), float(exact[1]), float(exact[1] - exact[0])
-    return Gap(value, posterior, prior, event, time, output)
+    worst = worst_segment(belief, channel, masks)
+    prefix: list[Any] = [SUPPRESSED] * worst.until
+    for time, state in worst.releases:
+        prefix[time] = belief.states[state]
+    value = worst.ceiling
+    return Gap(
+        value=value,
+        posterior=worst.posterior,
+        prior=worst.prior,
+        event=worst.event,
+        output=complete_output(belief, channel, prefix),
+        relative_error=0.0 if value == 0.0 else (value - worst.floor) / value,
+    )
 
 
-def _swept(belief: Markov, channel: Suppression, events: TimedEvents) -> SegmentSweep:
-    checked_pair(belief, channel)
-    return SegmentSweep(belief, channel, events)
+@attrs.frozen
+class _Found:
+    """A gap, rounded up, and where: the event, and the codes of the releases around it."""
+
+    gap: float
+    posterior: float
+    event: int
+    start: int
+    end: int
 
 
-def _outputs_through(
-    belief: Markov, channel: Suppression, sweep: SegmentSweep, segment: Segment
-) -> list[tuple[Any, ...]]:
-    """Return complete outputs that contain the segment, one per state that may end it."""
-    prefix: list[Any] = [SUPPRESSED] * segment.end
-    last = segment.start
-    while last is not None:
-        prefix[last[0]] = belief.states[last[1]]
-        last = sweep.preceding(last)
-    if segment.suppressed_steps == 0:
-        return [completed(belief, channel, prefix)]
-    if segment.end == belief.steps:
-        return [tuple(prefix)]
-    may_release = channel.lookup(segment.start, segment.end) < 1.0
-    states = np.flatnonzero(possible_states(belief, channel, prefix) & may_release)
-    return [completed(belief, channel, [*prefix, belief.states[state]]) for state in states]
+@attrs.frozen(eq=False)
+class _Passages:
+    """Segments under G tables from A starts to B ends, through the P states of later events."""
+
+    starts: IntArray  # codes, (G, A)
+    ends: IntArray  # codes, (B,)
+    into: FloatArray  # Pr[⊥…⊥, state, ⊥ | start], (P, G, A)
+    out_of: FloatArray  # Pr[⊥…⊥, end | state], (G, P, B)
+    closing: FloatArray  # 1 / Pr[⊥…⊥, end | start], zero for what cannot happen, (G, A, B)
+    first: int  # the first event after some start; the P states are its and its followers'
 
 
-def expected_releases(belief: Markov, channel: Suppression) -> float:
-    """Return E[number of released states].
+class _Sweep:
+    """Follows all segments: of a memoryless channel at once, otherwise by the last release.
 
-    Let ρ(u, i) be the chance that state i is released at time u.
-    The chance W_t(j) that nothing was released since and X_t = j follows the chain through the
-    suppressed steps, and what is released at t adds W_t(j)(1 − p_t(j)) to ρ(t, j).
+    Gaps up to `enough` are not told apart. A sweep in ordinary numbers that is not `is_ordinary`
+    has found nothing: something might have vanished by underflow.
     """
-    if channel.after is None:
-        return float((belief.marginals() * (1.0 - channel.start)).sum())
-    released = np.zeros((belief.steps, belief.state_count))
-    silent = belief.initial
-    for time in range(belief.steps):
-        released[time] += silent * (1.0 - channel.start[time])
-        if time + 1 < belief.steps:
-            silent = (silent * channel.start[time]) @ belief.matrix(time)
-    for start in range(belief.steps - 1):
-        table = channel.after[start]  # (M, T, M): by last state, time, state
-        waiting = released[start][:, None] * belief.matrix(start)
-        for time in range(start + 1, belief.steps):
-            released[time] += (waiting * (1.0 - table[:, time])).sum(axis=0)
-            if time + 1 < belief.steps:
-                waiting = (waiting * table[:, time]) @ belief.matrix(time)
-    return float(released.sum())
+
+    def __init__(
+        self,
+        belief: Markov,
+        channel: Suppression,
+        events: TimedEvents,
+        numbers: Numbers,
+        enough: float,
+    ) -> None:
+        self._enough = enough
+        self._belief, self._channel, self._numbers = belief, channel, numbers
+        self._count = belief.state_count
+        marginals = belief.marginals()
+        # Events in the order of time, and the places of all their states.
+        self._order = np.argsort(events.times, kind="stable")
+        self._events = events.only(self._order)
+        self._priors = self._events.probabilities(marginals)
+        smallest = self._smallest_chance()
+        self.is_ordinary = min(smallest, belief.smallest_probability) > SMALLEST_FACTOR
+        self._error = check_error(belief, smallest if numbers is LOGARITHMS else None)
+        owners, states = np.nonzero(self._events.members)
+        self._places = self._events.times[owners] * self._count + states
+        self._firsts = np.searchsorted(owners, np.arange(len(self._priors) + 1))
+        # Every release that can happen -> the release before it in some output.
+        self._previous = np.full(marginals.size, NEVER)
+        self._worst = _Found(-np.inf, 0.0, 0, BEGINNING, BEGINNING)  # any output will do
+        # Certain and impossible events stay what they are, exactly, whatever is seen.
+        possible = reachable_states(belief, marginals)
+        inside, there = self._events.members, possible[self._events.times]
+        self._open = np.asarray((inside & there).any(axis=1) & (~inside & there).any(axis=1))
+        if self.is_ordinary or numbers is LOGARITHMS:
+            self._run(possible)
+
+    def _smallest_chance(self) -> float:
+        tables = [self._channel.start, self._channel.after]
+        found = [table.min(initial=1.0, where=table > 0.0) for table in tables if table is not None]
+        return float(min(found))
+
+    def worst(self) -> WorstSegment:
+        """Return the worst that was found, with the releases that lead to it."""
+        found, over = self._worst, self._previous.size
+        prior = float(self._priors[found.event])
+        error = self._error * (found.posterior + prior)
+        gap = max(0.0, found.posterior - prior)  # some output leaves an event as it is
+        if (self._previous == NEVER).all() or not self._open.any():
+            gap = error = 0.0  # no release can happen, or there is nothing to be learnt
+        releases = [found.end] if 0 <= found.end < over else []
+        start = found.start
+        while start != BEGINNING:
+            releases.append(start)
+            start = int(self._previous[start])
+        return WorstSegment(
+            posterior=prior + gap,
+            prior=prior,
+            event=int(self._order[found.event]),
+            releases=tuple(divmod(code, self._count) for code in reversed(releases)),
+            until=self._belief.steps if found.end == over else found.end // self._count + 1,
+            ceiling=gap + error,
+            floor=max(0.0, gap - error),
+        )
+
+    def _at_most(self, posteriors: FloatArray, events: IntArray | slice) -> FloatArray:
+        """Return the gaps of events (E,), rounded up, for posteriors (E, ...)."""
+        shape = (-1, *[1] * (posteriors.ndim - 1))
+        priors, open_ = self._priors[events].reshape(shape), self._open[events].reshape(shape)
+        gaps = posteriors - priors + self._error * (posteriors + priors)
+        return np.where(open_ & (posteriors > 0.0), gaps, -np.inf)
+
+    def _run(self, possible: NDArray[np.bool_]) -> None:
+        """Examine every table with the segments that begin under it, the earliest first."""
+        channel, count = self._channel, self._count
+        if channel.after is None:
+            released = np.flatnonzero((channel.start < 1.0) & possible)
+            for starts in self._blocks(np.append(BEGINNING, released), 1):
+                self._examine(channel.start[None], starts[None])
+        else:
+            self._examine(channel.start[None], np.array([[BEGINNING]]))
+            for time in range(self._belief.steps - 1):
+                states = np.flatnonzero(self._previous[time * count : (time + 1) * count] != NEVER)
+                for starts in self._blocks(time * count + states, 1 + len(self._places)):
+                    self._examine(channel.after[time, starts % count], starts[:, None])
+        self._reveal()
+
+    def _blocks(self, starts: IntArray, rows: int) -> Iterator[IntArray]:
+        """Yield starts that take so many rows of kernels each, few enough to be held at once."""
+        stride = max(1, HELD // (rows * self._previous.size))
+        for begin in range(0, len(starts), stride):
+            yield starts[begin : begin + stride]
+
+    def _examine(self, tables: FloatArray, starts: IntArray) -> None:
+        """Compare the events with all segments from `starts` (G, A) under the tables (G, T, M)."""
+        numbers, flat = self._numbers, tables.reshape(len(tables), 1, -1)
+        open_ = silent_kernels(self._belief, tables, starts, numbers)
+        reached = (open_[..., :-1] > numbers.zero) & (flat < 1.0)
+        self._note(starts, reached)
+        first = int(np.searchsorted(self._events.times, starts[0, 0] // self._count, "right"))
+        places = self._places[self._firsts[first] :]
+        origins = np.broadcast_to(places, (len(tables), len(places)))
+        inside = silent_kernels(self._belief, tables, origins, numbers)
+        if numbers is ORDINARY and not (_are_normal(open_) and _are_normal(inside)):
+            self.is_ordinary = False
+        if not len(places) or (numbers is ORDINARY and not self.is_ordinary):
+            return
+        into = numbers.times(open_[..., places], numbers.of(flat)[..., places])
+        ends = np.append(np.flatnonzero(reached.any(axis=(0, 1))), self._previous.size)
+        inverse = numbers.inverse(open_)
+        closing = inverse[..., ends]
+        closing[..., :-1][~reached[..., ends[:-1]]] = numbers.zero
+        passages = _Passages(
+            starts, ends, into.transpose(2, 0, 1), inside[..., ends], closing, first
+        )
+        hopes = self._gaps_one_step_on(passages, inverse)
+        likeliest = np.unravel_index(np.array([hopes.argmax()]), hopes.shape)
+        self._compare(passages, *likeliest)
+        left = np.nonzero(hopes > max(self._worst.gap, self._enough))
+        stride = max(1, CACHED // len(ends))
+        for begin in range(0, len(left[0]), stride):
+            self._compare(passages, *(part[begin : begin + stride] for part in left))
+
+    def _note(self, starts: IntArray, reached: NDArray[np.bool_]) -> None:
+        """Note the releases that can follow, each with a release before it."""
+        flat = reached.reshape(-1, reached.shape[-1])
+        fresh = np.flatnonzero(flat.any(axis=0) & (self._previous == NEVER))
+        self._previous[fresh] = starts.ravel()[flat[:, fresh].argmax(axis=0)]
+
+    def _gaps_one_step_on(self, passages: _Passages, inverse: FloatArray) -> FloatArray:
+        """Return what each event's gap is at most from each start, (E, G, A).
+
+        An end after more steps is a mixture: with k the state that follows the event,
+
+            Pr[event, ⊥…⊥, end | start] = Σ_k Pr[event, k | start] p(k) Pr[⊥…⊥, end | k],
+
+        and likewise without the event, so that no end is worse than the worst k.
+        """
+        count, numbers, belief = self._count, self._numbers, self._belief
+        shape = (len(self._priors) - passages.first, *passages.starts.shape)
+        gaps = np.full(shape, -np.inf)
+        times, firsts = self._events.times, self._firsts
+        for time in np.unique(times[passages.first :]).tolist():
+            begin, end = np.searchsorted(times, [time, time + 1]).tolist()
+            rows = slice(*(firsts[[begin, end]] - firsts[passages.first]).tolist())
+            before = int(np.searchsorted(passages.starts[0], time * count))
+            states = self._places[firsts[begin] : firsts[end]] - time * count
+            over = time + 1 == belief.steps  # only the end can follow
+            follow = np.ones((len(states), 1)) if over else belief.matrix(time)[states]
+            into = passages.into[rows, :, :before, None]
+            ratios = numbers.times(into, numbers.of(follow)[:, None, None])
+            if len(states) > end - begin:
+                ratios = numbers.add.reduceat(ratios, firsts[begin:end] - firsts[begin])
+            columns = slice((time + 1) * count, (time + 2) * count)
+            numbers.times(ratios, inverse[:, :before, columns], out=ratios)
+            worst = self._at_most(numbers.value(ratios.max(axis=-1)), slice(begin, end))
+            gaps[begin - passages.first : end - passages.first, :, :before] = worst
+        return gaps
+
+    def _compare(
+        self, passages: _Passages, events: IntArray, tables: IntArray, starts: IntArray
+    ) -> None:
+        """Keep the worst end of N triples of an event, counted from the first, table and start."""
+        numbers = self._numbers
+        firsts = self._firsts[passages.first :] - self._firsts[passages.first]
+        sizes = np.diff(firsts)[events]
+        ratios = np.full((len(events), len(passages.ends)), numbers.zero)
+        for number in range(sizes.max()):  # the states of an event
+            some = np.flatnonzero(sizes > number)
+            row, table = firsts[events[some]] + number, tables[some]
+            into = passages.into[row, table, starts[some], None]
+            joint = numbers.times(into, passages.out_of[table, row])
+            ratios[some] = joint if number == 0 else numbers.add(ratios[some], joint)
+        numbers.times(ratios, passages.closing[tables, starts], out=ratios)
+        highest = ratios.argmax(axis=1)
+        posteriors = numbers.value(ratios[np.arange(len(events)), highest])
+        events = passages.first + events
+        gaps = self._at_most(posteriors, events)
+        worst = int(gaps.argmax())
+        if gaps[worst] > self._worst.gap:
+            start = int(passages.starts[tables[worst], starts[worst]])
+            end = int(passages.ends[highest[worst]])
+            gap, posterior = float(gaps[worst]), float(posteriors[worst])
+            self._worst = _Found(gap, posterior, int(events[worst]), start, end)
+
+    def _reveal(self) -> None:
+        """Look at the releases that are themselves part of an event."""
+        released = (self._previous != NEVER).reshape(-1, self._count)
+        shown = self._events.members & released[self._events.times]
+        gaps = self._at_most(shown.any(axis=1).astype(float), slice(None))
+        event = int(gaps.argmax())
+        if gaps[event] > self._worst.gap:
+            place = int(self._events.times[event] * self._count + shown[event].argmax())
+            start = int(self._previous[place])
+            self._worst = _Found(float(gaps[event]), 1.0, event, start, place)
+
+
+def _are_normal(kernels: FloatArray) -> bool:
+    """Whether nothing can have vanished by underflow."""
+    return bool(np.count_nonzero(kernels > 0.0) == np.count_nonzero(kernels > SMALLEST))

@@ -24,15 +24,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 @attrs.frozen(eq=False)
 class Smoothed:
-    """The posterior of every state, and how likely the output was.
-
-    Parameters
-    ----------
-    marginals
-        Pr[X_t = m | o] as (..., T, M); an exact zero is impossible.
-    log_probability
-        log Pr[o] (a log-density for real outputs), one per output.
-    """
+    """Pr[X_t = m | o], (..., T, M), an exact zero being impossible, and log Pr[o] (a density)."""
 
     marginals: FloatArray
     log_probability: FloatArray
@@ -55,27 +47,15 @@ def forward_backward(belief: Markov, log_evidence: FloatArray) -> Smoothed:
     one. Where a positive factor below 1e-100 could underflow, that output is
     done again with logarithms, so a zero in the answer is a zero of the mathematics.
 
-    Parameters
-    ----------
-    belief
-        The chain.
-    log_evidence
-        log-likelihoods as an emission's `evidence` gives them, (..., k, M) with k ≤ T: the
-        posterior is then of the first k states.
+    The evidence is as an emission gives it, (..., k, M) with k ≤ T: the posterior is then of the
+    first k states. An output of probability zero is an `ImpossibleObservation`.
 
-    Raises
-    ------
-    ImpossibleObservation
-        If an output has probability zero; it names the first impossible step.
-
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=2)
     >>> smoothed = forward_backward(chain, np.log([[1.0, 0.5], [0.5, 1.0]]))
     >>> smoothed.marginals.round(3).tolist()
     [[0.537, 0.463], [0.463, 0.537]]
     """
-    messages = _messages(belief, checked_evidence(belief, log_evidence))
+    messages = _messages(belief, _checked_evidence(belief, log_evidence))
     joint = messages.forward + messages.backward
     marginals = np.exp(joint - log_sum(joint)[..., None])
     shape = np.shape(log_evidence)
@@ -85,13 +65,11 @@ def forward_backward(belief: Markov, log_evidence: FloatArray) -> Smoothed:
 def pair_marginals(belief: Markov, log_evidence: FloatArray) -> FloatArray:
     """Return Pr[X_t = i, X_{t+1} = j | o] as (..., k − 1, M, M).
 
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=2)
     >>> pair_marginals(chain, np.zeros((2, 2))).round(12).tolist()
     [[[0.45, 0.05], [0.05, 0.45]]]
     """
-    batch = checked_evidence(belief, log_evidence)
+    batch = _checked_evidence(belief, log_evidence)
     messages = _messages(belief, batch)
     later = batch[:, 1:] + messages.backward[:, 1:]
     size, length, count = batch.shape
@@ -103,7 +81,7 @@ def pair_marginals(belief: Markov, log_evidence: FloatArray) -> FloatArray:
     return pairs.reshape(*np.shape(log_evidence)[:-2], length - 1, count, count)
 
 
-def checked_evidence(belief: Markov, log_evidence: FloatArray) -> FloatArray:
+def _checked_evidence(belief: Markov, log_evidence: FloatArray) -> FloatArray:
     """Return the evidence as (B, k, M), with nothing that is not a log-likelihood."""
     shape = np.shape(log_evidence)
     if len(shape) < 2 or shape[-1] != belief.state_count or not 1 <= shape[-2] <= belief.steps:
@@ -125,7 +103,7 @@ def _messages(belief: Markov, batch: FloatArray) -> _Messages:
         messages.forward[risky] = careful.forward
         messages.backward[risky] = careful.backward
         messages.log_probability[risky] = careful.log_probability
-    refuse_impossible(np.asarray((messages.forward > -np.inf).any(axis=-1)))
+    _refuse_impossible(np.asarray((messages.forward > -np.inf).any(axis=-1)))
     return messages
 
 
@@ -182,13 +160,8 @@ def _careful_messages(belief: Markov, batch: FloatArray) -> _Messages:
     return _Messages(forward, backward, scales + log_sum(forward[:, -1]))
 
 
-def refuse_impossible(possible: NDArray[np.bool_]) -> None:
-    """Raise for the first output, a row, with a step after which no state is possible.
-
-    >>> refuse_impossible(np.array([[True, False]]))
-    Traceback (most recent call last):
-    sfumato.errors.ImpossibleObservation: output 0 has probability zero: its symbol at step 1 ...
-    """
+def _refuse_impossible(possible: NDArray[np.bool_]) -> None:
+    """Raise for the first output, a row, with a step after which no state is possible."""
     for output in np.flatnonzero(~possible.all(axis=-1)):
         raise ImpossibleObservation(
             f"output {output} has probability zero: its symbol at step "
@@ -206,20 +179,14 @@ def viterbi(belief: Markov, log_evidence: FloatArray) -> tuple[NDArray[np.intp],
 
     δ_t(m) = e_t(m) max_k δ_{t−1}(k) P_t(k, m), followed back from the best last state. Ties go to
     the smallest position, from the last state backwards.
+    An output of probability zero is an `ImpossibleObservation`.
 
-    Raises
-    ------
-    ImpossibleObservation
-        If an output has probability zero.
-
-    Examples
-    --------
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=3)
     >>> path, log_probability = viterbi(chain, np.log([[0.5, 0.5], [0.5, 0.5], [0.2, 0.8]]))
     >>> path.tolist(), float(np.exp(log_probability).round(4))
     ([1, 1, 1], 0.081)
     """
-    batch = checked_evidence(belief, log_evidence)
+    batch = _checked_evidence(belief, log_evidence)
     size, length, count = batch.shape
     paths = np.empty((size, length), dtype=np.intp)
     best = np.empty(size)
@@ -239,7 +206,7 @@ def _best_paths(belief: Markov, batch: FloatArray) -> tuple[NDArray[np.intp], Fl
     scores[0] = log_of(belief.initial) + batch[:, 0]
     for time, log_matrix in enumerate(log_matrices):
         scores[time + 1] = max_products(scores[time], log_matrix, "log") + batch[:, time + 1]
-    refuse_impossible(np.asarray((scores > -np.inf).any(axis=-1)).T)
+    _refuse_impossible(np.asarray((scores > -np.inf).any(axis=-1)).T)
     paths = np.empty((size, length), dtype=np.intp)
     paths[:, -1] = scores[-1].argmax(axis=-1)
     for time in range(length - 1, 0, -1):
