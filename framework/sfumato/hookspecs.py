@@ -165,6 +165,10 @@ def sfumato_measures() -> Iterable[type[LossMeasure]]:
     ...         return sf.Quantity("largest noise variance")
     ...     def evaluate(self, belief, question, channel):
     ...         return sf.Reading(value=channel.noise.diagonal().max(), bound="exact")
+    ...     def brute_force(self, belief, question, channel):
+    ...         noise = channel.covariance()
+    ...         variances = [noise[entry, entry] for entry in range(belief.entries)]
+    ...         return sf.Reading(value=max(variances), bound="exact")
     >>> @sf.hookimpl
     ... def sfumato_measures():
     ...     return [LargestVariance]

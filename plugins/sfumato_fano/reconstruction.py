@@ -105,6 +105,12 @@ class Reconstruction(OfPopulation, LossMeasure):
             how=f"{best}, the smallest of {len(bounds)} bounds",
         )
 
+    def brute_force(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
+        """Return the best guess of every output, from the table of every trace and output."""
+        from sfumato_fano import brute_force
+
+        return brute_force.reconstruction(belief, question, channel)
+
 
 def _enumerated(belief: Markov, channel: Emission, mistakes: int) -> dict[str, float]:
     """Return the best guess's success where that is as quick as the bounds, else nothing.

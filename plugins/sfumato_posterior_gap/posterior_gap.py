@@ -188,3 +188,9 @@ class PosteriorGap(LossMeasure):
         witness = {"output": gap.output, "event": question.names[gap.event]}
         # Some output raises an event's probability or leaves it: below zero is only rounding.
         return Reading(value=max(gap.value, 0.0), bound="exact", witness=witness, how=how)
+
+    def brute_force(self, belief: Markov, question: Events, channel: Emission) -> Reading:
+        """Return it from the table of every trace and output."""
+        from sfumato_posterior_gap import brute_force
+
+        return brute_force.posterior_gap(belief, question, channel)

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from sfumato.errors import DataError
-from sfumato.laws.case import Case
+from sfumato.laws.cases import Case
 from sfumato.laws.law import Law
 from sfumato.plugin_registry import Registry
 

@@ -14,7 +14,7 @@ from sfumato.domains.alternatives import Collection, Either, Label, Plugin
 from sfumato.domains.domain import Domain, Rejected, Sizes
 from sfumato.domains.scalars import Real
 from sfumato.errors import REFUSALS, ParameterError, PluginError
-from sfumato.laws.capabilities import fitting, reads_pair
+from sfumato.laws.cases import every, fitting, reads_pair
 from sfumato.parameters import Declared, ExactlyOne, Parameter, Together
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.prior_classes.sets import AnyOf, Interval
@@ -268,7 +268,7 @@ def any_of(
 
 def plugins_of_kind(kind: str, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
     """Draw any registered plugin of a noun that does not itself take another plugin."""
-    classes = _all(default_registry(), kind)
+    classes = every(default_registry(), kind)
     return any_of([cls for cls in classes if not takes_plugins(cls)], sizes)
 
 
@@ -369,22 +369,18 @@ def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str
     fits: dict[str, list[Any]] = {}
     if "prior" in classes:
         kind = classes["prior"].yields
-        fits["prior"] = [cls for cls in _all(registry, "prior") if issubclass(cls.yields, kind)]
+        fits["prior"] = [cls for cls in every(registry, "prior") if issubclass(cls.yields, kind)]
     if "prior" in classes and "secret" in classes:
         fixed = {kind: classes[kind] for kind in ("prior", "secret")}
         fits["mechanism"] = [row["mechanism"] for row in fitting(registry, ("mechanism",), fixed)]
     if "prior" in classes and "mechanism" in classes:
         fits["adversary"] = [
             cls
-            for cls in _all(registry, "adversary")
+            for cls in every(registry, "adversary")
             if reads_pair(cls, classes["prior"], classes["mechanism"])
         ]
     plain = {kind: [c for c in found if not takes_plugins(c)] for kind, found in fits.items()}
     return {kind: found for kind, found in plain.items() if found}
-
-
-def _all(registry: Registry, kind: str) -> list[Any]:
-    return [registry.get(kind, name) for name in registry.names(kind)]
 
 
 def _drawn_panel(

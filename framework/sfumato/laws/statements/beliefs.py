@@ -1,4 +1,5 @@
-"""A prior says what it believes, and believes something possible."""
+"""A prior believes something possible, as it says; a class loses what its worst member loses."""
+# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
+import flint
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
@@ -15,18 +17,16 @@ from sfumato.laws.capabilities import (
     both,
     designed,
     has_scale,
+    rebuild,
     require_agreement,
     require_no_worse,
 )
+from sfumato.laws.exact_gaussian import is_definite_belief
+from sfumato.laws.goodness_of_fit import binomial_fit, gaussian_fit
 from sfumato.laws.law import NotHere, law, require
-from sfumato.laws.operations.beliefs_and_channels import ends_of, member_at
-from sfumato.laws.operations.samples import binomial_fit, gaussian_fit
-from sfumato.laws.oracles.gaussian import is_definite_belief
+from sfumato.laws.transformations import ends_of, member_at
 from sfumato.parameters import POSITIVE, SEED, UNIT
 from sfumato.prior_classes.sets import AnyOf
-
-# ruff: noqa: D401 - a law is a statement, not a command
-
 
 INDEFINITE = 1e-10
 """How far below zero rounding alone may push an eigenvalue, relative to the largest."""
@@ -51,18 +51,21 @@ def belief_is_possible(prior: Any) -> None:
             f"a covariance must have no negative eigenvalue; got {values[0]:.6g} "
             f"beside {values[-1]:.6g}",
         )
-    again = prior.belief()
-    require(belief == again, "asking twice for the belief must give the same belief")
+    again = rebuild(prior).belief()
+    require(belief == again, "a prior that is built twice must have the same belief")
     _require_sizes(prior.sizes, belief)
 
 
 def _require_sizes(sizes: Mapping[str, int], belief: Any) -> None:
     """Require that the trace is as long, and has as many states, as the parameters say."""
-    there = {"n": "times"} if isinstance(belief, Gaussian) else {"T": "steps", "M": "state_count"}
-    for size, name in there.items():
-        found = getattr(belief, name, None)
+    there: dict[str, int] = {}
+    if isinstance(belief, Gaussian):
+        there = {"n": belief.times}
+    elif isinstance(belief, Markov):
+        there = {"T": belief.steps, "M": belief.state_count}
+    for size, found in there.items():
         require(
-            size not in sizes or found is None or sizes[size] == found,
+            sizes.get(size, found) == found,
             f"the parameters have {size} = {sizes.get(size)}; the belief has {found}",
         )
 
@@ -82,12 +85,7 @@ def definite_belief_has_no_certain_direction(prior: Any) -> None:
 @law("belief.scale", over=("prior",), applies=has_scale, factor=POSITIVE)
 def covariance_follows_its_scale(prior: Any, factor: float) -> None:
     """The covariance is proportional to the parameter that is declared to be its scale."""
-    name = type(prior).scale_parameter
-    scale = getattr(prior, name)
-    try:
-        other = attrs.evolve(prior, **{name: scale * factor})
-    except ParameterError as reason:
-        raise NotHere(str(reason)) from None
+    name, scale, other = _at_another_scale(prior, factor)
     expected = prior.belief().covariance.dense() * (getattr(other, name) / scale)
     found = other.belief().covariance.dense()
     require(
@@ -97,16 +95,22 @@ def covariance_follows_its_scale(prior: Any, factor: float) -> None:
     )
 
 
+def _at_another_scale(prior: Any, factor: float) -> tuple[str, float, Any]:
+    """Return the name of the prior's scale, its value, and the prior with `factor` times that."""
+    name = type(prior).scale_parameter
+    scale = getattr(prior, name)
+    try:
+        return name, scale, attrs.evolve(prior, **{name: scale * factor})
+    except ParameterError as reason:
+        raise NotHere(str(reason)) from None
+
+
 @law("belief.balls", over=("prior",), applies=believes(Gaussian))
 def stored_belief_is_the_exact_one(prior: Any) -> None:
     """The covariance in float64 is the exact one, up to the rounding that is declared."""
     belief = prior.belief()
     if belief.exact is None:
         raise NotHere("the belief has no exact covariance to compare with")
-    try:
-        import flint
-    except ImportError:
-        raise NotHere("comparing in balls needs the extra sfumato[certify]") from None
     stored = belief.covariance.dense()
     deviations = np.sqrt(np.outer(stored.diagonal(), stored.diagonal()))
     with flint.ctx.workprec(256):
@@ -162,15 +166,12 @@ def _chain_fit(belief: Markov, traces: Any) -> tuple[float, str]:
     return min(1.0, p_value * len(found)), what
 
 
-# ruff: noqa: D401 - a law is a statement, not a command
-
-
 SAME = 1e-9
 """Relative room between two runs of the same computation."""
 
 
 def _worst_at_an_end(classes: Mapping[str, Any]) -> bool:
-    return getattr(classes["measure"], "worst_scale", None) is not None
+    return classes["measure"].worst_scale is not None
 
 
 @law("class.member", over=("measure",), cost=2, place=UNIT)
@@ -218,13 +219,8 @@ def worst_end_of_the_scale(
     prior: Any, secret: Any, mechanism: Any, measure: Any, factor: float
 ) -> None:
     """The loss is worst at that end of the prior's scale which the measure declares."""
-    name = type(prior).scale_parameter
     release = designed(mechanism, prior, secret)
-    scale = getattr(prior, name)
-    try:
-        other = attrs.evolve(prior, **{name: scale * factor})
-    except ParameterError as reason:
-        raise NotHere(str(reason)) from None
+    name, _, other = _at_another_scale(prior, factor)
     low, high = sorted((prior, other), key=lambda member: float(getattr(member, name)))
     better, worse = (high, low) if measure.worst_scale == "low" else (low, high)
     require_no_worse(

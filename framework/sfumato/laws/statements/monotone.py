@@ -11,7 +11,6 @@ import numpy as np
 from sfumato.channels import AdditiveGaussian, Suppression
 from sfumato.errors import ParameterError
 from sfumato.laws.capabilities import (
-    belief_of,
     both,
     counts_loss,
     designed,
@@ -19,10 +18,12 @@ from sfumato.laws.capabilities import (
     read,
     releases,
     require_no_worse,
+    situation_of,
     takes,
+    value_of,
 )
 from sfumato.laws.law import NotHere, law, require
-from sfumato.laws.operations.beliefs_and_channels import more_suppressed, noisier
+from sfumato.laws.transformations import more_suppressed, noisier
 from sfumato.parameters import OPEN_UNIT, POSITIVE, SEED
 from sfumato.quantities import EXPECTED_RELEASES
 
@@ -46,15 +47,12 @@ def more_noise_loses_less(
     *, prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int, amount: float
 ) -> None:
     """With a larger noise covariance, in the order of matrices, the loss is no worse."""
-    sign = measure.quantity.sign
-    channel = designed(mechanism, prior, secret).channel
-    if not isinstance(channel, AdditiveGaussian):
+    at = situation_of(prior, secret, mechanism)
+    if not isinstance(at.channel, AdditiveGaussian):
         raise NotHere("the release adds no Gaussian noise")
-    belief = belief_of(prior)
-    question = secret.question(belief)
-    before = read(measure, belief, question, channel)
-    louder = noisier(channel, np.random.default_rng(seed), amount)
-    require_no_worse(read(measure, belief, question, louder), before, sign, "adding noise")
+    before = read(measure, at)
+    louder = attrs.evolve(at, channel=noisier(at.channel, np.random.default_rng(seed), amount))
+    require_no_worse(read(measure, louder), before, measure.quantity.sign, "adding noise")
 
 
 @law(
@@ -67,15 +65,12 @@ def more_suppression_loses_less(
     prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
 ) -> None:
     """With larger memoryless suppression probabilities, the loss is no worse."""
-    sign = measure.quantity.sign
-    channel = designed(mechanism, prior, secret).channel
-    if not isinstance(channel, Suppression) or channel.after is not None:
+    at = situation_of(prior, secret, mechanism)
+    if not isinstance(at.channel, Suppression) or at.channel.after is not None:
         raise NotHere("the release is not memoryless suppression")
-    belief = belief_of(prior)
-    question = secret.question(belief)
-    before = read(measure, belief, question, channel)
-    after = read(measure, belief, question, more_suppressed(channel, np.random.default_rng(seed)))
-    require_no_worse(after, before, sign, "suppressing more")
+    before = read(measure, at)
+    less = attrs.evolve(at, channel=more_suppressed(at.channel, np.random.default_rng(seed)))
+    require_no_worse(read(measure, less), before, measure.quantity.sign, "suppressing more")
 
 
 @law(
@@ -88,11 +83,8 @@ def smaller_radius_loses_less(
     prior: Any, secret: Any, mechanism: Any, measure: Any, share: float
 ) -> None:
     """With a smaller radius, the loss is no worse."""
-    sign = measure.quantity.sign
-    release = designed(mechanism, prior, secret)
-    before = measure.loss(prior, secret, release)
     closer = _changed(secret, radius=secret.radius * share)
-    require_no_worse(measure.loss(prior, closer, release), before, sign, "a smaller radius")
+    _require_milder(mechanism, prior, (secret, closer), (measure, measure), "a smaller radius")
 
 
 @law(
@@ -102,13 +94,10 @@ def smaller_radius_loses_less(
 )
 def fewer_mistakes_lose_less(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
     """With fewer allowed mistakes, the loss is no worse."""
-    sign = measure.quantity.sign
     if secret.mistakes == 0:
         raise NotHere("no fewer mistakes than none")
-    release = designed(mechanism, prior, secret)
-    before = measure.loss(prior, secret, release)
     stricter = _changed(secret, mistakes=secret.mistakes - 1)
-    require_no_worse(measure.loss(prior, stricter, release), before, sign, "fewer mistakes")
+    _require_milder(mechanism, prior, (secret, stricter), (measure, measure), "fewer mistakes")
 
 
 @law(
@@ -123,11 +112,20 @@ def lower_order_loses_less(
     """With a lower Rényi order, the loss is no worse."""
     if measure.order is None:
         raise NotHere("no order is given")
-    sign = measure.quantity.sign
-    release = designed(mechanism, prior, secret)
-    before = measure.loss(prior, secret, release)
     milder = _changed(measure, order=1.0 + (measure.order - 1.0) * share)
-    require_no_worse(milder.loss(prior, secret, release), before, sign, "a lower order")
+    _require_milder(mechanism, prior, (secret, secret), (measure, milder), "a lower order")
+
+
+def _require_milder(
+    mechanism: Any, prior: Any, secrets: tuple[Any, Any], measures: tuple[Any, Any], change: str
+) -> None:
+    """Require that one release loses no more by the second secret and measure than by the first."""
+    release = designed(mechanism, prior, secrets[0])
+    before, after = (
+        measure.loss(prior, secret, release)
+        for secret, measure in zip(secrets, measures, strict=True)
+    )
+    require_no_worse(after, before, measures[0].quantity.sign, change)
 
 
 @law(
@@ -139,7 +137,7 @@ def lower_order_loses_less(
 )
 def larger_budget_costs_less(prior: Any, secret: Any, mechanism: Any, factor: float) -> None:
     """A smaller noise budget is not more noise, and a larger allowed loss not less useful."""
-    mse, epsilon = (getattr(mechanism, name, None) for name in ("mse", "epsilon"))
+    mse, epsilon = (value_of(mechanism, name) for name in ("mse", "epsilon"))
     if mse is not None:
         tight = _changed(mechanism, mse=mse * factor)
     elif epsilon is not None:  # a larger allowed loss needs less noise
