@@ -259,7 +259,7 @@ def test_what_does_not_apply_is_not_a_pass():
     def never(prior):
         raise NotHere(f"nothing to say about {prior.name}")
 
-    silent = attrs.evolve(case, law=attrs.evolve(case.law, check=never))
+    silent = attrs.evolve(case, law=attrs.evolve(case.law, statement=never))
     verdict = try_case(silent, shipped, PROFILES["quick"])
     assert verdict.outcome == "does not apply"
     assert "nothing to say" in verdict.message
@@ -272,7 +272,7 @@ def test_an_error_in_a_plugin_is_a_violation():
     def crashes(prior):
         raise ZeroDivisionError(prior.name)
 
-    crashing = attrs.evolve(case, law=attrs.evolve(case.law, check=crashes))
+    crashing = attrs.evolve(case, law=attrs.evolve(case.law, statement=crashes))
     assert try_case(crashing, shipped, PROFILES["quick"]).message.startswith("ZeroDivisionError")
 
 
@@ -406,7 +406,7 @@ def test_an_expected_failure_of_what_is_drawn_hides_nothing_else(tmp_path):
         seen.add(prior.name)
         require("lame" not in seen, prior.name)
 
-    strict = attrs.evolve(every, check=first_it_then_all)
+    strict = attrs.evolve(every, statement=first_it_then_all)
     (case, *_) = cases_of(strict, registry, [registry.entry("prior", "lame")])
     drawn = attrs.evolve(case, classes={"measure": registry.get("measure", "renyi")})
     at_once = Profile("quick", examples=100, draws=10, shrink=False)

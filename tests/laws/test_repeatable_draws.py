@@ -18,9 +18,12 @@ shipped = Registry.load(strict=True)
 for name in ("belief.possible", "budget.mse", "soundness.floor_ceiling"):
     for case in list(cases_of(law_named(name), shipped))[:2]:
         seen = []
-        watched = attrs.evolve(case.law, check=lambda seen=seen, **given: seen.append(given))
+        def watch(seen=seen, **given):
+            seen.append(given)
+
         # The function's parameters say which nouns are drawn.
-        watched.check.__signature__ = __import__("inspect").signature(case.law.check)
+        watch.__signature__ = __import__("inspect").signature(case.law.statement)
+        watched = attrs.evolve(case.law, statement=watch)
         try_case(attrs.evolve(case, law=watched), shipped, PROFILES["quick"])
         print(case, seen)
 """

@@ -73,50 +73,26 @@ def rebuilt_elsewhere(plugin: Any, paths: Sequence[str]) -> tuple[str, Any]:
         "module": cls.__module__,
         "class": cls.__qualname__,
     }
-    answer = _worker().ask(task)
+    pipes: Any = _other_process()
+    pipes.stdin.write(json.dumps(task) + "\n")
+    pipes.stdin.flush()
+    answer = json.loads(pipes.stdout.readline())
     if "unknown" in answer:
         raise NotHere(answer["unknown"])
     return answer.get("repr", answer.get("error", "")), answer.get("specification")
 
 
-@attrs.define
-class _Worker:
-    """A fresh interpreter that answers one line of JSON with another."""
-
-    process: subprocess.Popen[str]
-
-    @classmethod
-    def start(cls) -> _Worker:
-        program = "from sfumato.laws.answers import serve; serve()"
-        process = subprocess.Popen(  # noqa: S603 - this very interpreter
-            [sys.executable, "-W", "ignore", "-c", program],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        worker = cls(process)
-        atexit.register(worker.stop)
-        return worker
-
-    def ask(self, task: Mapping[str, Any]) -> dict[str, Any]:
-        stdin, stdout = self.process.stdin, self.process.stdout
-        if stdin is None or stdout is None:
-            raise RuntimeError("the worker process has no pipes")
-        stdin.write(json.dumps(task) + "\n")
-        stdin.flush()
-        answer: dict[str, Any] = json.loads(stdout.readline())
-        return answer
-
-    def stop(self) -> None:
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
-        self.process.wait(timeout=10)
-
-
 @functools.cache
-def _worker() -> _Worker:
-    return _Worker.start()
+def _other_process() -> subprocess.Popen[str]:
+    """Start a fresh interpreter that answers one line of JSON with another until this one ends."""
+    process = subprocess.Popen(  # noqa: S603 - this very interpreter
+        [sys.executable, "-W", "ignore", "-c", f"from {__name__} import serve; serve()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(process.communicate)  # closes its input, on which it ends
+    return process
 
 
 def serve() -> None:

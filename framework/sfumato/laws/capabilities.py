@@ -141,13 +141,6 @@ def belief_of(prior: Any) -> Any:
     return next(iter(prior.members())).belief()
 
 
-def situation_of(prior: Any, secret: Any, mechanism: Any) -> Situation:
-    """Return the belief of the first member, its question and the channel designed for them."""
-    channel = designed(mechanism, prior, secret).channel
-    belief = belief_of(prior)
-    return Situation(belief, secret.question(belief), channel)
-
-
 def read(measure: Any, at: Situation) -> Reading:
     """Return the measure's reading of the very objects, if they are of the types it needs."""
     if not can_read(measure, at):

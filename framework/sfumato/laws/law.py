@@ -46,6 +46,9 @@ ORDER = ("prior", "secret", "mechanism", "measure", "adversary")
 SINGULAR = {"prior_class": "prior", "measures": "measure"}
 """What a law's function may take in place of a noun: a class of priors, every fitting measure."""
 
+DESIGNED_FOR = ("mechanism", "prior", "secret")
+"""What a release is designed by and for."""
+
 Applies = Callable[[Mapping[str, Any]], bool]
 
 
@@ -61,8 +64,10 @@ class Law:
     ----------
     name
         A stable dotted name, such as ``"soundness.floor_ceiling"``.
-    check
-        The function: it takes nouns and extras by keyword and raises `Violation`.
+    statement
+        The function: it takes nouns and extras by name and raises `Violation`. In place of a prior,
+        a secret and a mechanism it may take their ``release``, or the situation ``at`` which the
+        prior and that release make.
     over
         The nouns of which every fitting combination is a case of its own; the other nouns are
         drawn among those that fit.
@@ -77,18 +82,40 @@ class Law:
     """
 
     name: str
-    check: Callable[..., None]
+    statement: Callable[..., None]
     over: tuple[str, ...]
     extras: Mapping[str, Domain] = attrs.field(factory=dict)
     applies: Applies = _everywhere
     cost: float = 1.0
     audit: bool = False
 
+    def check(self, **arguments: Any) -> None:
+        """Try the law on nouns and extras."""
+        from sfumato.laws.capabilities import designed
+
+        if self.designs:
+            nouns = (arguments[noun] for noun in DESIGNED_FOR)
+            release = arguments["release"] = designed(*nouns)
+            if "at" in self._taken:
+                member = next(arguments["prior"].members())
+                arguments["at"] = release.situation(member, arguments["secret"])
+        self.statement(**{name: arguments[name] for name in self._taken})
+
+    @property
+    def _taken(self) -> tuple[str, ...]:
+        return tuple(inspect.signature(self.statement).parameters)
+
+    @property
+    def designs(self) -> bool:
+        """Whether a release is designed for it."""
+        return "release" in self._taken or "at" in self._taken
+
     @property
     def nouns(self) -> tuple[str, ...]:
-        """The nouns that the function takes."""
-        taken = inspect.signature(self.check).parameters
-        return tuple(name for name in taken if name in (*ORDER, *SINGULAR, "plugin"))
+        """The nouns that the function is about."""
+        taken = (*(DESIGNED_FOR if self.designs else ()), *self._taken)
+        known = (*ORDER, *SINGULAR, "plugin")
+        return tuple(dict.fromkeys(name for name in taken if name in known))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -98,12 +125,12 @@ class Law:
     @property
     def takes_draws(self) -> bool:
         """Whether the function takes a number of draws, which the profile sets."""
-        return "draws" in inspect.signature(self.check).parameters
+        return "draws" in self._taken
 
     @property
     def sentence(self) -> str:
         """The law in one sentence."""
-        return " ".join((inspect.getdoc(self.check) or "").split("\n\n")[0].split())
+        return " ".join((inspect.getdoc(self.statement) or "").split("\n\n")[0].split())
 
 
 def law(

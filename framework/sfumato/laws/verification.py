@@ -74,6 +74,11 @@ class Verification:
     unneeded: tuple[str, ...] = ()
 
     @property
+    def violations(self) -> tuple[Verdict, ...]:
+        """The verdicts of laws that are broken."""
+        return tuple(verdict for verdict in self.verdicts if verdict.outcome == "violated")
+
+    @property
     def failures(self) -> tuple[Verdict, ...]:
         """The verdicts of laws that are broken, and of exact values that nothing checks."""
         return tuple(verdict for verdict in self.verdicts if verdict.fails)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.laws.attacks import Attempt, demonstrated_loss
-from sfumato.laws.capabilities import counts_loss, designed, read
+from sfumato.laws.capabilities import counts_loss, read
 from sfumato.laws.law import NotHere, law, require
 from sfumato.parameters import SEED
+from sfumato.protocols import Release, Situation
 
 FALSE_ALARM = 1e-6
 """The chance that a true claim is rejected in one example."""
@@ -25,11 +26,9 @@ FALSE_ALARM = 1e-6
     seed=SEED,
 )
 def claim_survives_sampling(
-    *, prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int, draws: int
+    at: Situation, release: Release, measure: Any, seed: int, draws: int
 ) -> None:
     """No sample of releases shows, with confidence, more loss than is claimed."""
-    release = designed(mechanism, prior, secret)
-    at = release.situation(next(prior.members()), secret)
     claimed = read(measure, at)
     if not math.isfinite(claimed.ceiling):
         raise NotHere("nothing is claimed: the loss has no finite ceiling")

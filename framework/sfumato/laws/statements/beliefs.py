@@ -27,6 +27,7 @@ from sfumato.laws.law import NotHere, law, require
 from sfumato.laws.transformations import ends_of, member_at
 from sfumato.parameters import POSITIVE, SEED, UNIT
 from sfumato.prior_classes.sets import AnyOf
+from sfumato.protocols import Release
 
 INDEFINITE = 1e-10
 """How far below zero rounding alone may push an eigenvalue, relative to the largest."""
@@ -216,10 +217,9 @@ def _require_attained(whole: Any, one: Any) -> None:
     factor=POSITIVE,
 )
 def worst_end_of_the_scale(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, factor: float
+    prior: Any, secret: Any, release: Release, measure: Any, factor: float
 ) -> None:
     """The loss is worst at that end of the prior's scale which the measure declares."""
-    release = designed(mechanism, prior, secret)
     name, _, other = _at_another_scale(prior, factor)
     low, high = sorted((prior, other), key=lambda member: float(getattr(member, name)))
     better, worse = (high, low) if measure.worst_scale == "low" else (low, high)
@@ -232,9 +232,8 @@ def worst_end_of_the_scale(
 
 
 @law("class.singleton", over=("measure",))
-def equals_its_only_member(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+def equals_its_only_member(prior: Any, secret: Any, release: Release, measure: Any) -> None:
     """The loss of a class with one member is that member's loss."""
-    release = designed(mechanism, prior, secret)
     alone = measure.loss(prior, secret, release)
     whole = measure.loss(AnyOf(prior), secret, release)
     require_agreement(alone, whole, "putting a prior into a class of its own")

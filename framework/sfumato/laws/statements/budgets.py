@@ -52,12 +52,8 @@ def _noise_variance(channel: Any) -> float:
 
 
 @law("budget.utility", over=("mechanism",))
-def utility_is_what_it_says(prior: Any, secret: Any, mechanism: Any) -> None:
+def utility_is_what_it_says(release: Release) -> None:
     """The utility that a release reports is the utility of its channel."""
-    _require_utility(designed(mechanism, prior, secret))
-
-
-def _require_utility(release: Release) -> None:
     truth = _worst(release, release.utility_quantity)
     room = KEPT * max(abs(truth.ceiling), 1e-9)
     require(
@@ -79,7 +75,7 @@ def promise_is_for_every_member(prior_class: Any, secret: Any, mechanism: Any) -
         raise NotHere("the class does not list several members")
     release = designed(mechanism, prior_class, secret)
     require(release.prior == prior_class, "the release must be for the whole class it is asked for")
-    _require_utility(release)
+    utility_is_what_it_says.statement(release)
     if value_of(mechanism, "epsilon") is not None:
         _require_epsilon(release, mechanism)
     if value_of(mechanism, "delta") is not None:

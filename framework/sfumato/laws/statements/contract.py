@@ -20,10 +20,10 @@ from sfumato.laws.capabilities import (
     read,
     rebuild,
     require_agreement,
-    situation_of,
 )
 from sfumato.laws.law import NotHere, Violation, law, require
 from sfumato.parameters import SEED
+from sfumato.protocols import Release, Situation
 
 _T = TypeVar("_T")
 
@@ -68,11 +68,12 @@ def question_is_as_declared(prior: Any, secret: Any) -> None:
 
 
 @law("contract.release", over=("mechanism",), cost=4, seed=SEED)
-def release_is_as_declared(prior: Any, secret: Any, mechanism: Any, seed: int) -> None:
+def release_is_as_declared(
+    prior: Any, secret: Any, mechanism: Any, release: Release, seed: int
+) -> None:
     """A mechanism's release is for what it was asked for, and the same when designed twice."""
     belief = belief_of(prior)
     before = contents_of(belief)
-    release = designed(mechanism, prior, secret)
     again = designed(rebuild(mechanism), rebuild(prior), rebuild(secret))
     require(
         isinstance(release.channel, mechanism.yields),
@@ -121,11 +122,9 @@ def _require_one_evidence(channel: Emission, output: Any) -> None:
 
 
 @law("contract.reading", over=("measure",))
-def reading_is_as_declared(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+def reading_is_as_declared(at: Situation, release: Release, measure: Any) -> None:
     """A measure finds the same twice, and its loss for one prior is what it finds."""
     _require_known_promises(measure)
-    release = designed(mechanism, prior, secret)
-    at = release.situation(prior, secret)
     reading = _twice(
         lambda: read(measure, at), at.belief, at.question, at.channel, what="the reading"
     )
@@ -133,7 +132,7 @@ def reading_is_as_declared(prior: Any, secret: Any, mechanism: Any, measure: Any
         reading.bound != "exact" or reading.relative_error <= CERTIFIED,
         f"an exact value must be certified to {CERTIFIED}; got {reading.relative_error:.3g}",
     )
-    loss = measure.loss(prior, secret, release)
+    loss = measure.loss(release.prior, release.secret, release)
     require_agreement(reading, loss, "taking the loss of a single prior")
     require(
         loss.quantity == measure.quantity,
@@ -142,12 +141,9 @@ def reading_is_as_declared(prior: Any, secret: Any, mechanism: Any, measure: Any
 
 
 @law("contract.inference", over=("adversary",), seed=SEED)
-def inference_is_as_declared(
-    prior: Any, secret: Any, mechanism: Any, adversary: Any, seed: int
-) -> None:
+def inference_is_as_declared(at: Situation, adversary: Any, seed: int) -> None:
     """An adversary infers the same twice from what it sees, and changes nothing."""
     _require_known_promises(adversary)
-    at = situation_of(prior, secret, mechanism)
     rng = np.random.default_rng(seed)
     seen = at.channel.sample(at.belief.sample(rng), rng)
     _twice(

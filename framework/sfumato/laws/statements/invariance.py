@@ -16,7 +16,6 @@ from sfumato.laws.capabilities import (
     read,
     require_agreement,
     require_no_worse,
-    situation_of,
 )
 from sfumato.laws.law import law, require
 from sfumato.laws.transformations import (
@@ -35,20 +34,16 @@ from sfumato.quantities import POSTERIOR_GAP
 
 
 @law("invariance.mean", over=("measure",), applies=believes(Gaussian), seed=SEED)
-def mean_does_not_matter(prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int) -> None:
+def mean_does_not_matter(at: Situation, measure: Any, seed: int) -> None:
     """Shifting the mean of a Gaussian belief changes no loss."""
-    at = situation_of(prior, secret, mechanism)
     shift = 10.0 * np.random.default_rng(seed).standard_normal(at.belief.entries)
     shifted = attrs.evolve(at, belief=attrs.evolve(at.belief, mean=shift))
     require_agreement(read(measure, at), read(measure, shifted), "shifting the mean")
 
 
 @law("invariance.states", over=("measure",), applies=believes(Markov), seed=SEED)
-def order_of_states_does_not_matter(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
-) -> None:
+def order_of_states_does_not_matter(at: Situation, measure: Any, seed: int) -> None:
     """Listing the states in another order changes no loss."""
-    at = situation_of(prior, secret, mechanism)
     order = np.random.default_rng(seed).permutation(at.belief.state_count).tolist()
     before = read(measure, at)
     permuted = Situation(
@@ -60,11 +55,8 @@ def order_of_states_does_not_matter(
 
 
 @law("invariance.times", over=("measure",), applies=believes(Gaussian), seed=SEED)
-def order_of_times_does_not_matter(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
-) -> None:
+def order_of_times_does_not_matter(at: Situation, measure: Any, seed: int) -> None:
     """Listing the time points in another order, with their indices, changes no loss."""
-    at = situation_of(prior, secret, mechanism)
     order = np.random.default_rng(seed).permutation(at.belief.times).tolist()
     permuted = Situation(
         at.belief.permuted(order),
@@ -76,11 +68,8 @@ def order_of_times_does_not_matter(
 
 
 @law("invariance.units", over=("measure",), applies=believes(Gaussian), factor=POSITIVE)
-def units_do_not_matter(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, factor: float
-) -> None:
+def units_do_not_matter(at: Situation, measure: Any, factor: float) -> None:
     """Measuring trace, noise and radius in other units changes no loss that has no unit."""
-    at = situation_of(prior, secret, mechanism)
     scaled = Situation(
         at.belief.scaled(factor), question_in_units(at.question, factor), at.channel.scaled(factor)
     )
@@ -100,11 +89,8 @@ NOTHING = 1e-4
 
 
 @law("processing.garbling", over=("measure",), applies=falls_with_information, seed=SEED)
-def post_processing_never_loses_more(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
-) -> None:
+def post_processing_never_loses_more(at: Situation, measure: Any, seed: int) -> None:
     """Post-processing a release never makes a loss worse."""
-    at = situation_of(prior, secret, mechanism)
     before = read(measure, at)
     processed = attrs.evolve(at, channel=garbled(at.channel, np.random.default_rng(seed)))
     after = read(measure, processed)
@@ -112,9 +98,8 @@ def post_processing_never_loses_more(
 
 
 @law("processing.silence", over=("measure",), applies=counts_loss)
-def silence_loses_nothing(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+def silence_loses_nothing(at: Situation, measure: Any) -> None:
     """Releasing nothing is never worse than a release, and loses nothing."""
-    at = situation_of(prior, secret, mechanism)
     nothing = read(measure, attrs.evolve(at, channel=silent(at.channel, at.belief)))
     require_no_worse(nothing, read(measure, at), measure.quantity.sign, "releasing nothing")
     if measure.quantity.unit == "nats" or measure.quantity == POSTERIOR_GAP:
@@ -125,9 +110,8 @@ def silence_loses_nothing(prior: Any, secret: Any, mechanism: Any, measure: Any)
 
 
 @law("processing.everything", over=("measure",), applies=counts_loss)
-def everything_loses_most(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+def everything_loses_most(at: Situation, measure: Any) -> None:
     """Releasing everything is never better than a release."""
-    at = situation_of(prior, secret, mechanism)
     everything = read(measure, attrs.evolve(at, channel=identity(at.channel)))
     sign = measure.quantity.sign
     require_no_worse(read(measure, at), everything, sign, "releasing less than everything")

@@ -18,13 +18,13 @@ from sfumato.laws.capabilities import (
     read,
     releases,
     require_no_worse,
-    situation_of,
     takes,
     value_of,
 )
 from sfumato.laws.law import NotHere, law, require
 from sfumato.laws.transformations import more_suppressed, noisier
 from sfumato.parameters import OPEN_UNIT, POSITIVE, SEED
+from sfumato.protocols import Situation
 from sfumato.quantities import EXPECTED_RELEASES
 
 
@@ -43,11 +43,8 @@ def _changed(plugin: Any, **values: Any) -> Any:
     seed=SEED,
     amount=POSITIVE,
 )
-def more_noise_loses_less(
-    *, prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int, amount: float
-) -> None:
+def more_noise_loses_less(at: Situation, measure: Any, seed: int, amount: float) -> None:
     """With a larger noise covariance, in the order of matrices, the loss is no worse."""
-    at = situation_of(prior, secret, mechanism)
     if not isinstance(at.channel, AdditiveGaussian):
         raise NotHere("the release adds no Gaussian noise")
     before = read(measure, at)
@@ -61,11 +58,8 @@ def more_noise_loses_less(
     applies=both(falls_with_information, releases(Suppression)),
     seed=SEED,
 )
-def more_suppression_loses_less(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
-) -> None:
+def more_suppression_loses_less(at: Situation, measure: Any, seed: int) -> None:
     """With larger memoryless suppression probabilities, the loss is no worse."""
-    at = situation_of(prior, secret, mechanism)
     if not isinstance(at.channel, Suppression) or at.channel.after is not None:
         raise NotHere("the release is not memoryless suppression")
     before = read(measure, at)

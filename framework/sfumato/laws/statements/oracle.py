@@ -23,17 +23,15 @@ from sfumato.laws.brute_force import (
 from sfumato.laws.capabilities import (
     believes,
     certainly_worse,
-    designed,
     promises,
     read,
-    situation_of,
     text_of,
 )
 from sfumato.laws.exact_gaussian import posterior
 from sfumato.laws.law import NotHere, OutOfReach, Unverified, Violation, law, require
 from sfumato.laws.transformations import garbled
 from sfumato.parameters import SEED
-from sfumato.protocols import Reading, Situation
+from sfumato.protocols import Reading, Release, Situation
 
 PRECISION = 1e-8
 """Relative room for float64 on tiny instances, beyond what a reading declares."""
@@ -46,9 +44,8 @@ LOST = 1e-6
 
 
 @law("oracle.value", over=("secret", "measure"), cost=0.5, seed=SEED)
-def values_are_true(prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int) -> None:
+def values_are_true(at: Situation, measure: Any, seed: int) -> None:
     """A value reported as exact equals brute force, and a bound lies on its side of it."""
-    at = situation_of(prior, secret, mechanism)
     _require_truth(measure, at)
     with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
         processed = garbled(at.channel, np.random.default_rng(seed))
@@ -73,9 +70,8 @@ def _require_truth(measure: Any, at: Situation) -> None:
 
 
 @law("oracle.exists", over=("secret", "measure"), cost=2)
-def exact_values_can_be_checked(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+def exact_values_can_be_checked(at: Situation, measure: Any) -> None:
     """A value reported as exact is one that a brute force can check."""
-    at = situation_of(prior, secret, mechanism)
     if read(measure, at).bound != "exact":
         raise NotHere(f"{measure.name} calls nothing exact here")
     too_large = ""
@@ -108,11 +104,8 @@ def _pins_down(truth: Reading) -> bool:
     applies=promises("adversary", "posterior", "most probable trace"),
     seed=SEED,
 )
-def adversary_infers_what_it_promises(
-    prior: Any, secret: Any, mechanism: Any, adversary: Any, seed: int
-) -> None:
+def adversary_infers_what_it_promises(at: Situation, adversary: Any, seed: int) -> None:
     """An adversary that promises the posterior, or the most probable trace, finds it."""
-    at = situation_of(prior, secret, mechanism)
     rng = np.random.default_rng(seed)
     channels = [at.channel]
     with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
@@ -176,9 +169,8 @@ def _require_gaussian_posterior(found: Any, belief: Any, channel: Any, output: A
 
 
 @law("oracle.guess", over=("adversary",), applies=believes(Markov))
-def nobody_beats_the_best_guess(prior: Any, secret: Any, mechanism: Any, adversary: Any) -> None:
+def nobody_beats_the_best_guess(at: Situation, adversary: Any) -> None:
     """What an adversary returns fits the trace, and no guesser beats the best possible guess."""
-    at = situation_of(prior, secret, mechanism)
     table = Table.of(at.belief, at.channel)
     success = best = 0.0
     for number, output in enumerate(table.outputs):
@@ -220,9 +212,8 @@ def _require_law(found: Any, belief: Any) -> None:
 
 
 @law("soundness.floor_ceiling", over=("prior", "secret", "mechanism"), cost=2)
-def floors_below_ceilings(prior: Any, secret: Any, mechanism: Any, measures: Any) -> None:
+def floors_below_ceilings(prior: Any, secret: Any, release: Release, measures: Any) -> None:
     """Of one quantity in one scenario, the largest floor is at most the smallest ceiling."""
-    release = designed(mechanism, prior, secret)
     losses = []
     for measure in measures:
         with contextlib.suppress(*REFUSALS):

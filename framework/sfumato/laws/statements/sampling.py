@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.laws.answers import outputs_equal, sampled_at_once
-from sfumato.laws.capabilities import designed
 from sfumato.laws.goodness_of_fit import worst_p_value
 from sfumato.laws.law import law, require
 from sfumato.parameters import SEED
+from sfumato.protocols import Release, Situation
 
 FALSE_ALARM = 1e-9
 """The chance that an honest sampler is rejected, over all stages of one example."""
@@ -31,16 +31,15 @@ SUSPICIOUS = 1e-2
 
 
 @law("sampling.honest", over=("mechanism",), cost=3, seed=SEED)
-def draws_as_claimed(prior: Any, secret: Any, mechanism: Any, seed: int, draws: int) -> None:
+def draws_as_claimed(at: Situation, release: Release, seed: int, draws: int) -> None:
     """What `apply` draws has the law that the channel claims.
 
     Two sequences of tests, of single calls and of many draws at once, with false-alarm probability
     1e-9 together: the level is split evenly over their stages, and every statistic has an exact or
     conservative null law.
     """
-    release = designed(mechanism, prior, secret)
     rng = np.random.default_rng(seed)
-    trace = next(prior.members()).belief().sample(rng)
+    trace = at.belief.sample(rng)
     channel = release.channel
 
     def one_by_one(count: int) -> Any:
@@ -69,10 +68,9 @@ def _require_honest(
 
 
 @law("sampling.seeds", over=("mechanism",), seed=SEED)
-def same_seed_same_draw(prior: Any, secret: Any, mechanism: Any, seed: int) -> None:
+def same_seed_same_draw(at: Situation, release: Release, seed: int) -> None:
     """The same seed gives the same draw; calls without a seed draw independently."""
-    release = designed(mechanism, prior, secret)
-    trace = next(prior.members()).belief().sample(np.random.default_rng(seed))
+    trace = at.belief.sample(np.random.default_rng(seed))
     first = _many(release, trace, np.random.default_rng(seed), 6)
     again = _many(release, trace, np.random.default_rng(seed), 6)
     require(
