@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
+
 from sfumato import quantities
 from sfumato.errors import ParameterError
 from sfumato.laws.law import NotHere, require
@@ -118,6 +120,14 @@ def value_of(plugin: Any, name: str) -> Any:
     """
     declared = {item.name for item in type(plugin).parameters()}
     return getattr(plugin, name) if name in declared else None
+
+
+def changed(plugin: Any, **values: Any) -> Any:
+    """Return the plugin with other parameter values, if they suit it."""
+    try:
+        return attrs.evolve(plugin, **values)
+    except ParameterError as reason:
+        raise NotHere(str(reason)) from None
 
 
 def rebuild(plugin: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -98,15 +99,12 @@ def _tail(seen: int, total: int, chance: float) -> float:
     >>> _tail(5, 10, 0.5), round(_tail(10, 10, 0.5) * 2**10, 9)
     (1.0, 1.0)
     """
+    from scipy.special import rel_entr
+
     if total == 0 or chance in (0.0, 1.0):
         return 1.0
     share = seen / total
-    divergence = 0.0
-    if share > 0.0:
-        divergence += share * np.log(share / chance)
-    if share < 1.0:
-        divergence += (1.0 - share) * np.log((1.0 - share) / (1.0 - chance))
-    return float(np.exp(-total * divergence))
+    return float(np.exp(-total * (rel_entr(share, chance) + rel_entr(1 - share, 1 - chance))))
 
 
 Finding = tuple[float, str]
@@ -130,7 +128,7 @@ def worst_p_value(channel: Any, trace: Any, outputs: Sequence[Any]) -> Finding:
             channel.outputs()
         except OutsideHypotheses as reason:
             raise NotHere(str(reason)) from None
-        return _smallest([_emission(channel, trace, outputs), exchangeability(outputs)])
+        return smallest([_emission(channel, trace, outputs), exchangeability(outputs)])
     raise NotHere(f"no test of fit is known for {type(channel).__name__} channels")
 
 
@@ -163,7 +161,7 @@ def gaussian_fit(
     white = (noise @ vectors[:, large]) / np.sqrt(values[large])
     if not white.size:
         return 1.0, "nothing"
-    return _smallest([*_moments(white), *_dependence(white), _shape(white)])
+    return smallest([*_moments(white), *_dependence(white), _shape(white)])
 
 
 def _moments(white: NDArray[np.float64]) -> list[Finding]:
@@ -173,27 +171,20 @@ def _moments(white: NDArray[np.float64]) -> list[Finding]:
     found = [
         (float(2 * norm.sf(abs(mean) * np.sqrt(count))), "the mean") for mean in white.mean(axis=0)
     ]
-    directions = list(np.eye(rank))
-    for i in range(rank):
-        for j in range(i):
-            for sign in (1.0, -1.0):
-                direction = np.zeros(rank)
-                direction[i], direction[j] = 1.0, sign
-                directions.append(direction / np.sqrt(2.0))
-    squares = np.square(white @ np.array(directions).T).sum(axis=0)
+    axes = np.eye(rank)
+    pairs = [(a + s * b) / np.sqrt(2.0) for a, b in combinations(axes, 2) for s in (1.0, -1.0)]
+    squares = np.square(white @ np.array([*axes, *pairs]).T).sum(axis=0)
     return found + [(_chi_square(square, count), "the covariance") for square in squares]
 
 
 def _dependence(white: NDArray[np.float64]) -> list[Finding]:
     """Test (x ± y)/√2 over pairs of draws: χ², exactly, where the draws are independent."""
-    return [
-        (_chi_square(float(np.square(mixed).sum()), mixed.size), "independence of calls")
-        for first, second in pairings(len(white))
-        for mixed in (
-            (white[first] + white[second]) / np.sqrt(2.0),
-            (white[first] - white[second]) / np.sqrt(2.0),
-        )
-    ]
+    found = []
+    for first, second in pairings(len(white)):
+        for mixed in (white[first] + white[second], white[first] - white[second]):
+            square = float(np.square(mixed).sum()) / 2.0
+            found.append((_chi_square(square, mixed.size), "independence of calls"))
+    return found
 
 
 def _shape(white: NDArray[np.float64]) -> Finding:
@@ -253,8 +244,8 @@ def _emission(channel: Emission, trace: Sequence[Hashable], outputs: Sequence[An
             channel.remember(memory, time, output[time])
             for memory, output in zip(memories, outputs, strict=True)
         ]
-    smallest = min(found)
-    return min(1.0, smallest[0] * len(alphabets)), smallest[1]
+    p_value, what = min(found)
+    return min(1.0, p_value * len(alphabets)), what
 
 
 def binomial_fit(seen: int, total: int, chance: float) -> float:
@@ -275,6 +266,7 @@ def binomial_fit(seen: int, total: int, chance: float) -> float:
     return min(1.0, 2.0 * min(at_least, at_most))
 
 
-def _smallest(found: list[Finding]) -> Finding:
+def smallest(found: list[Finding]) -> Finding:
+    """Return the smallest p-value, multiplied by their number: Bonferroni's correction."""
     p_value, what = min(found)
     return min(1.0, p_value * len(found)), what

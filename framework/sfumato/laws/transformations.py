@@ -1,4 +1,4 @@
-"""Only the beginning of what an emission releases."""
+"""What laws do to channels, questions and classes: post-process, silence, reorder, rescale."""
 
 from __future__ import annotations
 

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
 import flint
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.errors import ParameterError
 from sfumato.laws.capabilities import (
     believes,
     both,
+    changed,
     designed,
     has_scale,
     rebuild,
@@ -22,12 +22,12 @@ from sfumato.laws.capabilities import (
     require_no_worse,
 )
 from sfumato.laws.exact_gaussian import is_definite_belief
-from sfumato.laws.goodness_of_fit import binomial_fit, gaussian_fit
+from sfumato.laws.goodness_of_fit import binomial_fit, gaussian_fit, smallest
 from sfumato.laws.law import NotHere, law, require
 from sfumato.laws.transformations import ends_of, member_at
 from sfumato.parameters import POSITIVE, SEED, UNIT
 from sfumato.prior_classes.sets import AnyOf
-from sfumato.protocols import Release
+from sfumato.protocols import Loss, Release
 
 INDEFINITE = 1e-10
 """How far below zero rounding alone may push an eigenvalue, relative to the largest."""
@@ -100,10 +100,7 @@ def _at_another_scale(prior: Any, factor: float) -> tuple[str, float, Any]:
     """Return the name of the prior's scale, its value, and the prior with `factor` times that."""
     name = type(prior).scale_parameter
     scale = getattr(prior, name)
-    try:
-        return name, scale, attrs.evolve(prior, **{name: scale * factor})
-    except ParameterError as reason:
-        raise NotHere(str(reason)) from None
+    return name, scale, changed(prior, **{name: scale * factor})
 
 
 @law("belief.balls", over=("prior",), applies=believes(Gaussian))
@@ -163,8 +160,7 @@ def _chain_fit(belief: Markov, traces: Any) -> tuple[float, str]:
                 for m, chance in enumerate(belief.matrix(time)[now])
                 if len(there)
             ]
-    p_value, what = min(found)
-    return min(1.0, p_value * len(found)), what
+    return smallest(found)
 
 
 SAME = 1e-9
@@ -184,7 +180,12 @@ def at_least_each_member(
     release = designed(mechanism, next(prior_class.members()), secret)
     whole = measure.loss(prior_class, secret, release)
     sign = whole.quantity.sign
-    _require_attained(whole, measure.loss(whole.worst, secret, release))
+    attained = measure.loss(whole.worst, secret, release)
+    require(
+        max(_excess(direction, attained, whole) for direction in (1, -1)) <= 0,
+        f"the member that a loss names must attain it: {whole} for the class, {attained} for "
+        f"{whole.worst}",
+    )
     anywhere = measure.loss(member_at(prior_class, place), secret, release)
     require_no_worse(anywhere, whole, sign, "choosing one member of the class")
     for member in prior_class.members():
@@ -192,22 +193,21 @@ def at_least_each_member(
         require_no_worse(one, whole, sign, "choosing a member that the class lists")
     for member in ends_of(prior_class):
         one = measure.loss(member, secret, release)
-        room = (SAME + one.relative_error + whole.relative_error) * abs(whole.value)
         require(
-            one.value == whole.value or sign * one.value <= sign * whole.value + room,
+            _excess(sign, one, whole) <= 0,
             f"the loss found for the class must be at least as bad as at its ends: "
             f"{whole} against {one} for {member}",
         )
 
 
-def _require_attained(whole: Any, one: Any) -> None:
-    """Require that the member which is named has the loss of the class."""
-    room = (SAME + one.relative_error + whole.relative_error) * abs(whole.value)
-    require(
-        one.value == whole.value or abs(one.value - whole.value) <= room,
-        f"the member that a loss names must attain it: {whole} for the class, {one} for "
-        f"{whole.worst}",
-    )
+def _excess(sign: int, one: Loss, other: Loss) -> float:
+    """Return by how much more than rounding one value is worse than another; equal ones by none."""
+    if one.value == other.value:
+        return 0.0
+    if math.isinf(one.value) or math.isinf(other.value):
+        return sign * (one.value - other.value)
+    room = (SAME + one.relative_error + other.relative_error) * abs(other.value)
+    return sign * (one.value - other.value) - room
 
 
 @law(
