@@ -9,7 +9,7 @@ import pkgutil
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import entry_points
 from typing import Any, Literal
@@ -19,11 +19,10 @@ import attrs
 
 from sfumato.errors import REFUSALS, ImpossibleObservation, SolverFailed
 from sfumato.laws.cases import Case
-from sfumato.laws.counterexamples import Counterexamples, script_of
+from sfumato.laws.counterexamples import Counterexamples, classes_in, script_of
 from sfumato.laws.law import NotHere, OutOfReach, Unverified, law_named
 from sfumato.parameters import Declared
 from sfumato.plugin_registry import Registry, default_registry, did_you_mean, use_registry
-from sfumato.protocols import PriorClass
 
 
 @attrs.frozen
@@ -355,7 +354,7 @@ def try_with_excuses(
     fixed = [cls for cls in case.classes.values() if _reason(cls, case)]
     if fixed:
         return _excuse(verdict, fixed[0])
-    drawn = [cls for cls in _classes_in(verdict.counterexample or {}) if _reason(cls, case)]
+    drawn = [cls for cls in classes_in(verdict.counterexample or {}) if _reason(cls, case)]
     if not drawn:
         return verdict
     others = tuple(entry for entry in registry.entries if entry.value is not drawn[0])
@@ -373,18 +372,3 @@ def _reason(cls: type[Declared], case: Case) -> str:
 def _excuse(verdict: Verdict, cls: type[Declared]) -> Verdict:
     message = f"expected: {_reason(cls, verdict.case)} ({verdict.message})"
     return attrs.evolve(verdict, outcome="expected failure", message=message, excused=(cls.name,))
-
-
-def _classes_in(value: Any) -> Iterator[type[Declared]]:
-    """Yield the classes of the plugins in drawn arguments, those inside others too."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _classes_in(item)
-    elif isinstance(value, Declared):
-        yield type(value)
-        for item in type(value).parameters():
-            yield from _classes_in(getattr(value, item.name))
-    elif isinstance(value, PriorClass):
-        yield from _classes_in(list(value.members()))
