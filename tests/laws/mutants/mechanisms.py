@@ -257,7 +257,33 @@ def _budget(sigma: Any, entry: int, variance: float) -> float:
     return high
 
 
+@declare
+class MeddlesWithBeliefs(Mechanism):
+    """Moves the mean of the belief it designs for, which every later measure then reads."""
+
+    name = "mutant_meddles_with_beliefs"
+    asks = ((Gaussian, Displacements),)
+    yields = AdditiveGaussian
+
+    mse: float = parameter(POSITIVE, doc="average noise variance per entry")
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Overwrite what is remembered."""
+        belief: Any = next(prior.members()).belief()
+        object.__setattr__(belief, "mean", np.ones(belief.entries))
+        noise = Diagonal(np.full(belief.entries, self.mse))
+        return Release(
+            mechanism=self,
+            prior=prior,
+            secret=secret,
+            channel=AdditiveGaussian(noise, dimensions=belief.dimensions),
+            utility_value=self.mse,
+            utility_quantity=MEAN_SQUARED_ERROR,
+        )
+
+
 MUTANTS = (
+    Mutant("contract.release", MeddlesWithBeliefs, "a design leaves the belief as it was"),
     Mutant("monotone.budget", BudgetUpsideDown, "a larger budget must not mean less noise"),
     Mutant("budget.class", FirstMemberOnly, "a promise is for every member of the class"),
     Mutant("monotone.gap", GapUpsideDown, "what is allowed must not be taken for its opposite"),

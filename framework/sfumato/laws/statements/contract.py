@@ -73,7 +73,6 @@ def release_is_as_declared(
 ) -> None:
     """A mechanism's release is for what it was asked for, and the same when designed twice."""
     belief = belief_of(prior)
-    before = contents_of(belief)
     again = designed(rebuild(mechanism), rebuild(prior), rebuild(secret))
     require(
         isinstance(release.channel, mechanism.yields),
@@ -93,7 +92,11 @@ def release_is_as_declared(
         == contents_of((again.channel, again.utility())),
         f"designing twice must give the same channel; got {release.channel} and {again.channel}",
     )
-    require(contents_of(belief) == before, "designing must not change the belief")
+    untouched = belief_of(rebuild(prior))
+    require(
+        contents_of(belief) == contents_of(untouched),
+        f"designing must not change the belief; {untouched} became {belief}",
+    )
     trace = belief.sample(np.random.default_rng(seed))
     given = np.array(trace) if isinstance(trace, np.ndarray) else list(trace)
     shown = contents_of(given)
