@@ -672,7 +672,8 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
         """Return the same number from its definition, for tiny cases, by other means.
 
         It must not use what `evaluate` uses. None, the default, says that there is no such check;
-        an estimate's interval is read as two ends that hold the number.
+        where there is one and only this case is too large, it raises `OutsideHypotheses`. An
+        estimate's interval is two ends that hold the number.
         """
         return None
 

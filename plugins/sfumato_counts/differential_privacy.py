@@ -89,6 +89,13 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
             )
         return Reading(value=value, bound="upper", how="the paper's formula")
 
+    def brute_force(self, belief: Markov, question: Any, channel: Any) -> Reading:
+        """Return the smallest ε for every two traces and every set of outputs."""
+        from sfumato_counts import brute_force
+
+        del question
+        return brute_force.differential_privacy(belief, channel, self.delta)
+
 
 def _without_noise(channel: Symbols) -> Reading:
     """Return 0 or ∞, as the output depends on the state or not."""

@@ -89,6 +89,13 @@ class MutualInformation(OfPopulation, LossMeasure):
             return paper_information(belief, channel)
         return best_information(belief, channel)
 
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it from the table of every trace and output, or from exact determinants."""
+        from sfumato_fano import brute_force
+
+        del question
+        return brute_force.mutual_information(belief, channel)
+
 
 # What is known of a Markov chain, in nats, rounded up ---------------------------------------------
 

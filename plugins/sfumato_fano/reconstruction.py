@@ -96,6 +96,12 @@ class Reconstruction(SuccessMeasure):
         how = f"{best}, the smallest of {len(bounds)} bounds"
         return Reading(value=bounds[best], bound="upper", witness=bounds, how=how)
 
+    def brute_force(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
+        """Return the best guess of every output, from the table of every trace and output."""
+        from sfumato_fano import brute_force
+
+        return brute_force.reconstruction(belief, question, channel)
+
 
 def success_limits(
     belief: Markov, channel: Emission, mistakes: int, budget: float

@@ -101,6 +101,19 @@ class BreachRate(LossMeasure):
             how=f"one output for each of {len(paths)} traces",
         )
 
+    def brute_force(self, belief: Markov, question: Events, channel: Emission) -> Reading:
+        """Return the expected rate from the table of every trace and output."""
+        from sfumato_posterior_gap import brute_force
+
+        return brute_force.breach_rate(
+            belief=belief,
+            question=question,
+            channel=channel,
+            traces=self.traces,
+            delta=self.delta,
+            per=self.per,
+        )
+
     def _exposed(
         self, belief: Markov, events: TimedEvents, channel: Emission, paths: NDArray[np.intp]
     ) -> NDArray[np.bool_]:
@@ -162,3 +175,10 @@ class ReleasedFraction(LossMeasure):
         return Reading(
             value=released / belief.steps, bound="exact", how="recursion over last releases"
         )
+
+    def brute_force(self, belief: Markov, question: Any, channel: Emission) -> Reading:
+        """Return it from the table of every trace and output."""
+        from sfumato_posterior_gap import brute_force
+
+        del question
+        return brute_force.released_fraction(belief, channel)

@@ -70,6 +70,12 @@ class PosteriorGap(LossMeasure):
             how=how,
         )
 
+    def brute_force(self, belief: Markov, question: Events, channel: Emission) -> Reading:
+        """Return it from the table of every trace and output."""
+        from sfumato_posterior_gap import brute_force
+
+        return brute_force.posterior_gap(belief, question, channel)
+
 
 def worst_listed_gap(
     belief: Markov, channel: Emission, masks: ArrayLike, limit: int = DEFAULT_LIMIT

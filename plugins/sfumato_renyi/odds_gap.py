@@ -161,6 +161,15 @@ class OddsGap(LossMeasure):
             return self._expected(mean)
         return self._converted(mean) if self.conversion else self._exact(mean)
 
+    def brute_force(
+        self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
+    ) -> Reading:
+        """Return the quantile, or the expectation, of the worst pair in exact arithmetic."""
+        from sfumato_renyi import brute_force
+
+        delta = None if self.expected else self.delta
+        return brute_force.odds_gap(belief, question, channel, delta)
+
     def _exact(self, mean: Reading) -> Reading:
         value = gap_quantile(mean.value, self.delta)
         if not (math.isfinite(value) and value > 0):

@@ -161,6 +161,14 @@ class PosteriorInterval(LossMeasure):
             return Reading(value=width, bound="exact", relative_error=error, how=how)
         return Reading(value=width * (1 - 1e-12), bound="lower", how=how)
 
+    def brute_force(
+        self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
+    ) -> Reading:
+        """Return it from the posterior covariance in exact arithmetic."""
+        from sfumato_renyi import brute_force
+
+        return brute_force.posterior_interval(belief, question, channel)
+
 
 def _is_every_point(belief: Gaussian, groups: tuple[Group, ...]) -> bool:
     """Whether the groups are the times of the trace, each on its own."""
@@ -228,6 +236,13 @@ class MeanSquaredError(LossMeasure):
         return Reading(
             value=channel.noise.trace() / belief.entries, bound="exact", how="trace of the noise"
         )
+
+    def brute_force(self, belief: Gaussian, question: Any, channel: AdditiveGaussian) -> Reading:
+        """Return the same sum in fractions."""
+        from sfumato_renyi import brute_force
+
+        del belief, question
+        return brute_force.mean_squared_error(channel)
 
     def loss(self, prior: PriorClass, secret: Secret, release: Release) -> Loss:
         """Return the error, which is the same for every member: no class is searched."""

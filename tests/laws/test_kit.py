@@ -1,4 +1,4 @@
-"""The kit from outside: scripts, kept counterexamples, waivers, commands and the pytest door."""
+"""The kit from outside: scripts, kept counterexamples, expected failures, commands, pytest."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from click.testing import CliRunner
 from sfumato.commands import cli
 from sfumato.errors import DataError
 from sfumato.laws import conformance, verify
-from sfumato.laws.case import cases_of
-from sfumato.laws.catalogue import law_named
+from sfumato.laws.cases import cases_of
 from sfumato.laws.counterexamples import BY_HAND, Counterexamples, script_of
-from sfumato.laws.law import NotHere, Violation, require
-from sfumato.laws.trial import PROFILES, Profile, check, profile_named, try_case
-from sfumato.laws.waivers import tried_with_waivers
+from sfumato.laws.law import NotHere, Violation, law_named, require
+from sfumato.laws.trial import PROFILES, Profile, check, profile_named, try_case, try_with_excuses
 from sfumato.plugin_registry import Entry, Registry
 
 MISTAKE = '''
@@ -112,21 +110,21 @@ def test_a_kept_counterexample_of_a_missing_plugin_is_passed_over(plugin, tmp_pa
     assert try_case(case, shipped, PROFILES["quick"], kept).outcome == "holds"
 
 
-def test_a_waiver_is_shown_with_its_reason(plugin):
+def test_an_expected_failure_is_shown_with_its_reason(plugin):
     registry = Registry.load([plugin(waivers='{"budget.mse": "it is rich"}')])
     found = verify("spendthrift", "budget.mse", registry=registry)
     assert found.ok
-    waived = [verdict for verdict in found.verdicts if verdict.outcome == "waived"]
-    assert [verdict.case.law.name for verdict in waived] == ["budget.mse"]
-    assert "it is rich" in waived[0].message
+    excused = [verdict for verdict in found.verdicts if verdict.outcome == "expected failure"]
+    assert [verdict.case.law.name for verdict in excused] == ["budget.mse"]
+    assert "it is rich" in excused[0].message
 
 
-def test_an_unused_waiver_is_an_error(plugin):
+def test_an_expected_failure_that_holds_is_an_error(plugin):
     registry = Registry.load([plugin(factor=1.0, waivers='{"budget.mse": "it is rich"}')])
     found = verify("spendthrift", "budget.mse", registry=registry)
     assert not found.ok
-    assert found.unused_waivers == (
-        "spendthrift waives budget.mse, which it does not break: delete the waiver.",
+    assert found.unneeded == (
+        "spendthrift expects budget.mse to fail, which it does not: delete that.",
     )
 
 
@@ -208,7 +206,9 @@ def test_the_pytest_door_gives_every_law_an_id(plugin, tmp_path):
     assert "PASSED test_spendthrift.py::test_laws[sampling.seeds[spendthrift]]" in shown
     assert "FAILED test_spendthrift.py::test_laws[budget.mse[spendthrift]]" in shown
     assert "at most mse" in shown
-    assert "XFAIL test_spendthrift.py::test_waived[budget.mse[waived]] - it is rich" in shown
+    assert (
+        "XFAIL test_spendthrift.py::test_waived[budget.mse[expected failure]] - it is rich" in shown
+    )
     assert_the_program_fails(shown, tmp_path)
     (kept,) = (tmp_path / ".sfumato" / "counterexamples").glob("budget.mse-*.json")
     found = json.loads(kept.read_text())
@@ -217,7 +217,7 @@ def test_the_pytest_door_gives_every_law_an_id(plugin, tmp_path):
     assert "at most mse = 7.25" in run_pytest(tmp_path, "-k", "test_laws and budget.mse")
     plugin(factor=1.0)
     shown = run_pytest(tmp_path, "-rA", "-k", "budget.mse")
-    assert "the waiver of budget.mse is not needed" in shown
+    assert "budget.mse is expected to fail, and holds" in shown
 
 
 @pytest.mark.parametrize("kind", ["prior", "secret", "mechanism", "adversary", "measure"])
@@ -230,7 +230,7 @@ def test_a_new_plugin_passes_as_written(kind, tmp_path, fresh_registry, monkeypa
     names = {file.name for file in folder.iterdir()}
     assert names == {f"{name}.py", f"test_{name}.py", "pyproject.toml"}
     found = verify(name, registry=Registry.load([folder / f"{name}.py"], strict=True))
-    assert found.ok, [verdict.message for verdict in found.violations]
+    assert found.ok, [verdict.message for verdict in found.failures]
     assert any(verdict.outcome == "holds" for verdict in found.verdicts)
 
 
@@ -252,16 +252,16 @@ def test_new_refuses_names_that_are_taken_or_no_names(tmp_path, fresh_registry):
     assert "exists already" in output("prior", "there")
 
 
-def test_a_refusal_is_not_a_pass():
+def test_what_does_not_apply_is_not_a_pass():
     shipped = Registry.load(strict=True)
     (case, *_) = cases_of(law_named("belief.possible"), shipped)
 
     def never(prior):
         raise NotHere(f"nothing to say about {prior.name}")
 
-    refusing = attrs.evolve(case, law=attrs.evolve(case.law, check=never))
-    verdict = try_case(refusing, shipped, PROFILES["quick"])
-    assert verdict.outcome == "refused"
+    silent = attrs.evolve(case, law=attrs.evolve(case.law, statement=never))
+    verdict = try_case(silent, shipped, PROFILES["quick"])
+    assert verdict.outcome == "does not apply"
     assert "nothing to say" in verdict.message
 
 
@@ -272,18 +272,78 @@ def test_an_error_in_a_plugin_is_a_violation():
     def crashes(prior):
         raise ZeroDivisionError(prior.name)
 
-    crashing = attrs.evolve(case, law=attrs.evolve(case.law, check=crashes))
+    crashing = attrs.evolve(case, law=attrs.evolve(case.law, statement=crashes))
     assert try_case(crashing, shipped, PROFILES["quick"]).message.startswith("ZeroDivisionError")
 
 
 def test_a_violation_stays_under_optimisation():
-    program = "from sfumato.laws.violation import require; require(False, 'broken')"
+    program = "from sfumato.laws.law import require; require(False, 'broken')"
     done = subprocess.run(
         [sys.executable, "-O", "-c", program], capture_output=True, text=True, check=False
     )
     assert "Violation: broken" in done.stderr
     with pytest.raises(Violation, match="broken"):
         require(holds=False, otherwise="broken")
+
+
+HALF = '''
+import sfumato as sf
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
+from sfumato.parameters import declare
+
+
+@declare
+class Half(sf.LossMeasure):
+    """Half of the mean squared error."""
+
+    name = "half"
+    reads = ((Gaussian, object, AdditiveGaussian),)
+    promises = ("utility",)
+    WAIVERS
+
+    @property
+    def quantity(self):
+        return sf.Quantity("half of the error", unit="squared units of the trace")
+
+    def evaluate(self, belief, question, channel):
+        return sf.Reading(value=channel.noise.trace() / belief.entries / 2, bound="exact")
+
+
+@sf.hookimpl
+def sfumato_measures():
+    return [Half]
+'''
+
+
+def half(tmp_path, waivers):
+    file = tmp_path / "half.py"
+    file.write_text(HALF.replace("WAIVERS", f"waivers = {waivers}\n"))
+    return file
+
+
+def test_what_is_called_exact_and_cannot_be_checked_is_unverified(tmp_path, fresh_registry):
+    file = half(tmp_path, "{}")
+    found = verify("half", "oracle.exists", "oracle.value", registry=Registry.load([file]))
+    assert not found.ok
+    outcomes = {(one.case.law.name, one.outcome) for one in found.verdicts}
+    assert outcomes == {("oracle.exists", "unverified"), ("oracle.value", "does not apply")}
+    assert "write its brute_force" in found.failures[0].message
+    arguments = ["verify", "half", "--plugin", str(file), "--profile", "quick", "--workers", "1"]
+    done = CliRunner().invoke(cli, [*arguments, "--examples", str(tmp_path / "kept")])
+    assert done.exit_code == 1
+    assert "3 unverified" in done.output
+    assert "violated" not in done.output
+
+
+def test_an_unverified_value_can_be_an_expected_failure(tmp_path, fresh_registry):
+    file = half(tmp_path, '{"oracle.exists": "a toy"}')
+    arguments = ["verify", "half", "oracle.exists", "--plugin", str(file), "--profile", "quick"]
+    arguments += ["--workers", "1", "--examples", str(tmp_path / "kept")]
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code == 0
+    assert "3 expected failure" in done.output
+    assert "expected: a toy" in done.output
 
 
 LAME = '''
@@ -327,15 +387,15 @@ KNOWN = '{"monotone.order": "known"}'
 
 
 @pytest.mark.parametrize("names", [("lame", "monotone.order"), ("renyi", "monotone.order")])
-def test_a_waiver_covers_objects_that_are_drawn(names, tmp_path):
+def test_an_expected_failure_covers_objects_that_are_drawn(names, tmp_path):
     found = verify(*names, registry=lame(tmp_path, KNOWN), profile="default")
-    assert found.ok, (found.violations, found.unused_waivers)
-    waived = [verdict for verdict in found.verdicts if verdict.outcome == "waived"]
-    assert waived
-    assert all(verdict.waived_for == ("lame",) for verdict in waived)
+    assert found.ok, (found.failures, found.unneeded)
+    excused = [verdict for verdict in found.verdicts if verdict.outcome == "expected failure"]
+    assert excused
+    assert all(verdict.excused == ("lame",) for verdict in excused)
 
 
-def test_a_waiver_of_what_is_drawn_hides_nothing_else(tmp_path):
+def test_an_expected_failure_of_what_is_drawn_hides_nothing_else(tmp_path):
     registry = lame(tmp_path, KNOWN)
     every = law_named("monotone.order")
 
@@ -346,32 +406,32 @@ def test_a_waiver_of_what_is_drawn_hides_nothing_else(tmp_path):
         seen.add(prior.name)
         require("lame" not in seen, prior.name)
 
-    strict = attrs.evolve(every, check=first_it_then_all)
+    strict = attrs.evolve(every, statement=first_it_then_all)
     (case, *_) = cases_of(strict, registry, [registry.entry("prior", "lame")])
     drawn = attrs.evolve(case, classes={"measure": registry.get("measure", "renyi")})
     at_once = Profile("quick", examples=100, draws=10, shrink=False)
-    verdict = tried_with_waivers(drawn, registry, at_once)
+    verdict = try_with_excuses(drawn, registry, at_once)
     assert "lame" in seen
     assert verdict.outcome == "violated"
     assert verdict.message != "Violation: lame"
 
 
-def test_a_waiver_of_what_is_only_drawn_is_judged_when_it_is_named(tmp_path):
+def test_an_expected_failure_of_what_is_only_drawn_is_judged_when_it_is_named(tmp_path):
     registry = lame(tmp_path, KNOWN, limit="np.inf")
     assert verify("monotone.order", registry=registry).ok
-    sentence = "lame waives monotone.order, which it does not break: delete the waiver."
-    assert verify("lame", "monotone.order", registry=registry).unused_waivers == (sentence,)
+    sentence = "lame expects monotone.order to fail, which it does not: delete that."
+    assert verify("lame", "monotone.order", registry=registry).unneeded == (sentence,)
 
 
-def test_a_waiver_needs_a_reason_and_a_law(tmp_path):
+def test_an_expected_failure_needs_a_reason_and_a_law(tmp_path):
     registry = lame(tmp_path, '{"monotone.order": "", "no.law": "why"}')
-    assert verify("lame", "interface.frozen", registry=registry).unused_waivers == (
-        "lame waives monotone.order without a reason: say why, or delete the waiver.",
-        "lame waives no.law, which is no law: delete the waiver.",
+    assert verify("lame", "interface.frozen", registry=registry).unneeded == (
+        "lame expects monotone.order to fail without a reason: say why, or delete that.",
+        "lame expects no.law to fail, which is no law: delete that.",
     )
     plugin = registry.get("prior", "lame")
     plugin.waivers = {}
-    with pytest.raises(ValueError, match=r"the waiver of monotone\.order must have a reason"):
+    with pytest.raises(ValueError, match=r"monotone\.order is expected to fail must have a reason"):
         conformance(plugin, waivers={"monotone.order": ""})
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from mutants import all_mutants
 
-from sfumato.laws.case import cases_of
-from sfumato.laws.catalogue import all_laws, all_mutants, audit_laws, law_named
+from sfumato.laws.cases import cases_of
+from sfumato.laws.law import all_laws, audit_laws, law_named
 from sfumato.laws.trial import PROFILES, try_case
 from sfumato.plugin_registry import Registry
 
@@ -36,4 +37,5 @@ def verdicts(mutant):
 
 @pytest.mark.parametrize("mutant", all_mutants(), ids=lambda mutant: mutant.name)
 def test_the_mutant_is_rejected(mutant):
-    assert any(verdict.outcome == "violated" for verdict in verdicts(mutant)), mutant.mistake
+    expected = "unverified" if mutant.law == "oracle.exists" else "violated"
+    assert any(verdict.outcome == expected for verdict in verdicts(mutant)), mutant.mistake

@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from sfumato.laws.law import Verdict
+    from sfumato.laws.trial import Verdict
     from sfumato.laws.verification import Verification
 
 MARKS = {
-    "holds": "[green]✓[/green]",
-    "refused": "[dim]·[/dim]",
-    "violated": "[bold red]✗[/bold red]",
-    "waived": "[yellow]w[/yellow]",
+    "holds": ("✓", "green"),
+    "does not apply": ("·", "dim"),
+    "violated": ("✗", "bold red"),
+    "unverified": ("?", "bold red"),
+    "expected failure": ("e", "yellow"),
 }
+"""How every outcome is shown: a character and its style."""
 
 
 @click.command("verify")
@@ -66,7 +68,8 @@ def command(
 ) -> None:
     """Try every law on every plugin, or on those NAMEd; a NAME can also be a law's.
 
-    The exit status is 1 if a law is violated or a waiver is not needed.
+    The exit status is 1 if a law is violated, if a measure calls exact what no brute force can
+    check, or if what is declared an expected failure does not fail.
     """
     _require_hypothesis()
     from rich.console import Console
@@ -111,7 +114,8 @@ def _progress(console: Console, *, quiet: bool) -> Iterator[Any]:
 
         def advance(done: int, total: int, verdict: Verdict) -> None:
             broken[verdict.outcome] += 1
-            words = f"{broken['violated']} violated  {verdict.case}"
+            failed = broken["violated"] + broken["unverified"]
+            words = f"{failed} failed  {verdict.case}"
             bar.update(task, completed=done, total=total, description=words)
 
         yield advance
@@ -120,7 +124,7 @@ def _progress(console: Console, *, quiet: bool) -> Iterator[Any]:
 def _plain(found: Verification) -> dict[str, Any]:
     return {
         "ok": found.ok,
-        "unused_waivers": list(found.unused_waivers),
+        "unneeded": list(found.unneeded),
         "verdicts": [verdict.row() for verdict in found.verdicts],
     }
 
@@ -133,13 +137,13 @@ def _print(found: Verification, console: Console) -> None:
         or "no law applies"
     )
     for verdict in found.verdicts:
-        if verdict.outcome == "waived":
-            console.print(f"waived {verdict.case}: {verdict.message}", style="yellow", markup=False)
-        if verdict.outcome == "refused":
-            console.print(f"refused {verdict.case}: {verdict.message}", style="dim", markup=False)
-    for sentence in found.unused_waivers:
+        if verdict.outcome in ("expected failure", "does not apply"):
+            style = MARKS[verdict.outcome][1]
+            sentence = f"{verdict.outcome} {verdict.case}: {verdict.message}"
+            console.print(sentence, style=style, markup=False)
+    for sentence in found.unneeded:
         console.print(sentence, style="bold red", markup=False)
-    for verdict in found.violations:
+    for verdict in found.failures:
         console.rule(f"[bold red]{verdict.case.law.name}: {verdict.case.label}")
         console.print(verdict.message, markup=False, highlight=False)
         if verdict.script:
@@ -150,6 +154,7 @@ def _print(found: Verification, console: Console) -> None:
 def _matrix(found: Verification) -> Table:
     """Return one row for each law, with a mark for each case and its name where it matters."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
     for heading in ("law", "cases", "not plain"):
@@ -158,9 +163,8 @@ def _matrix(found: Verification) -> Table:
     for verdict in found.verdicts:
         rows[verdict.case.law.name].append(verdict)
     for name, verdicts in rows.items():
-        marks = "".join(MARKS[verdict.outcome] for verdict in verdicts)
-        notable = [
-            verdict.case.label for verdict in verdicts if verdict.outcome in ("violated", "waived")
-        ]
+        marks = Text.assemble(*(MARKS[verdict.outcome] for verdict in verdicts))
+        plain = ("holds", "does not apply")
+        notable = [verdict.case.label for verdict in verdicts if verdict.outcome not in plain]
         table.add_row(name, marks, " ".join(notable))
     return table

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.laws.law import Violation
-    from sfumato.laws.pytest_door import conformance
     from sfumato.laws.strategies import instances, scenarios
     from sfumato.laws.trial import check
-    from sfumato.laws.verification import verify
+    from sfumato.laws.verification import conformance, verify
 
 _HOMES = {
     "Violation": "law",
     "check": "trial",
-    "conformance": "pytest_door",
+    "conformance": "verification",
     "instances": "strategies",
     "scenarios": "strategies",
     "verify": "verification",

@@ -1,33 +1,39 @@
-"""What a class declares that a law can rely on: parameters, quantities, promises."""
+"""What laws are written with: when they apply, what they look at, how readings are compared."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from sfumato import compatibility, quantities
+import attrs
+
+from sfumato import quantities
 from sfumato.errors import ParameterError
 from sfumato.laws.law import NotHere, require
-from sfumato.plugin_registry import Registry
-from sfumato.protocols import Reading, Release
+from sfumato.plugin_registry import default_registry
+from sfumato.protocols import MARKS, Reading, Release, Situation
 
 Classes = Mapping[str, Any]
 
 UTILITIES = frozenset(
-    quantity.name
-    for quantity in (
+    {
         quantities.MEAN_SQUARED_ERROR,
         quantities.EXPECTED_RELEASES,
         quantities.NOISE_VARIANCE,
         quantities.RELEASED_FRACTION,
-    )
+    }
 )
 """Quantities of usefulness: laws about what an adversary gains do not speak of them."""
 
-ADVERSARY_PROMISES = ("posterior", "most probable trace")
-MEASURE_PROMISES = ("utility", "share of outputs")
-"""The words that a plugin may list in its `promises`."""
+PROMISES = {
+    "adversary": ("posterior", "most probable trace"),
+    "measure": ("utility", "share of outputs"),
+}
+"""The words that a plugin of a noun may list in its `promises`."""
+
+
+# Of which classes a law speaks --------------------------------------------------------------------
 
 
 def takes(kind: str, *names: str) -> Callable[[Classes], bool]:
@@ -37,11 +43,7 @@ def takes(kind: str, *names: str) -> Callable[[Classes], bool]:
     >>> takes("secret", "radius")({"secret": sf.registry.get("secret", "basic")})
     True
     """
-
-    def applies(classes: Classes) -> bool:
-        return any(item.name in names for item in classes[kind].parameters())
-
-    return applies
+    return lambda classes: any(item.name in names for item in classes[kind].parameters())
 
 
 def believes(kind: type) -> Callable[[Classes], bool]:
@@ -61,11 +63,7 @@ def releases(kind: type) -> Callable[[Classes], bool]:
 
 def promises(kind: str, *words: str) -> Callable[[Classes], bool]:
     """Return whether the class of that noun lists one of the words in its `promises`."""
-
-    def applies(classes: Classes) -> bool:
-        return bool(set(words) & set(getattr(classes[kind], "promises", ())))
-
-    return applies
+    return lambda classes: not set(words).isdisjoint(classes[kind].promises)
 
 
 def has_scale(classes: Classes) -> bool:
@@ -75,7 +73,7 @@ def has_scale(classes: Classes) -> bool:
     >>> has_scale({"prior": sf.registry.get("prior", "rbf")})
     True
     """
-    return getattr(classes["prior"], "scale_parameter", None) is not None
+    return classes["prior"].scale_parameter is not None
 
 
 def counts_loss(classes: Classes) -> bool:
@@ -86,11 +84,11 @@ def counts_loss(classes: Classes) -> bool:
     False
     """
     measure = classes["measure"]
-    if promises("measure", "utility")(classes):
+    if "utility" in measure.promises:
         return False
     if any(item.required for item in measure.parameters()):
         return True  # quantities of usefulness have no parameters
-    return measure().quantity.name not in UTILITIES
+    return measure().quantity not in UTILITIES
 
 
 def falls_with_information(classes: Classes) -> bool:
@@ -103,7 +101,7 @@ def falls_with_information(classes: Classes) -> bool:
     >>> falls_with_information({"measure": sf.registry.get("measure", "breach_rate")})
     False
     """
-    return counts_loss(classes) and not promises("measure", "share of outputs")(classes)
+    return counts_loss(classes) and "share of outputs" not in classes["measure"].promises
 
 
 def both(*conditions: Callable[[Classes], bool]) -> Callable[[Classes], bool]:
@@ -111,71 +109,30 @@ def both(*conditions: Callable[[Classes], bool]) -> Callable[[Classes], bool]:
     return lambda classes: all(condition(classes) for condition in conditions)
 
 
-ORDER = ("prior", "secret", "mechanism", "measure", "adversary")
-"""The nouns in the order in which a situation is built up."""
+# What a law looks at ------------------------------------------------------------------------------
 
 
-def fitting(
-    registry: Registry, kinds: Sequence[str], fixed: Classes | None = None
-) -> Iterator[dict[str, Any]]:
-    """Yield every combination of classes of the nouns `kinds` that fits; `fixed` ones stay.
+def value_of(plugin: Any, name: str) -> Any:
+    """Return a parameter's value, None where the class declares no such parameter.
 
     >>> import sfumato as sf
-    >>> uniform = sf.registry.get("mechanism", "gaussian_uniform")
-    >>> found = fitting(sf.registry, ("prior", "secret", "mechanism"), {"mechanism": uniform})
-    >>> ("rbf", "basic") in {(row["prior"].name, row["secret"].name) for row in found}
-    True
+    >>> value_of(sf.mechanisms.gaussian_uniform(mse=1.0), "delta")
     """
-    given = dict(fixed or {})
-    wanted = [kind for kind in ORDER if kind in kinds or kind in given]
-    yield from _extended(registry, wanted, given, {})
+    declared = {item.name for item in type(plugin).parameters()}
+    return getattr(plugin, name) if name in declared else None
 
 
-def _extended(
-    registry: Registry, wanted: Sequence[str], given: Classes, chosen: dict[str, Any]
-) -> Iterator[dict[str, Any]]:
-    if not wanted:
-        yield dict(chosen)
-        return
-    kind = wanted[0]
-    options = (
-        [given[kind]]
-        if kind in given
-        else [registry.get(kind, name) for name in registry.names(kind)]
-    )
-    for option in options:
-        extended = {**chosen, kind: option}
-        if _fits(extended, kind):
-            yield from _extended(registry, wanted[1:], given, extended)
+def changed(plugin: Any, **values: Any) -> Any:
+    """Return the plugin with other parameter values, if they suit it."""
+    try:
+        return attrs.evolve(plugin, **values)
+    except ParameterError as reason:
+        raise NotHere(str(reason)) from None
 
 
-def _fits(chosen: Classes, newest: str) -> bool:
-    """Whether the newest noun fits the ones chosen before it, as far as they are known."""
-    prior, secret = chosen.get("prior"), chosen.get("secret")
-    mechanism, measure = chosen.get("mechanism"), chosen.get("measure")
-    if newest == "secret" and prior is not None:
-        return not compatibility.why_no_question(secret, prior)
-    if newest == "mechanism" and prior is not None and secret is not None:
-        return not compatibility.why_no_release(mechanism, prior, secret)
-    if newest == "measure" and None not in (prior, secret) and mechanism is not None:
-        channel, giver = mechanism.yields, mechanism.name
-        return not compatibility.why_no_loss(measure, prior, secret, channel, giver)
-    if newest == "adversary" and None not in (prior, mechanism):
-        return reads_pair(chosen["adversary"], prior, mechanism)
-    return True
-
-
-def reads_pair(adversary: Any, prior: Any, mechanism: Any) -> bool:
-    """Whether the adversary can reason about the prior's belief and the mechanism's channel."""
-    slots = ((prior.yields, prior.name), (mechanism.yields, mechanism.name))
-    return not compatibility.why_not(adversary, slots, adversary.reads)
-
-
-ROUNDING = 1e-7
-"""Relative room for rounding between computations on different inputs."""
-
-NEGLIGIBLE = 1e-12
-"""A difference of losses that rounding of probabilities explains, and that nobody would miss."""
+def rebuild(plugin: Any) -> Any:
+    """Return the plugin made anew of its specification: what it remembers of itself is gone."""
+    return default_registry().build(type(plugin).kind, plugin.specification())
 
 
 def designed(mechanism: Any, prior: Any, secret: Any) -> Release:
@@ -194,13 +151,27 @@ def belief_of(prior: Any) -> Any:
     return next(iter(prior.members())).belief()
 
 
-def read(measure: Any, belief: Any, question: Any, channel: Any) -> Reading:
-    """Return the measure's reading of the very objects, if it reads their types."""
-    given = (belief, question, channel)
-    if not any(all(map(isinstance, given, row)) for row in measure.reads):
-        raise NotHere(f"{measure.name} does not read {type(channel).__name__} channels")
-    reading: Reading = measure.evaluate(belief, question, channel)
+def read(measure: Any, at: Situation) -> Reading:
+    """Return the measure's reading of the very objects, if they are of the types it needs."""
+    if not can_read(measure, at):
+        raise NotHere(f"{measure.name} needs other channels than {type(at.channel).__name__}")
+    reading: Reading = measure.evaluate(at.belief, at.question, at.channel)
     return reading
+
+
+def can_read(measure: Any, at: Situation) -> bool:
+    """Whether belief, question and channel are of types that the measure declares."""
+    given = (at.belief, at.question, at.channel)
+    return any(all(map(isinstance, given, row)) for row in measure.reads)
+
+
+# How readings are compared ------------------------------------------------------------------------
+
+ROUNDING = 1e-7
+"""Relative room for rounding between computations on different inputs."""
+
+NEGLIGIBLE = 1e-12
+"""A difference of losses that rounding of probabilities explains, and that nobody would miss."""
 
 
 def require_no_worse(after: Reading, before: Reading, sign: int, change: str) -> None:
@@ -208,7 +179,7 @@ def require_no_worse(after: Reading, before: Reading, sign: int, change: str) ->
     require(
         not certainly_worse(after, before, sign),
         f"{change} must not make the loss worse ({'larger' if sign > 0 else 'smaller'}): "
-        f"{shown(before)} became {shown(after)}",
+        f"{text_of(before)} became {text_of(after)}",
     )
 
 
@@ -216,13 +187,13 @@ def require_agreement(one: Reading, other: Reading, change: str) -> None:
     """Require that two readings can be readings of one number."""
     require(
         not certainly_worse(one, other, 1) and not certainly_worse(other, one, 1),
-        f"{change} must not change the loss: {shown(one)} became {shown(other)}",
+        f"{change} must not change the loss: {text_of(one)} became {text_of(other)}",
     )
 
 
-def certainly_worse(one: Reading, other: Reading, sign: int) -> bool:
+def certainly_worse(one: Reading, other: Reading, sign: int, room: float = ROUNDING) -> bool:
     """Whether every value `one` can have is worse than every value `other` can have."""
-    room = ROUNDING + one.relative_error + other.relative_error
+    room += one.relative_error + other.relative_error
     if sign > 0:
         return above(one.floor, other.ceiling, room)
     return above(other.floor, one.ceiling, room)
@@ -239,7 +210,12 @@ def above(low: float, high: float, room: float) -> bool:
     return low - high > room * max(abs(low), abs(high)) + NEGLIGIBLE
 
 
-def shown(reading: Reading) -> str:
-    """Return a reading's value with its direction."""
-    marks = {"exact": "=", "upper": "<=", "lower": ">=", "estimate": "~"}
-    return f"{marks[reading.bound]} {reading.value:.12g}"
+def text_of(reading: Reading) -> str:
+    """Return a reading's value with its direction, or the two ends of an estimate.
+
+    >>> text_of(Reading(value=2.0, bound="estimate", interval=(1.0, 2.0)))
+    'between 1 and 2'
+    """
+    if reading.interval is not None:
+        return "between {:.12g} and {:.12g}".format(*reading.interval)
+    return f"{MARKS[reading.bound]} {reading.value:.12g}"

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 
 from sfumato.errors import DataError
-from sfumato.laws.case import Case
-from sfumato.laws.law import Law
+from sfumato.laws.cases import Case
+from sfumato.laws.law import SINGULAR, Law
+from sfumato.parameters import Declared
 from sfumato.plugin_registry import Registry
+from sfumato.protocols import PriorClass
 
 BY_HAND = "by hand"
 """The origin of an entry that no installed package and no plugin file registers."""
@@ -65,15 +68,13 @@ def _code(value: Any) -> str:
     """Write a drawn value as Python."""
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_code, value)) + "]"
-    if hasattr(value, "tolist"):
+    if isinstance(value, (np.ndarray, np.generic)):
         return repr(value.tolist())
     return repr(value)
 
 
 KEPT_BELOW = Path(".sfumato") / "counterexamples"
 """Where counterexamples are kept unless another folder is named."""
-
-_KINDS = {"prior_class": "prior"}
 
 
 @attrs.frozen
@@ -141,12 +142,24 @@ def _built(law: Law, name: str, plain: Any, registry: Registry) -> Any:
     if name == "plugin":
         return registry.build(plain["kind"], plain["specification"])
     if name in law.nouns:
-        return registry.build(_KINDS.get(name, name), plain)
+        return registry.build(SINGULAR.get(name, name), plain)
     return plain
 
 
 def _uses(arguments: Mapping[str, Any], case: Case) -> bool:
     """Whether every class that the case fixes is among the arguments."""
-    names = {getattr(value, "name", None) for value in arguments.values()}
-    names |= {measure.name for measure in arguments.get("measures", ())}
-    return all(cls.name in names for cls in case.classes.values())
+    return set(case.classes.values()) <= set(classes_in(arguments))
+
+
+def classes_in(value: Any) -> Iterator[type[Declared]]:
+    """Yield the classes of the plugins in drawn arguments, those inside others too."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from classes_in(item)
+    elif isinstance(value, Declared):
+        yield type(value)
+        yield from classes_in([getattr(value, item.name) for item in value.parameters()])
+    elif isinstance(value, PriorClass):
+        yield from classes_in(list(value.members()))

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import inspect
+import pkgutil
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import attrs
 
 from sfumato.domains.domain import Domain
-
-if TYPE_CHECKING:
-    from sfumato.laws.case import Case
+from sfumato.plugin_registry import did_you_mean
 
 
 class Violation(AssertionError):
     """A law does not hold here; the text says what was found and what should have been."""
 
 
+class Unverified(Violation):
+    """A value is called exact, and nothing independent can check it."""
+
+
 class NotHere(Exception):
-    """The law has nothing to say about this case: something was refused for a stated reason."""
+    """The law has nothing to say about this case, for a stated reason."""
+
+
+class OutOfReach(NotHere):
+    """A value is called exact, and this example is too large for the check that there is."""
 
 
 def require(holds: object, otherwise: str) -> None:
@@ -31,16 +40,15 @@ def require(holds: object, otherwise: str) -> None:
         raise Violation(otherwise)
 
 
-NOUNS = (
-    "prior",
-    "prior_class",
-    "secret",
-    "mechanism",
-    "measure",
-    "measures",
-    "adversary",
-    "plugin",
-)
+ORDER = ("prior", "secret", "mechanism", "measure", "adversary")
+"""The nouns in the order in which a situation is built up."""
+
+SINGULAR = {"prior_class": "prior", "measures": "measure"}
+"""What a law's function may take in place of a noun: a class of priors, every fitting measure."""
+
+DESIGNED_FOR = ("mechanism", "prior", "secret")
+"""What a release is designed by and for."""
+
 Applies = Callable[[Mapping[str, Any]], bool]
 
 
@@ -56,8 +64,10 @@ class Law:
     ----------
     name
         A stable dotted name, such as ``"soundness.floor_ceiling"``.
-    check
-        The function: it takes nouns and extras by keyword and raises `Violation`.
+    statement
+        The function: it takes nouns and extras by name and raises `Violation`. In place of a prior,
+        a secret and a mechanism it may take their ``release``, or the situation ``at`` which the
+        prior and that release make.
     over
         The nouns of which every fitting combination is a case of its own; the other nouns are
         drawn among those that fit.
@@ -67,29 +77,60 @@ class Law:
         Whether the law speaks about the given classes, by what they declare.
     cost
         How many times fewer examples than usual it gets; below one, more.
+    audit
+        Whether it trusts no formula but samples: such laws take long and run when asked for.
     """
 
     name: str
-    check: Callable[..., None]
+    statement: Callable[..., None]
     over: tuple[str, ...]
     extras: Mapping[str, Domain] = attrs.field(factory=dict)
     applies: Applies = _everywhere
     cost: float = 1.0
+    audit: bool = False
+
+    def check(self, **arguments: Any) -> None:
+        """Try the law on nouns and extras."""
+        from sfumato.laws.capabilities import designed
+
+        if self.designs:
+            nouns = (arguments[noun] for noun in DESIGNED_FOR)
+            release = arguments["release"] = designed(*nouns)
+            if "at" in self._taken:
+                member = next(arguments["prior"].members())
+                arguments["at"] = release.situation(member, arguments["secret"])
+        self.statement(**{name: arguments[name] for name in self._taken})
+
+    @property
+    def _taken(self) -> tuple[str, ...]:
+        return tuple(inspect.signature(self.statement).parameters)
+
+    @property
+    def designs(self) -> bool:
+        """Whether a release is designed for it."""
+        return "release" in self._taken or "at" in self._taken
 
     @property
     def nouns(self) -> tuple[str, ...]:
-        """The nouns that the function takes."""
-        return tuple(name for name in inspect.signature(self.check).parameters if name in NOUNS)
+        """The nouns that the function is about."""
+        taken = (*(DESIGNED_FOR if self.designs else ()), *self._taken)
+        known = (*ORDER, *SINGULAR, "plugin")
+        return tuple(dict.fromkeys(name for name in taken if name in known))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The nouns of which classes are needed, each once."""
+        return tuple(dict.fromkeys(SINGULAR.get(noun, noun) for noun in self.nouns))
 
     @property
     def takes_draws(self) -> bool:
         """Whether the function takes a number of draws, which the profile sets."""
-        return "draws" in inspect.signature(self.check).parameters
+        return "draws" in self._taken
 
     @property
     def sentence(self) -> str:
         """The law in one sentence."""
-        return " ".join((inspect.getdoc(self.check) or "").split("\n\n")[0].split())
+        return " ".join((inspect.getdoc(self.statement) or "").split("\n\n")[0].split())
 
 
 def law(
@@ -98,6 +139,7 @@ def law(
     over: tuple[str, ...],
     applies: Applies = _everywhere,
     cost: float = 1.0,
+    audit: bool = False,
     **extras: Domain,
 ) -> Callable[[Callable[..., None]], Law]:
     """Make a function a law; see `Law` for the arguments.
@@ -110,52 +152,46 @@ def law(
     """
 
     def make(function: Callable[..., None]) -> Law:
-        return Law(name, function, over, extras, applies, cost)
+        return Law(name, function, over, extras, applies, cost, audit)
 
     return make
 
 
-Outcome = Literal["holds", "violated", "refused", "waived"]
+# The catalogue ------------------------------------------------------------------------------------
 
 
-@attrs.frozen
-class Verdict:
-    """The outcome of one case.
+@functools.cache
+def _every_law() -> tuple[Law, ...]:
+    from sfumato.laws import statements
 
-    Attributes
-    ----------
-    outcome
-        ``"holds"``; ``"violated"``, with a counterexample; ``"refused"`` where no example could
-        be tried; ``"waived"`` where a violation is known and has a reason.
-    examples
-        How many examples the law was tried on.
-    message
-        What went wrong, or why nothing could be tried.
-    counterexample
-        The smallest arguments found that break the law.
-    script
-        The counterexample as a program.
-    waived_for
-        The names of the plugins whose waivers the violation needed.
+    found: dict[str, Law] = {}
+    for info in pkgutil.iter_modules(statements.__path__):
+        module = importlib.import_module(f"{statements.__name__}.{info.name}")
+        found |= {item.name: item for item in vars(module).values() if isinstance(item, Law)}
+    return tuple(found[name] for name in sorted(found))
+
+
+def all_laws() -> tuple[Law, ...]:
+    """Return every law, by name.
+
+    >>> "soundness.floor_ceiling" in [law.name for law in all_laws()]
+    True
     """
+    return tuple(known for known in _every_law() if not known.audit)
 
-    case: Case
-    outcome: Outcome
-    examples: int = 0
-    message: str = ""
-    counterexample: dict[str, Any] | None = None
-    script: str = ""
-    seconds: float = 0.0
-    waived_for: tuple[str, ...] = ()
 
-    def row(self) -> dict[str, Any]:
-        """Return the verdict as plain values."""
-        return {
-            "law": self.case.law.name,
-            "case": self.case.label,
-            "outcome": self.outcome,
-            "examples": self.examples,
-            "message": self.message,
-            "script": self.script,
-            "seconds": round(self.seconds, 3),
-        }
+def audit_laws() -> tuple[Law, ...]:
+    """Return the laws that trust no formula; they take many draws and run when asked for.
+
+    >>> [law.name for law in audit_laws()]
+    ['audit.claim']
+    """
+    return tuple(known for known in _every_law() if known.audit)
+
+
+def law_named(name: str) -> Law:
+    """Return one law, or say which was meant."""
+    every = {known.name: known for known in _every_law()}
+    if name not in every:
+        raise LookupError(f"there is no law named '{name}'; {did_you_mean(name, every)}")
+    return every[name]

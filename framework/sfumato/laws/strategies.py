@@ -2,38 +2,57 @@
 
 from __future__ import annotations
 
-import functools
 import random
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
+from hypothesis import reject
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
 
+from sfumato.beliefs import Gaussian, Markov
 from sfumato.domains.alternatives import Collection, Either, Label, Plugin
 from sfumato.domains.domain import Domain, Rejected, Sizes
 from sfumato.domains.scalars import Real
 from sfumato.errors import REFUSALS, ParameterError, PluginError
-from sfumato.laws.capabilities import fitting, reads_pair
+from sfumato.laws.cases import every, fitting, reads_pair
+from sfumato.laws.law import SINGULAR
 from sfumato.parameters import Declared, ExactlyOne, Parameter, Together
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.prior_classes.sets import AnyOf, Interval
 from sfumato.protocols import Prior, PriorClass
 
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
+# Small enough for brute force to check every exact value.
+SIZE_RANGES = {"n": (1, 6), "d": (1, 2), "T": (1, 4), "M": (1, 4)}
+OTHER_SIZES = (1, 4)
+
+NOT_TAKEN = (ParameterError, *REFUSALS)
+"""How a class says that it does not take the drawn values together."""
 
 
-@functools.cache
-def composed(drawing: Callable[..., Any]) -> Callable[..., SearchStrategy[Any]]:
-    """Return the maker of strategies for a function that takes `draw` first.
+@attrs.frozen
+class Surroundings:
+    """What a drawn object must agree with: sizes, the labels of the states, fitting plugins."""
 
-    Hypothesis reads the source of every function it makes a strategy of, which takes longer than
-    most draws: so each is a module's own function, and is read once.
-    """
-    from hypothesis import strategies as st
+    sizes: Mapping[str, int] = attrs.field(factory=dict)
+    labels: Sequence[Hashable] | None = None
+    plugins: Mapping[str, Sequence[type[Declared]]] = attrs.field(factory=dict)
+    shared: Mapping[str, tuple[Domain, Any]] = attrs.field(factory=dict)
 
-    return st.composite(drawing)
+    def beside(self, prior: Prior) -> Surroundings:
+        """Return what a prior makes of them for secrets and mechanisms."""
+        try:
+            with random_left_alone():
+                belief = prior.belief()
+        except Exception:  # noqa: BLE001 - a law that asks for the belief reports it with a script
+            belief = None
+        sizes = dict(prior.sizes)
+        if isinstance(belief, Gaussian):  # several coordinates a time: more entries than times
+            sizes["entries"] = belief.entries
+        labels = belief.states if isinstance(belief, Markov) else None
+        return attrs.evolve(self, sizes=sizes, labels=labels)
 
 
 @contextmanager
@@ -56,43 +75,22 @@ def random_left_alone() -> Iterator[None]:
         random.setstate(state)
 
 
-Draw = Callable[["SearchStrategy[Any]"], Any]
-
-# Small enough for brute force to be the oracle of every exact value.
-SIZE_RANGES = {"n": (1, 6), "d": (1, 2), "T": (1, 4), "M": (1, 4)}
-OTHER_SIZES = (1, 4)
+# Parameters ---------------------------------------------------------------------------------------
 
 
-@attrs.frozen
-class Surroundings:
-    """What a drawn object must agree with: sizes, the labels of the states, fitting plugins."""
-
-    sizes: Mapping[str, int] = attrs.field(factory=dict)
-    labels: Sequence[Hashable] | None = None
-    plugins: Mapping[str, Sequence[type[Declared]]] = attrs.field(factory=dict)
-    shared: Mapping[str, tuple[Domain, Any]] = attrs.field(factory=dict)
-
-
-def drawn_parameters(
-    draw: Draw, cls: type[Declared], around: Surroundings
-) -> tuple[dict[str, Any], dict[str, int]]:
-    """Draw a value for every parameter; return them and the sizes they were drawn with."""
-    sizes = drawn_sizes(draw, cls, around.sizes)
-    missing, needed = _settled_rules(draw, cls)
-    values: dict[str, Any] = {}
+def draw_parameters(draw: DrawFn, cls: type[Declared], around: Surroundings) -> dict[str, Any]:
+    """Draw the sizes that are not settled, then a value for every parameter."""
+    sizes = _draw_sizes(draw, cls, around.sizes)
+    missing, needed = _settle_rules(draw, cls)
+    values: dict[str, Any] = dict.fromkeys(missing)
     for declared in cls.parameters():
-        if declared.name in missing:
-            values[declared.name] = None
-            continue
-        must = declared.name in needed
-        values[declared.name] = _drawn_value(draw, declared, sizes, around, must=must)
-    return values, sizes
+        if declared.name not in missing:
+            must = declared.name in needed
+            values[declared.name] = _draw_value(draw, declared, sizes, around, must=must)
+    return values
 
 
-def drawn_sizes(draw: Draw, cls: type[Declared], given: Mapping[str, int]) -> dict[str, int]:
-    """Return the given sizes and, drawn, the others that the class's domains name."""
-    from hypothesis import strategies as st
-
+def _draw_sizes(draw: DrawFn, cls: type[Declared], given: Mapping[str, int]) -> dict[str, int]:
     names = frozenset[str]().union(*(item.domain.size_names() for item in cls.parameters()))
     sizes = dict(given)
     for name in sorted(names - set(given)):
@@ -103,10 +101,8 @@ def drawn_sizes(draw: Draw, cls: type[Declared], given: Mapping[str, int]) -> di
     return sizes
 
 
-def _settled_rules(draw: Draw, cls: type[Declared]) -> tuple[set[str], set[str]]:
+def _settle_rules(draw: DrawFn, cls: type[Declared]) -> tuple[set[str], set[str]]:
     """Return which parameters are left out and which must be given, as the rules have it."""
-    from hypothesis import strategies as st
-
     missing: set[str] = set()
     needed: set[str] = set()
     for rule in cls.rules:
@@ -117,20 +113,14 @@ def _settled_rules(draw: Draw, cls: type[Declared]) -> tuple[set[str], set[str]]
     for rule in cls.rules:
         if isinstance(rule, Together):
             pair = {rule.name, rule.partner}
-            if pair & needed:
-                needed |= pair
-            elif pair & missing or draw(st.booleans()):
-                missing |= pair
-            else:
-                needed |= pair
+            left_out_too = not pair & needed and (pair & missing or draw(st.booleans()))
+            (missing if left_out_too else needed).update(pair)
     return missing, needed
 
 
-def _drawn_value(
-    draw: Draw, declared: Parameter, sizes: Mapping[str, int], around: Surroundings, *, must: bool
+def _draw_value(
+    draw: DrawFn, declared: Parameter, sizes: Mapping[str, int], around: Surroundings, *, must: bool
 ) -> Any:
-    from hypothesis import strategies as st
-
     shared = around.shared.get(declared.name)
     if shared is not None and shared[0] == declared.domain:
         return shared[1]
@@ -139,15 +129,13 @@ def _drawn_value(
     strategy = _strategy(declared.domain, sizes, around)
     if must:
         strategy = strategy.filter(lambda value: value is not None)
-    return relabelled(declared.domain, draw(strategy), around.labels)
+    return with_labels(declared.domain, draw(strategy), around.labels)
 
 
 def _strategy(
     domain: Domain, sizes: Mapping[str, int], around: Surroundings
 ) -> SearchStrategy[Any]:
     """Return the domain's strategy, with plugins taken from those that fit the surroundings."""
-    from hypothesis import strategies as st
-
     if isinstance(domain, Plugin) and domain.kind in around.plugins:
         return any_of(around.plugins[domain.kind], sizes)
     if isinstance(domain, Either):
@@ -158,11 +146,11 @@ def _strategy(
     return domain.strategy(sizes)
 
 
-def relabelled(domain: Domain, value: Any, labels: Sequence[Hashable] | None) -> Any:
+def with_labels(domain: Domain, value: Any, labels: Sequence[Hashable] | None) -> Any:
     """Replace drawn positions of states by the states' own labels.
 
     >>> from sfumato.parameters import LABEL_SET
-    >>> relabelled(LABEL_SET("M"), (0, 1), ("home", "work"))
+    >>> with_labels(LABEL_SET("M"), (0, 1), ("home", "work"))
     ('home', 'work')
     """
     if labels is None or value is None:
@@ -170,11 +158,11 @@ def relabelled(domain: Domain, value: Any, labels: Sequence[Hashable] | None) ->
     if isinstance(domain, Label):
         return labels[value] if domain.size and value in range(len(labels)) else value
     if isinstance(domain, Collection):
-        return tuple(relabelled(domain.element, item, labels) for item in value)
+        return tuple(with_labels(domain.element, item, labels) for item in value)
     if isinstance(domain, Either):
         for option in domain.options:
             if _takes(option, value):
-                return relabelled(option, value, labels)
+                return with_labels(option, value, labels)
     return value
 
 
@@ -186,23 +174,10 @@ def _takes(domain: Domain, value: Any) -> bool:
     return True
 
 
+# Objects ------------------------------------------------------------------------------------------
+
 ENOUGH_TRIES = 60
 """After so many draws, almost nothing accepted means that the declarations are wrong."""
-
-
-@attrs.define
-class _Tally:
-    """How often a class took what its own domains drew."""
-
-    tried: int = 0
-    taken: int = 0
-
-    def refuse_if_hopeless(self, cls: type[Declared], reason: object) -> None:
-        if self.tried >= ENOUGH_TRIES and self.taken * 20 < self.tried:
-            raise PluginError(
-                f"{cls.name} must take what its declared domains draw; it took {self.taken} of "
-                f"{self.tried} draws (last: {reason}) - narrow the domains or register a strategy"
-            )
 
 
 def instances(
@@ -213,6 +188,9 @@ def instances(
 ) -> SearchStrategy[Any]:
     """Draw objects of a declared class: its sizes once, then every parameter from its domain.
 
+    Values that the class itself rejects are drawn again; a class that rejects almost everything
+    its own domains draw is an error.
+
     Parameters
     ----------
     cls
@@ -221,60 +199,49 @@ def instances(
         Sizes that are settled already, such as ``{"n": 4}``; the others are drawn, small.
     around
         What else the object must agree with.
-
-    Values that the class itself rejects are drawn again; a class that rejects almost everything
-    its own domains draw is an error.
     """
     surroundings = around or Surroundings(sizes or {})
-    override = _registered_strategy(cls)
-    if override is not None:
-        drawn_by_author: SearchStrategy[Any] = override(dict(surroundings.sizes))
-        return drawn_by_author.filter(lambda made: isinstance(made, cls))
-    return composed(_drawn_instance)(cls, surroundings, _Tally())
+    for entry in default_registry().find(cls.name):
+        if entry.kind == "strategy":
+            by_author: SearchStrategy[Any] = entry.value(dict(surroundings.sizes))
+            return by_author.filter(lambda made: isinstance(made, cls))
+    return _instances(cls, surroundings, [])
 
 
-def _drawn_instance(
-    draw: Draw, cls: type[Declared], surroundings: Surroundings, tally: _Tally
+@st.composite
+def _instances(
+    draw: DrawFn, cls: type[Declared], surroundings: Surroundings, taken: list[bool]
 ) -> Any:
-    from hypothesis import reject
-
-    values, _ = drawn_parameters(draw, cls, surroundings)
-    tally.tried += 1
+    values = draw_parameters(draw, cls, surroundings)
     try:
         with random_left_alone():
             made = cls(**values)
-    except (ParameterError, *REFUSALS) as reason:
-        tally.refuse_if_hopeless(cls, reason)
+    except NOT_TAKEN as reason:
+        taken.append(False)
+        if len(taken) >= ENOUGH_TRIES and sum(taken) * 20 < len(taken):
+            raise PluginError(
+                f"{cls.name} must take what its declared domains draw; it took {sum(taken)} of "
+                f"{len(taken)} draws (last: {reason}) - narrow the domains or register a strategy"
+            ) from None
         reject()
-    tally.taken += 1
+    taken.append(True)
     return made
-
-
-def _registered_strategy(cls: type[Declared]) -> Any:
-    for entry in default_registry().find(cls.name):
-        if entry.kind == "strategy":
-            return entry.value
-    return None
 
 
 def any_of(
     classes: Iterable[type[Declared]], sizes: Mapping[str, int] | None = None
 ) -> SearchStrategy[Any]:
     """Draw objects of any of the classes."""
-    from hypothesis import strategies as st
-
     return st.one_of([instances(cls, sizes) for cls in classes])
 
 
 def plugins_of_kind(kind: str, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
     """Draw any registered plugin of a noun that does not itself take another plugin."""
-    classes = _all(default_registry(), kind)
-    return any_of([cls for cls in classes if not takes_plugins(cls)], sizes)
+    return any_of(filter(_takes_no_plugin, every(default_registry(), kind)), sizes)
 
 
-def takes_plugins(cls: type[Declared]) -> bool:
-    """Whether a parameter can hold another plugin."""
-    return any(_holds_plugin(item.domain) for item in cls.parameters())
+def _takes_no_plugin(cls: type[Declared]) -> bool:
+    return not any(_holds_plugin(item.domain) for item in cls.parameters())
 
 
 def _holds_plugin(domain: Domain) -> bool:
@@ -285,6 +252,9 @@ def _holds_plugin(domain: Domain) -> bool:
     )
 
 
+# Scenarios ----------------------------------------------------------------------------------------
+
+
 def scenarios(
     registry: Registry,
     kinds: Sequence[str] = ("prior", "secret", "mechanism"),
@@ -292,7 +262,7 @@ def scenarios(
     suits: Callable[[Mapping[str, Any]], bool] = bool,
     **fixed: Any,
 ) -> SearchStrategy[dict[str, Any]]:
-    """Draw nouns that fit together, as a table by noun.
+    """Draw nouns that fit together, as a table by noun; the prior hands on its sizes and labels.
 
     Parameters
     ----------
@@ -306,58 +276,36 @@ def scenarios(
     fixed
         Classes that must be used, such as ``prior=RBF``.
 
-    The prior comes first and hands on its sizes and labels.
-
     >>> import sfumato as sf
     >>> uniform = sf.registry.get("mechanism", "gaussian_uniform")
     >>> strategy = scenarios(sf.registry, mechanism=uniform)
     """
-    from hypothesis import strategies as st
-
-    singular = {"prior_class": "prior", "measures": "measure"}
-    wanted = tuple(dict.fromkeys(singular.get(kind, kind) for kind in kinds))
+    wanted = tuple(dict.fromkeys(SINGULAR.get(kind, kind) for kind in kinds))
     if "measures" in kinds and "measure" not in fixed:
         wanted = tuple(kind for kind in wanted if kind != "measure")
     rows = [row for row in fitting(registry, wanted, fixed) if suits(row)]
-    if not rows:
-        return st.nothing()
-    return composed(_drawn_scenario)(registry, kinds, rows)
+    return _scenarios(registry, kinds, rows) if rows else st.nothing()
 
 
-def _drawn_scenario(
-    draw: Draw, registry: Registry, kinds: Sequence[str], rows: Sequence[Mapping[str, Any]]
+@st.composite
+def _scenarios(
+    draw: DrawFn, registry: Registry, kinds: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    from hypothesis import strategies as st
-
     classes = draw(st.sampled_from(rows))
     around = Surroundings(plugins=_fitting_plugins(registry, classes))
     found: dict[str, Any] = {}
     if "prior_class" in kinds:
         found["prior_class"] = draw(prior_classes(registry, classes["prior"]))
-        around = _beside(around, next(found["prior_class"].members()))
+        around = around.beside(next(found["prior_class"].members()))
     elif "prior" in kinds:
         found["prior"] = draw(instances(classes["prior"], around=around))
-        around = _beside(around, found["prior"])
+        around = around.beside(found["prior"])
     for kind in ("secret", "mechanism", "measure", "adversary"):
         if kind in kinds:
             found[kind] = draw(instances(classes[kind], around=around))
     if "measures" in kinds:
-        found["measures"] = draw(composed(_drawn_panel)(registry, classes, around))
+        found["measures"] = draw(_every_measure(registry, classes, around))
     return found
-
-
-def _beside(around: Surroundings, prior: Any) -> Surroundings:
-    """Return the surroundings that a prior creates for secrets and mechanisms."""
-    try:
-        with random_left_alone():
-            belief = prior.belief()
-    except Exception:  # noqa: BLE001 - a law that asks for the belief will report it with a script
-        belief = None
-    labels: Sequence[Hashable] | None = getattr(belief, "states", None)
-    sizes = dict(prior.sizes)
-    if hasattr(belief, "entries"):  # several coordinates a time: more entries than times
-        sizes["entries"] = belief.entries
-    return attrs.evolve(around, sizes=sizes, labels=labels)
 
 
 def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -367,28 +315,23 @@ def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str
     can reason about it; none of them takes a plugin itself.
     """
     fits: dict[str, list[Any]] = {}
-    if "prior" in classes:
-        kind = classes["prior"].yields
-        fits["prior"] = [cls for cls in _all(registry, "prior") if issubclass(cls.yields, kind)]
-    if "prior" in classes and "secret" in classes:
-        fixed = {kind: classes[kind] for kind in ("prior", "secret")}
-        fits["mechanism"] = [row["mechanism"] for row in fitting(registry, ("mechanism",), fixed)]
-    if "prior" in classes and "mechanism" in classes:
-        fits["adversary"] = [
-            cls
-            for cls in _all(registry, "adversary")
-            if reads_pair(cls, classes["prior"], classes["mechanism"])
-        ]
-    plain = {kind: [c for c in found if not takes_plugins(c)] for kind, found in fits.items()}
+    prior, secret, mechanism = (classes.get(kind) for kind in ("prior", "secret", "mechanism"))
+    if prior is not None:
+        kin = [cls for cls in every(registry, "prior") if issubclass(cls.yields, prior.yields)]
+        fits["prior"] = kin
+    if prior is not None and secret is not None:
+        rows = fitting(registry, ("mechanism",), {"prior": prior, "secret": secret})
+        fits["mechanism"] = [row["mechanism"] for row in rows]
+    if prior is not None and mechanism is not None:
+        adversaries = every(registry, "adversary")
+        fits["adversary"] = [cls for cls in adversaries if reads_pair(cls, prior, mechanism)]
+    plain = {kind: list(filter(_takes_no_plugin, found)) for kind, found in fits.items()}
     return {kind: found for kind, found in plain.items() if found}
 
 
-def _all(registry: Registry, kind: str) -> list[Any]:
-    return [registry.get(kind, name) for name in registry.names(kind)]
-
-
-def _drawn_panel(
-    draw: Draw, registry: Registry, classes: Mapping[str, Any], around: Surroundings
+@st.composite
+def _every_measure(
+    draw: DrawFn, registry: Registry, classes: Mapping[str, Any], around: Surroundings
 ) -> list[Any]:
     """Draw one object of every measure that fits; equal parameters get equal values."""
     fixed = {kind: cls for kind, cls in classes.items() if kind != "measure"}
@@ -405,47 +348,34 @@ def _drawn_panel(
 
 def prior_classes(registry: Registry, cls: type[Prior]) -> SearchStrategy[PriorClass]:
     """Draw a class: of one prior, of two, or of a parameter's interval or choices."""
-    from hypothesis import strategies as st
-
-    kinds = [composed(_drawn_choice)(cls)]
-    kinds += [
-        composed(_drawn_family)(registry, cls, item.name, domain)
-        for item in cls.parameters()
-        if (domain := _scalar(item.domain)) is not None
+    scalars = {item.name: _real_part(item.domain) for item in cls.parameters()}
+    families = [
+        _families(registry, cls, name, domain) for name, domain in scalars.items() if domain
     ]
-    return st.one_of(kinds)
+    return st.one_of([_choices(cls), *families])
 
 
-def _scalar(domain: Domain) -> Real | None:
+def _real_part(domain: Domain) -> Real | None:
     """Return the real interval inside a domain, if it has one."""
-    if isinstance(domain, Real):
-        return domain
-    options = domain.options if isinstance(domain, Either) else ()
+    options = domain.options if isinstance(domain, Either) else (domain,)
     return next((option for option in options if isinstance(option, Real)), None)
 
 
-def _drawn_choice(draw: Draw, cls: type[Prior]) -> PriorClass:
-    from hypothesis import reject
-    from hypothesis import strategies as st
-
+@st.composite
+def _choices(draw: DrawFn, cls: type[Prior]) -> PriorClass:
     first = draw(instances(cls))
-    others = [
-        draw(instances(cls, around=Surroundings(first.sizes)))
-        for _ in range(draw(st.integers(0, 1)))
-    ]
+    another = draw(st.lists(instances(cls, first.sizes), max_size=1))
     try:
-        return AnyOf(first, *others)
-    except (ParameterError, *REFUSALS):  # such as other labels
+        return AnyOf(first, *another)
+    except NOT_TAKEN:  # such as other labels
         reject()
 
 
-def _drawn_family(
-    draw: Draw, registry: Registry, cls: type[Prior], name: str, domain: Real
+@st.composite
+def _families(
+    draw: DrawFn, registry: Registry, cls: type[Prior], name: str, domain: Real
 ) -> PriorClass:
-    from hypothesis import reject
-    from hypothesis import strategies as st
-
-    values, _ = drawn_parameters(draw, cls, Surroundings())
+    values = draw_parameters(draw, cls, Surroundings())
     ends = draw(st.lists(domain.strategy({}), min_size=2, max_size=3, unique=True))
     varying: Any = AnyOf(*ends)
     if draw(st.booleans()):
@@ -458,6 +388,6 @@ def _drawn_family(
     try:
         with random_left_alone():
             made: PriorClass = registry.make("prior", cls.name, **plain, **{name: varying})
-    except (ParameterError, *REFUSALS):
+    except NOT_TAKEN:
         reject()
     return made

@@ -1,65 +1,28 @@
-"""Trying one law on one case: draw, check, shrink, report."""
+"""Trying one law on one case: draw, check, shrink, report, excuse what is expected to fail."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib
+import pkgutil
 import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from importlib.metadata import entry_points
+from typing import Any, Literal
 from unittest import SkipTest
 
 import attrs
 
 from sfumato.errors import REFUSALS, ImpossibleObservation, SolverFailed
-from sfumato.laws.case import Case
-from sfumato.laws.counterexamples import Counterexamples, script_of
-from sfumato.laws.law import NotHere, Verdict
+from sfumato.laws.cases import Case
+from sfumato.laws.counterexamples import Counterexamples, classes_in, script_of
+from sfumato.laws.law import NotHere, OutOfReach, Unverified, law_named
+from sfumato.parameters import Declared
 from sfumato.plugin_registry import Registry, default_registry, did_you_mean, use_registry
-
-_CHOICES: dict[Any, Any] = {}
-"""Hypothesis's cache of which constants fit where, as it is without local ones."""
-
-
-def seed_of(case: object) -> int:
-    """Return a seed that depends on the names of the law and its classes alone.
-
-    >>> seed_of("belief.possible[rbf]") == seed_of("belief.possible[matern]")
-    False
-    """
-    return int.from_bytes(hashlib.sha256(str(case).encode()).digest()[:8], "big")
-
-
-@contextmanager
-def local_constants_left_out() -> Iterator[None]:
-    """Keep Hypothesis from drawing numbers that stand in the source of loaded modules.
-
-    It collects them from every module outside the installed packages, so that an import anywhere
-    changes all examples. No setting turns that off; where a version of Hypothesis has no such
-    collection under this name, nothing is done.
-    """
-    from hypothesis.internal.conjecture import providers
-
-    changes = {"_get_local_constants": _no_constants, "CONSTANTS_CACHE": _CHOICES}
-    if any(not hasattr(providers, name) for name in (*changes, "Constants")):
-        yield
-        return
-    before = {name: getattr(providers, name) for name in changes}
-    try:
-        for name, value in changes.items():
-            setattr(providers, name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(providers, name, value)
-
-
-def _no_constants() -> Any:
-    from hypothesis.internal.conjecture import providers
-
-    return getattr(providers, "Constants")()  # noqa: B009 - not exported for type checkers
 
 
 @attrs.frozen
@@ -100,13 +63,61 @@ def profile_named(name: str) -> Profile:
     return PROFILES[name]
 
 
+Outcome = Literal["holds", "violated", "unverified", "does not apply", "expected failure"]
+
+
+@attrs.frozen
+class Verdict:
+    """The outcome of one case.
+
+    Attributes
+    ----------
+    outcome
+        ``"holds"``; ``"violated"``, with a counterexample; ``"unverified"`` where a value is
+        called exact and nothing checks it; ``"does not apply"`` where no example could be tried;
+        ``"expected failure"`` where a failure is known and has a reason.
+    examples
+        How many examples the law was tried on.
+    message
+        What went wrong, or why nothing could be tried.
+    counterexample
+        The smallest arguments found that break the law.
+    script
+        The counterexample as a program.
+    excused
+        The names of the plugins that expect the failure.
+    """
+
+    case: Case
+    outcome: Outcome
+    examples: int = 0
+    message: str = ""
+    counterexample: dict[str, Any] | None = None
+    script: str = ""
+    seconds: float = 0.0
+    excused: tuple[str, ...] = ()
+
+    @property
+    def fails(self) -> bool:
+        """Whether the law is broken, or a value unverified, and nobody expects it."""
+        return self.outcome in ("violated", "unverified")
+
+    def row(self) -> dict[str, Any]:
+        """Return the verdict as plain values."""
+        names = ("outcome", "examples", "message", "script")
+        plain = {name: getattr(self, name) for name in names}
+        where = {"law": self.case.law.name, "case": self.case.label}
+        return {**where, **plain, "seconds": round(self.seconds, 3)}
+
+
+# One case -----------------------------------------------------------------------------------------
+
 NOTHING_TO_SAY = (*REFUSALS, SolverFailed, ImpossibleObservation, NotHere)
-"""What lets a law pass over an example: a refusal, a solver that says it failed, or data among
-the drawn parameters that cannot have been observed."""
+"""What lets a law pass over an example: something that does not apply, a solver that says it
+failed, or data among the drawn parameters that cannot have been observed."""
 
 HOPELESS = 40
-"""After so many refusals and no example, the case is refused."""
-
+"""After so many examples to which the law does not apply, and no other, no more are drawn."""
 
 PATIENCE = 250
 """Examples that may be spent on making a counterexample small: counted, so that every machine
@@ -119,11 +130,18 @@ class _Record:
 
     tried: int = 0
     reasons: Counter[str] = attrs.field(factory=Counter)
+    out_of_reach: str = ""
     broken: tuple[dict[str, Any], BaseException] | None = None
     failures: dict[str, BaseException] = attrs.field(factory=dict)
     since: int = 0
 
-    def fails(self, arguments: dict[str, Any], error: BaseException) -> None:
+    def pass_over(self, reason: BaseException) -> None:
+        """Note an example of which the law has nothing to say."""
+        self.reasons[str(reason)] += 1
+        if isinstance(reason, OutOfReach):
+            self.out_of_reach = str(reason)
+
+    def fail(self, arguments: dict[str, Any], error: BaseException) -> None:
         """Note a failure."""
         self.broken = (arguments, error)
         self.failures[repr(arguments)] = error
@@ -141,15 +159,15 @@ class _Record:
 
     @property
     def hopeless(self) -> bool:
-        """Whether so many examples were refused, and none tried, that more would be too."""
+        """Whether the law applied to none of so many examples that it would to no other."""
         return not self.tried and self.reasons.total() >= HOPELESS
 
 
 class _Enough(SkipTest):
-    """Every example is refused: stop drawing.
+    """The law applies to no example: stop drawing.
 
     Hypothesis lets a skip through at once; any other exception it would take for a failure, try to
-    shrink, and call flaky when smaller examples are refused as well.
+    shrink, and call flaky when the law does not apply to smaller examples either.
     """
 
 
@@ -183,23 +201,32 @@ def try_case(
         except Exception as error:  # noqa: BLE001 - a class that cannot even be drawn is at fault
             message = f"nothing can be drawn: {type(error).__name__}: {error}"
             return Verdict(case, "violated", record.tried, message)
-    seconds = time.perf_counter() - began
+    verdict = _verdict(case, registry, record, kept)
+    return attrs.evolve(verdict, seconds=time.perf_counter() - began)
+
+
+def _verdict(
+    case: Case, registry: Registry, record: _Record, kept: Counterexamples | None
+) -> Verdict:
     if record.broken is not None:
         arguments, failure = record.broken
+        outcome: Outcome = "unverified" if isinstance(failure, Unverified) else "violated"
         message = f"{type(failure).__name__}: {failure}"
         text, trouble = _written(case, arguments, registry, kept)
         message += "".join(f"; its counterexample cannot be {what}" for what in trouble)
-        return Verdict(case, "violated", record.tried, message, arguments, text, seconds)
-    if not record.tried:
-        reason = next(iter(record.reasons.most_common(1)), ("nothing fits", 0))[0]
-        return Verdict(case, "refused", 0, reason, seconds=seconds)
-    return Verdict(case, "holds", record.tried, seconds=seconds)
+        return Verdict(case, outcome, record.tried, message, arguments, text)
+    if record.tried:
+        return Verdict(case, "holds", record.tried)
+    if record.out_of_reach:
+        return Verdict(case, "unverified", 0, f"no example can be checked: {record.out_of_reach}")
+    reason = next(iter(record.reasons.most_common(1)), ("nothing fits", 0))[0]
+    return Verdict(case, "does not apply", 0, reason)
 
 
 def _written(
     case: Case, arguments: dict[str, Any], registry: Registry, kept: Counterexamples | None
 ) -> tuple[str, list[str]]:
-    """Keep a counterexample; return its program, and what a plugin's own errors prevented."""
+    """Return the counterexample as a program, kept as a file, and what could not be done."""
     text, trouble = "", []
     try:
         text = script_of(case.law, arguments, registry)
@@ -219,8 +246,8 @@ def _replay(case: Case, registry: Registry, record: _Record, kept: Counterexampl
     for arguments in kept.of(case, registry) if kept is not None else ():
         try:
             case.law.check(**arguments)
-        except NOTHING_TO_SAY as refusal:
-            record.reasons[str(refusal)] += 1
+        except NOTHING_TO_SAY as reason:
+            record.pass_over(reason)
         except Exception as error:  # noqa: BLE001 - any failure is a counterexample
             record.broken = (arguments, error)
             return
@@ -234,7 +261,7 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
         Unsatisfiable,
     )
 
-    @seed(seed_of(case))  # the same examples on every machine
+    @seed(seed_of(case))
     @settings(
         max_examples=max(2, round(profile.examples / case.law.cost)),
         database=None,  # counterexamples are kept as specifications instead
@@ -244,23 +271,24 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
         print_blob=False,
         report_multiple_bugs=False,
     )
-    @given(case.strategy(registry, profile))
+    @given(case.strategy(registry, profile.draws))
     def example(arguments: dict[str, Any]) -> None:
         if record.settled(arguments):
             return
         try:
             case.law.check(**arguments)
-        except NOTHING_TO_SAY as refusal:
-            record.reasons[str(refusal)] += 1
+        except NOTHING_TO_SAY as reason:
+            record.pass_over(reason)
             if record.hopeless:
-                raise _Enough("every example is refused") from None
+                raise _Enough("the law applies to no example") from None
             reject()
         except Exception as error:
-            record.fails(arguments, error)
+            record.fail(arguments, error)
             raise
         record.tried += 1
 
-    with warnings.catch_warnings(), local_constants_left_out():
+    _load_every_module()
+    with warnings.catch_warnings():
         # Constructors may import libraries that touch the random module; draws do not use it.
         warnings.simplefilter("ignore", HypothesisDeprecationWarning)
         # A chain of many states is long to write down, and still an example.
@@ -274,12 +302,73 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
                 raise
 
 
+def seed_of(case: object) -> int:
+    """Return a seed that depends on the names of the law and its classes alone.
+
+    >>> seed_of("belief.possible[rbf]") == seed_of("belief.possible[matern]")
+    False
+    """
+    return int.from_bytes(hashlib.sha256(str(case).encode()).digest()[:8], "big")
+
+
+@functools.cache
+def _load_every_module() -> None:
+    """Import every module of the framework and of installed plugins: then examples stay the same.
+
+    Hypothesis also draws numbers that stand in the source of loaded modules, unless these lie
+    among the installed packages: one that is loaded on the way would change all later examples.
+    """
+    plugins = {entry.module.partition(".")[0] for entry in entry_points(group="sfumato")}
+    for package in sorted({"sfumato", *plugins}):
+        with suppress(ImportError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            root = importlib.import_module(package)
+            for info in pkgutil.walk_packages(root.__path__, f"{package}."):
+                with suppress(ImportError):
+                    importlib.import_module(info.name)
+
+
 def check(law_name: str, **arguments: Any) -> None:
     """Try a law on given arguments, as a counterexample's script does.
 
     >>> import sfumato as sf
     >>> check("belief.possible", prior=sf.priors.rbf(length_scale=2.0, times=4))
     """
-    from sfumato.laws.catalogue import law_named
-
     law_named(law_name).check(**arguments)
+
+
+# Expected failures --------------------------------------------------------------------------------
+
+
+def try_with_excuses(
+    case: Case, registry: Registry, profile: Profile, kept: Counterexamples | None = None
+) -> Verdict:
+    """Return the verdict on a case, a failure that its classes expect being one of its own kind.
+
+    A drawn class that expects the failure must not hide what others do: once it is found to break
+    the law, the case is tried again without it.
+    """
+    verdict = try_case(case, registry, profile, kept)
+    if not verdict.fails:
+        return verdict
+    fixed = [cls for cls in case.classes.values() if _reason(cls, case)]
+    if fixed:
+        return _excuse(verdict, fixed[0])
+    drawn = [cls for cls in classes_in(verdict.counterexample or {}) if _reason(cls, case)]
+    if not drawn:
+        return verdict
+    others = tuple(entry for entry in registry.entries if entry.value is not drawn[0])
+    again = try_with_excuses(case, attrs.evolve(registry, entries=others), profile, kept)
+    if again.fails:
+        return again
+    mine = _excuse(verdict, drawn[0])
+    return attrs.evolve(mine, excused=(*mine.excused, *again.excused))
+
+
+def _reason(cls: type[Declared], case: Case) -> str:
+    return cls.waivers.get(case.law.name, "")
+
+
+def _excuse(verdict: Verdict, cls: type[Declared]) -> Verdict:
+    message = f"expected: {_reason(cls, verdict.case)} ({verdict.message})"
+    return attrs.evolve(verdict, outcome="expected failure", message=message, excused=(cls.name,))

@@ -8,9 +8,9 @@ import pytest
 import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
+from sfumato.laws.attacks import Attempt, demonstrated_loss
+from sfumato.laws.goodness_of_fit import exchangeability, gaussian_fit, pairings, worst_p_value
 from sfumato.laws.law import NotHere
-from sfumato.laws.operations.demonstrated_loss import Attempt, demonstrated
-from sfumato.laws.operations.samples import exchangeability, gaussian_fit, pairings, worst_p_value
 from sfumato.matrices import Dense
 
 LEVEL = 1e-9
@@ -161,14 +161,14 @@ AUDITED = {
 def test_sampling_demonstrates_much_of_a_loss_and_never_more(name):
     prior, secret, mechanism, measure = AUDITED[name]
     truth = measure.loss(prior, secret, mechanism.protect(prior, secret)).value
-    shown = demonstrated(measure.quantity, attempt(prior, secret, mechanism))
+    shown = demonstrated_loss(measure.quantity, attempt(prior, secret, mechanism))
     assert 0.3 * truth < shown <= truth
 
 
 def test_the_audit_says_what_it_cannot_do():
     prior, secret, mechanism, _ = AUDITED["renyi"]
     with pytest.raises(NotHere, match="no attack is known"):
-        demonstrated(sf.Quantity("something else"), attempt(prior, secret, mechanism))
+        demonstrated_loss(sf.Quantity("something else"), attempt(prior, secret, mechanism))
 
 
 def test_beliefs_with_other_states_are_encoded():

@@ -1,17 +1,17 @@
-"""A law that has nothing to say of any example is refused, however many are drawn."""
+"""A law that has nothing to say of any example does not apply, however many are drawn."""
 
 from __future__ import annotations
 
 import pytest
 
 import sfumato as sf
-from sfumato.laws.case import Case
+from sfumato.laws.cases import Case
 from sfumato.laws.law import Law, NotHere
 from sfumato.laws.trial import HOPELESS, PROFILES, try_case
 
 
 @pytest.mark.parametrize("profile", ["quick", "default"])
-def test_only_refusals_end_in_a_refusal(profile):
+def test_a_law_that_never_applies_says_so(profile):
     seen = []
 
     def check(prior):
@@ -21,5 +21,5 @@ def test_only_refusals_end_in_a_refusal(profile):
     law = Law("test.silent", check, over=("prior",))
     case = Case(law, {"prior": sf.registry.get("prior", "rbf")})
     verdict = try_case(case, sf.registry, PROFILES[profile])
-    assert (verdict.outcome, verdict.message) == ("refused", "nothing here")
+    assert (verdict.outcome, verdict.message) == ("does not apply", "nothing here")
     assert len(seen) == HOPELESS  # no example is tried to be made smaller

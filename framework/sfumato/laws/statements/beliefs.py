@@ -1,33 +1,33 @@
-"""A prior says what it believes, and believes something possible."""
+"""A prior believes something possible, as it says; a class loses what its worst member loses."""
+# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.errors import ParameterError
 from sfumato.inference.exact import in_balls, precision
 from sfumato.laws.capabilities import (
     believes,
     both,
+    changed,
     designed,
     has_scale,
+    rebuild,
     require_agreement,
     require_no_worse,
 )
+from sfumato.laws.exact_gaussian import is_definite_belief
+from sfumato.laws.goodness_of_fit import binomial_fit, gaussian_fit, smallest
 from sfumato.laws.law import NotHere, law, require
-from sfumato.laws.operations.beliefs_and_channels import ends_of, member_at
-from sfumato.laws.operations.samples import binomial_fit, gaussian_fit
-from sfumato.laws.oracles.gaussian import is_definite_belief
+from sfumato.laws.transformations import ends_of, member_at
 from sfumato.parameters import POSITIVE, SEED, UNIT
 from sfumato.prior_classes.sets import AnyOf
-
-# ruff: noqa: D401 - a law is a statement, not a command
-
+from sfumato.protocols import Loss, Release
 
 INDEFINITE = 1e-10
 """How far below zero rounding alone may push an eigenvalue, relative to the largest."""
@@ -52,18 +52,21 @@ def belief_is_possible(prior: Any) -> None:
             f"a covariance must have no negative eigenvalue; got {values[0]:.6g} "
             f"beside {values[-1]:.6g}",
         )
-    again = prior.belief()
-    require(belief == again, "asking twice for the belief must give the same belief")
+    again = rebuild(prior).belief()
+    require(belief == again, "a prior that is built twice must have the same belief")
     _require_sizes(prior.sizes, belief)
 
 
 def _require_sizes(sizes: Mapping[str, int], belief: Any) -> None:
     """Require that the trace is as long, and has as many states, as the parameters say."""
-    there = {"n": "times"} if isinstance(belief, Gaussian) else {"T": "steps", "M": "state_count"}
-    for size, name in there.items():
-        found = getattr(belief, name, None)
+    there: dict[str, int] = {}
+    if isinstance(belief, Gaussian):
+        there = {"n": belief.times}
+    elif isinstance(belief, Markov):
+        there = {"T": belief.steps, "M": belief.state_count}
+    for size, found in there.items():
         require(
-            size not in sizes or found is None or sizes[size] == found,
+            sizes.get(size, found) == found,
             f"the parameters have {size} = {sizes.get(size)}; the belief has {found}",
         )
 
@@ -83,12 +86,7 @@ def definite_belief_has_no_certain_direction(prior: Any) -> None:
 @law("belief.scale", over=("prior",), applies=has_scale, factor=POSITIVE)
 def covariance_follows_its_scale(prior: Any, factor: float) -> None:
     """The covariance is proportional to the parameter that is declared to be its scale."""
-    name = type(prior).scale_parameter
-    scale = getattr(prior, name)
-    try:
-        other = attrs.evolve(prior, **{name: scale * factor})
-    except ParameterError as reason:
-        raise NotHere(str(reason)) from None
+    name, scale, other = _at_another_scale(prior, factor)
     expected = prior.belief().covariance.dense() * (getattr(other, name) / scale)
     found = other.belief().covariance.dense()
     require(
@@ -96,6 +94,13 @@ def covariance_follows_its_scale(prior: Any, factor: float) -> None:
         f"with {factor:.6g} times the {name} the covariance must be {expected.tolist()}; "
         f"got {found.tolist()}",
     )
+
+
+def _at_another_scale(prior: Any, factor: float) -> tuple[str, float, Any]:
+    """Return the name of the prior's scale, its value, and the prior with `factor` times that."""
+    name = type(prior).scale_parameter
+    scale = getattr(prior, name)
+    return name, scale, changed(prior, **{name: scale * factor})
 
 
 @law("belief.balls", over=("prior",), applies=believes(Gaussian))
@@ -155,11 +160,7 @@ def _chain_fit(belief: Markov, traces: Any) -> tuple[float, str]:
                 for m, chance in enumerate(belief.matrix(time)[now])
                 if len(there)
             ]
-    p_value, what = min(found)
-    return min(1.0, p_value * len(found)), what
-
-
-# ruff: noqa: D401 - a law is a statement, not a command
+    return smallest(found)
 
 
 SAME = 1e-9
@@ -167,7 +168,7 @@ SAME = 1e-9
 
 
 def _worst_at_an_end(classes: Mapping[str, Any]) -> bool:
-    return getattr(classes["measure"], "worst_scale", None) is not None
+    return classes["measure"].worst_scale is not None
 
 
 @law("class.member", over=("measure",), cost=2, place=UNIT)
@@ -179,30 +180,35 @@ def at_least_each_member(
     release = designed(mechanism, next(prior_class.members()), secret)
     whole = measure.loss(prior_class, secret, release)
     sign = whole.quantity.sign
-    _require_attained(whole, measure.loss(whole.worst, secret, release))
-    anywhere = measure.loss(member_at(prior_class, place), secret, release)
-    require_no_worse(anywhere, whole, sign, "choosing one member of the class")
+    attained = measure.loss(whole.worst, secret, release)
+    require(
+        max(_excess(direction, attained, whole) for direction in (1, -1)) <= 0,
+        f"the member that a loss names must attain it: {whole} for the class, {attained} for "
+        f"{whole.worst}",
+    )
+    for other in (place, (place + 1 / 3) % 1, (place + 2 / 3) % 1):
+        anywhere = measure.loss(member_at(prior_class, other), secret, release)
+        require_no_worse(anywhere, whole, sign, "choosing one member of the class")
     for member in prior_class.members():
         one = measure.loss(member, secret, release)
         require_no_worse(one, whole, sign, "choosing a member that the class lists")
     for member in ends_of(prior_class):
         one = measure.loss(member, secret, release)
-        room = (SAME + one.relative_error + whole.relative_error) * abs(whole.value)
         require(
-            one.value == whole.value or sign * one.value <= sign * whole.value + room,
+            _excess(sign, one, whole) <= 0,
             f"the loss found for the class must be at least as bad as at its ends: "
             f"{whole} against {one} for {member}",
         )
 
 
-def _require_attained(whole: Any, one: Any) -> None:
-    """Require that the member which is named has the loss of the class."""
-    room = (SAME + one.relative_error + whole.relative_error) * abs(whole.value)
-    require(
-        one.value == whole.value or abs(one.value - whole.value) <= room,
-        f"the member that a loss names must attain it: {whole} for the class, {one} for "
-        f"{whole.worst}",
-    )
+def _excess(sign: int, one: Loss, other: Loss) -> float:
+    """Return by how much more than rounding one value is worse than another; equal ones by none."""
+    if one.value == other.value:
+        return 0.0
+    if math.isinf(one.value) or math.isinf(other.value):
+        return sign * (one.value - other.value)
+    room = (SAME + one.relative_error + other.relative_error) * abs(other.value)
+    return sign * (one.value - other.value) - room
 
 
 @law(
@@ -212,16 +218,10 @@ def _require_attained(whole: Any, one: Any) -> None:
     factor=POSITIVE,
 )
 def worst_end_of_the_scale(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, factor: float
+    prior: Any, secret: Any, release: Release, measure: Any, factor: float
 ) -> None:
     """The loss is worst at that end of the prior's scale which the measure declares."""
-    name = type(prior).scale_parameter
-    release = designed(mechanism, prior, secret)
-    scale = getattr(prior, name)
-    try:
-        other = attrs.evolve(prior, **{name: scale * factor})
-    except ParameterError as reason:
-        raise NotHere(str(reason)) from None
+    name, _, other = _at_another_scale(prior, factor)
     low, high = sorted((prior, other), key=lambda member: float(getattr(member, name)))
     better, worse = (high, low) if measure.worst_scale == "low" else (low, high)
     require_no_worse(
@@ -233,9 +233,8 @@ def worst_end_of_the_scale(
 
 
 @law("class.singleton", over=("measure",))
-def equals_its_only_member(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+def equals_its_only_member(prior: Any, secret: Any, release: Release, measure: Any) -> None:
     """The loss of a class with one member is that member's loss."""
-    release = designed(mechanism, prior, secret)
     alone = measure.loss(prior, secret, release)
     whole = measure.loss(AnyOf(prior), secret, release)
     require_agreement(alone, whole, "putting a prior into a class of its own")

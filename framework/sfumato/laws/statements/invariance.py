@@ -1,4 +1,5 @@
-"""What is only a way of writing changes nothing."""
+"""What is only a way of writing changes nothing, and post-processing tells nothing new."""
+# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
@@ -9,17 +10,15 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.laws.capabilities import (
-    belief_of,
     believes,
     counts_loss,
-    designed,
     falls_with_information,
     read,
     require_agreement,
     require_no_worse,
 )
 from sfumato.laws.law import law, require
-from sfumato.laws.operations.beliefs_and_channels import (
+from sfumato.laws.transformations import (
     channel_of_permuted_states,
     garbled,
     identity,
@@ -30,81 +29,52 @@ from sfumato.laws.operations.beliefs_and_channels import (
     value_in_units,
 )
 from sfumato.parameters import POSITIVE, SEED
-from sfumato.protocols import Reading
+from sfumato.protocols import Reading, Situation
 from sfumato.quantities import POSTERIOR_GAP
-
-# ruff: noqa: D401 - a law is a statement, not a command
-
-
-def _setting(prior: Any, secret: Any, mechanism: Any) -> tuple[Any, Any, Any]:
-    channel = designed(mechanism, prior, secret).channel
-    belief = belief_of(prior)
-    return belief, secret.question(belief), channel
 
 
 @law("invariance.mean", over=("measure",), applies=believes(Gaussian), seed=SEED)
-def mean_does_not_matter(prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int) -> None:
+def mean_does_not_matter(at: Situation, measure: Any, seed: int) -> None:
     """Shifting the mean of a Gaussian belief changes no loss."""
-    belief, question, channel = _setting(prior, secret, mechanism)
-    shift = 10.0 * np.random.default_rng(seed).standard_normal(belief.entries)
-    shifted = attrs.evolve(belief, mean=shift)
-    require_agreement(
-        read(measure, belief, question, channel),
-        read(measure, shifted, question, channel),
-        "shifting the mean",
-    )
+    shift = 10.0 * np.random.default_rng(seed).standard_normal(at.belief.entries)
+    shifted = attrs.evolve(at, belief=attrs.evolve(at.belief, mean=shift))
+    require_agreement(read(measure, at), read(measure, shifted), "shifting the mean")
 
 
 @law("invariance.states", over=("measure",), applies=believes(Markov), seed=SEED)
-def order_of_states_does_not_matter(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
-) -> None:
+def order_of_states_does_not_matter(at: Situation, measure: Any, seed: int) -> None:
     """Listing the states in another order changes no loss."""
-    belief, question, channel = _setting(prior, secret, mechanism)
-    order = np.random.default_rng(seed).permutation(belief.state_count).tolist()
-    require_agreement(
-        read(measure, belief, question, channel),
-        read(
-            measure,
-            belief.permuted(order),
-            question_of_permuted_states(question, order),
-            channel_of_permuted_states(channel, order),
-        ),
-        "listing the states in another order",
+    order = np.random.default_rng(seed).permutation(at.belief.state_count).tolist()
+    before = read(measure, at)
+    permuted = Situation(
+        at.belief.permuted(order),
+        question_of_permuted_states(at.question, order),
+        channel_of_permuted_states(at.channel, order),
     )
+    require_agreement(before, read(measure, permuted), "listing the states in another order")
 
 
 @law("invariance.times", over=("measure",), applies=believes(Gaussian), seed=SEED)
-def order_of_times_does_not_matter(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
-) -> None:
+def order_of_times_does_not_matter(at: Situation, measure: Any, seed: int) -> None:
     """Listing the time points in another order, with their indices, changes no loss."""
-    belief, question, channel = _setting(prior, secret, mechanism)
-    order = np.random.default_rng(seed).permutation(belief.times).tolist()
-    require_agreement(
-        read(measure, belief, question, channel),
-        read(
-            measure,
-            belief.permuted(order),
-            question_of_permuted_times(question, order, belief),
-            channel.permuted(order),
-        ),
-        "listing the times in another order",
+    order = np.random.default_rng(seed).permutation(at.belief.times).tolist()
+    permuted = Situation(
+        at.belief.permuted(order),
+        question_of_permuted_times(at.question, order, at.belief),
+        at.channel.permuted(order),
     )
+    after = read(measure, permuted)
+    require_agreement(read(measure, at), after, "listing the times in another order")
 
 
 @law("invariance.units", over=("measure",), applies=believes(Gaussian), factor=POSITIVE)
-def units_do_not_matter(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, factor: float
-) -> None:
+def units_do_not_matter(at: Situation, measure: Any, factor: float) -> None:
     """Measuring trace, noise and radius in other units changes no loss that has no unit."""
-    belief, question, channel = _setting(prior, secret, mechanism)
-    before = read(measure, belief, question, channel)
-    after = read(
-        measure, belief.scaled(factor), question_in_units(question, factor), channel.scaled(factor)
+    scaled = Situation(
+        at.belief.scaled(factor), question_in_units(at.question, factor), at.channel.scaled(factor)
     )
     by = value_in_units(measure.quantity.unit, factor)
-    require_agreement(_times(before, by), after, "other units")
+    require_agreement(_times(read(measure, at), by), read(measure, scaled), "other units")
 
 
 def _times(reading: Reading, factor: float) -> Reading:
@@ -119,23 +89,19 @@ NOTHING = 1e-4
 
 
 @law("processing.garbling", over=("measure",), applies=falls_with_information, seed=SEED)
-def post_processing_never_loses_more(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
-) -> None:
+def post_processing_never_loses_more(at: Situation, measure: Any, seed: int) -> None:
     """Post-processing a release never makes a loss worse."""
-    belief, question, channel, sign = _processed_setting(prior, secret, mechanism, measure)
-    before = read(measure, belief, question, channel)
-    processed = garbled(channel, np.random.default_rng(seed))
-    require_no_worse(read(measure, belief, question, processed), before, sign, "post-processing")
+    before = read(measure, at)
+    processed = attrs.evolve(at, channel=garbled(at.channel, np.random.default_rng(seed)))
+    after = read(measure, processed)
+    require_no_worse(after, before, measure.quantity.sign, "post-processing")
 
 
 @law("processing.silence", over=("measure",), applies=counts_loss)
-def silence_loses_nothing(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+def silence_loses_nothing(at: Situation, measure: Any) -> None:
     """Releasing nothing is never worse than a release, and loses nothing."""
-    belief, question, channel, sign = _processed_setting(prior, secret, mechanism, measure)
-    nothing = read(measure, belief, question, silent(channel, belief))
-    some = read(measure, belief, question, channel)
-    require_no_worse(nothing, some, sign, "releasing nothing")
+    nothing = read(measure, attrs.evolve(at, channel=silent(at.channel, at.belief)))
+    require_no_worse(nothing, read(measure, at), measure.quantity.sign, "releasing nothing")
     if measure.quantity.unit == "nats" or measure.quantity == POSTERIOR_GAP:
         require(
             nothing.floor <= NOTHING,
@@ -144,17 +110,8 @@ def silence_loses_nothing(prior: Any, secret: Any, mechanism: Any, measure: Any)
 
 
 @law("processing.everything", over=("measure",), applies=counts_loss)
-def everything_loses_most(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+def everything_loses_most(at: Situation, measure: Any) -> None:
     """Releasing everything is never better than a release."""
-    belief, question, channel, sign = _processed_setting(prior, secret, mechanism, measure)
-    everything = read(measure, belief, question, identity(channel))
-    some = read(measure, belief, question, channel)
-    require_no_worse(some, everything, sign, "releasing less than everything")
-
-
-def _processed_setting(
-    prior: Any, secret: Any, mechanism: Any, measure: Any
-) -> tuple[Any, Any, Any, int]:
-    release = designed(mechanism, prior, secret)
-    belief = belief_of(prior)
-    return belief, secret.question(belief), release.channel, measure.quantity.sign
+    everything = read(measure, attrs.evolve(at, channel=identity(at.channel)))
+    sign = measure.quantity.sign
+    require_no_worse(read(measure, at), everything, sign, "releasing less than everything")

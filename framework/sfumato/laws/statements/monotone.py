@@ -9,10 +9,9 @@ import attrs
 import numpy as np
 
 from sfumato.channels import AdditiveGaussian, Suppression
-from sfumato.errors import ParameterError
 from sfumato.laws.capabilities import (
-    belief_of,
     both,
+    changed,
     counts_loss,
     designed,
     falls_with_information,
@@ -20,19 +19,13 @@ from sfumato.laws.capabilities import (
     releases,
     require_no_worse,
     takes,
+    value_of,
 )
 from sfumato.laws.law import NotHere, law, require
-from sfumato.laws.operations.beliefs_and_channels import more_suppressed, noisier
+from sfumato.laws.transformations import more_suppressed, noisier
 from sfumato.parameters import OPEN_UNIT, POSITIVE, SEED
+from sfumato.protocols import Release, Situation
 from sfumato.quantities import EXPECTED_RELEASES
-
-
-def _changed(plugin: Any, **values: Any) -> Any:
-    """Return the plugin with other parameter values, if they suit it."""
-    try:
-        return attrs.evolve(plugin, **values)
-    except ParameterError as reason:
-        raise NotHere(str(reason)) from None
 
 
 @law(
@@ -42,19 +35,13 @@ def _changed(plugin: Any, **values: Any) -> Any:
     seed=SEED,
     amount=POSITIVE,
 )
-def more_noise_loses_less(
-    *, prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int, amount: float
-) -> None:
+def more_noise_loses_less(at: Situation, measure: Any, seed: int, amount: float) -> None:
     """With a larger noise covariance, in the order of matrices, the loss is no worse."""
-    sign = measure.quantity.sign
-    channel = designed(mechanism, prior, secret).channel
-    if not isinstance(channel, AdditiveGaussian):
+    if not isinstance(at.channel, AdditiveGaussian):
         raise NotHere("the release adds no Gaussian noise")
-    belief = belief_of(prior)
-    question = secret.question(belief)
-    before = read(measure, belief, question, channel)
-    louder = noisier(channel, np.random.default_rng(seed), amount)
-    require_no_worse(read(measure, belief, question, louder), before, sign, "adding noise")
+    before = read(measure, at)
+    louder = attrs.evolve(at, channel=noisier(at.channel, np.random.default_rng(seed), amount))
+    require_no_worse(read(measure, louder), before, measure.quantity.sign, "adding noise")
 
 
 @law(
@@ -63,19 +50,13 @@ def more_noise_loses_less(
     applies=both(falls_with_information, releases(Suppression)),
     seed=SEED,
 )
-def more_suppression_loses_less(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int
-) -> None:
+def more_suppression_loses_less(at: Situation, measure: Any, seed: int) -> None:
     """With larger memoryless suppression probabilities, the loss is no worse."""
-    sign = measure.quantity.sign
-    channel = designed(mechanism, prior, secret).channel
-    if not isinstance(channel, Suppression) or channel.after is not None:
+    if not isinstance(at.channel, Suppression) or at.channel.after is not None:
         raise NotHere("the release is not memoryless suppression")
-    belief = belief_of(prior)
-    question = secret.question(belief)
-    before = read(measure, belief, question, channel)
-    after = read(measure, belief, question, more_suppressed(channel, np.random.default_rng(seed)))
-    require_no_worse(after, before, sign, "suppressing more")
+    before = read(measure, at)
+    less = attrs.evolve(at, channel=more_suppressed(at.channel, np.random.default_rng(seed)))
+    require_no_worse(read(measure, less), before, measure.quantity.sign, "suppressing more")
 
 
 @law(
@@ -85,14 +66,12 @@ def more_suppression_loses_less(
     share=OPEN_UNIT,
 )
 def smaller_radius_loses_less(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, share: float
+    prior: Any, secret: Any, release: Release, measure: Any, share: float
 ) -> None:
     """With a smaller radius, the loss is no worse."""
-    sign = measure.quantity.sign
-    release = designed(mechanism, prior, secret)
     before = measure.loss(prior, secret, release)
-    closer = _changed(secret, radius=secret.radius * share)
-    require_no_worse(measure.loss(prior, closer, release), before, sign, "a smaller radius")
+    after = measure.loss(prior, changed(secret, radius=secret.radius * share), release)
+    require_no_worse(after, before, measure.quantity.sign, "a smaller radius")
 
 
 @law(
@@ -100,15 +79,13 @@ def smaller_radius_loses_less(
     over=("secret", "measure"),
     applies=both(counts_loss, takes("secret", "mistakes")),
 )
-def fewer_mistakes_lose_less(prior: Any, secret: Any, mechanism: Any, measure: Any) -> None:
+def fewer_mistakes_lose_less(prior: Any, secret: Any, release: Release, measure: Any) -> None:
     """With fewer allowed mistakes, the loss is no worse."""
-    sign = measure.quantity.sign
     if secret.mistakes == 0:
         raise NotHere("no fewer mistakes than none")
-    release = designed(mechanism, prior, secret)
     before = measure.loss(prior, secret, release)
-    stricter = _changed(secret, mistakes=secret.mistakes - 1)
-    require_no_worse(measure.loss(prior, stricter, release), before, sign, "fewer mistakes")
+    after = measure.loss(prior, changed(secret, mistakes=secret.mistakes - 1), release)
+    require_no_worse(after, before, measure.quantity.sign, "fewer mistakes")
 
 
 @law(
@@ -118,16 +95,14 @@ def fewer_mistakes_lose_less(prior: Any, secret: Any, mechanism: Any, measure: A
     share=OPEN_UNIT,
 )
 def lower_order_loses_less(
-    prior: Any, secret: Any, mechanism: Any, measure: Any, share: float
+    prior: Any, secret: Any, release: Release, measure: Any, share: float
 ) -> None:
     """With a lower Rényi order, the loss is no worse."""
     if measure.order is None:
         raise NotHere("no order is given")
-    sign = measure.quantity.sign
-    release = designed(mechanism, prior, secret)
-    before = measure.loss(prior, secret, release)
-    milder = _changed(measure, order=1.0 + (measure.order - 1.0) * share)
-    require_no_worse(milder.loss(prior, secret, release), before, sign, "a lower order")
+    milder = changed(measure, order=1.0 + (measure.order - 1.0) * share)
+    before, after = (one.loss(prior, secret, release) for one in (measure, milder))
+    require_no_worse(after, before, measure.quantity.sign, "a lower order")
 
 
 @law(
@@ -139,11 +114,11 @@ def lower_order_loses_less(
 )
 def larger_budget_costs_less(prior: Any, secret: Any, mechanism: Any, factor: float) -> None:
     """A smaller noise budget is not more noise, and a larger allowed loss not less useful."""
-    mse, epsilon = (getattr(mechanism, name, None) for name in ("mse", "epsilon"))
+    mse, epsilon = (value_of(mechanism, name) for name in ("mse", "epsilon"))
     if mse is not None:
-        tight = _changed(mechanism, mse=mse * factor)
+        tight = changed(mechanism, mse=mse * factor)
     elif epsilon is not None:  # a larger allowed loss needs less noise
-        tight = _changed(mechanism, epsilon=epsilon / factor)
+        tight = changed(mechanism, epsilon=epsilon / factor)
     else:
         raise NotHere("the mechanism has neither budget here")
     loose = designed(mechanism, prior, secret)
@@ -180,7 +155,7 @@ def larger_gap_releases_more(prior: Any, secret: Any, mechanism: Any, share: flo
         raise NotHere("the release does not count what it releases")
     between = mechanism.delta + (1.0 - mechanism.delta) * share
     for delta, missed in ((between, SEARCH), (1.0, 0.0)):
-        loose = designed(_changed(mechanism, delta=delta), prior, secret)
+        loose = designed(changed(mechanism, delta=delta), prior, secret)
         require(
             loose.utility() >= tight.utility() * (1.0 - missed) - 1e-9,
             f"a larger allowed gap must not release less: {tight.utility():.9g} for "

@@ -1,25 +1,37 @@
 """On tiny instances, what is computed is what brute force finds."""
+# ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import Any
 
+import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.comparison.soundness import contradictions
-from sfumato.errors import REFUSALS, ImpossibleObservation, ParameterError
-from sfumato.laws.capabilities import above, belief_of, believes, designed, promises, read, shown
-from sfumato.laws.law import NotHere, Violation, law, require
-from sfumato.laws.operations.beliefs_and_channels import garbled
-from sfumato.laws.oracles import gaussian as rational_gaussian
-from sfumato.laws.oracles import markov as markov_tables
-from sfumato.laws.oracles.lookup import brute_force
+from sfumato.errors import REFUSALS, ImpossibleObservation, OutsideHypotheses, ParameterError
+from sfumato.laws.brute_force import (
+    Table,
+    checks_of,
+    posterior_marginals,
+    traces_given,
+    true_value,
+)
+from sfumato.laws.capabilities import (
+    believes,
+    certainly_worse,
+    promises,
+    read,
+    text_of,
+)
+from sfumato.laws.exact_gaussian import posterior
+from sfumato.laws.law import NotHere, OutOfReach, Unverified, Violation, law, require
+from sfumato.laws.transformations import garbled
 from sfumato.parameters import SEED
-
-# ruff: noqa: D401 - a law is a statement, not a command
-
+from sfumato.protocols import Reading, Release, Situation
 
 PRECISION = 1e-8
 """Relative room for float64 on tiny instances, beyond what a reading declares."""
@@ -32,25 +44,57 @@ LOST = 1e-6
 
 
 @law("oracle.value", over=("secret", "measure"), cost=0.5, seed=SEED)
-def values_are_true(prior: Any, secret: Any, mechanism: Any, measure: Any, seed: int) -> None:
+def values_are_true(at: Situation, measure: Any, seed: int) -> None:
     """A value reported as exact equals brute force, and a bound lies on its side of it."""
-    release = designed(mechanism, prior, secret)
-    belief = belief_of(prior)
-    question = secret.question(belief)
-    _require_truth(measure, belief, question, release.channel)
+    _require_truth(measure, at)
     with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
-        processed = garbled(release.channel, np.random.default_rng(seed))
-        _require_truth(measure, belief, question, processed)
+        processed = garbled(at.channel, np.random.default_rng(seed))
+        _require_truth(measure, attrs.evolve(at, channel=processed))
 
 
-def _require_truth(measure: Any, belief: Any, question: Any, channel: Any) -> None:
-    reading = read(measure, belief, question, channel)
-    truth = brute_force(measure, belief, question, channel)
-    room = PRECISION + reading.relative_error
-    require(
-        not above(reading.floor, truth.high, room) and not above(truth.low, reading.ceiling, room),
-        f"the measure says {shown(reading)}; brute force finds {truth}",
+def _require_truth(measure: Any, at: Situation) -> None:
+    reading = read(measure, at)
+    known = False
+    for check in checks_of(measure):
+        truth = true_value(check, at)
+        if truth is None:
+            continue
+        known = True
+        require(
+            not any(certainly_worse(reading, truth, sign, PRECISION) for sign in (1, -1)),
+            f"the measure says {text_of(reading)}; the brute force of {check.name} finds "
+            f"{text_of(truth)}",
+        )
+    if not known:
+        raise NotHere(f"no brute force finds the quantity '{measure.quantity.name}' here")
+
+
+@law("oracle.exists", over=("secret", "measure"), cost=2)
+def exact_values_can_be_checked(at: Situation, measure: Any) -> None:
+    """A value reported as exact is one that a brute force can check."""
+    if read(measure, at).bound != "exact":
+        raise NotHere(f"{measure.name} calls nothing exact here")
+    too_large = ""
+    for check in checks_of(measure):
+        try:
+            truth = true_value(check, at)
+        except OutsideHypotheses as reason:
+            too_large = str(reason)
+            continue
+        if truth is not None and _pins_down(truth):
+            return
+    if too_large:
+        raise OutOfReach(too_large)
+    raise Unverified(
+        f"{measure.name} calls the quantity '{measure.quantity.name}' exact, and nothing can "
+        f"check it: write its brute_force, report a bound, or declare 'oracle.exists' an "
+        f"expected failure with a reason"
     )
+
+
+def _pins_down(truth: Reading) -> bool:
+    """Whether brute force knows the number, or two finite ends around it."""
+    return truth.bound == "exact" or math.isfinite(truth.ceiling - truth.floor)
 
 
 @law(
@@ -60,20 +104,16 @@ def _require_truth(measure: Any, belief: Any, question: Any, channel: Any) -> No
     applies=promises("adversary", "posterior", "most probable trace"),
     seed=SEED,
 )
-def adversary_infers_what_it_promises(
-    prior: Any, secret: Any, mechanism: Any, adversary: Any, seed: int
-) -> None:
+def adversary_infers_what_it_promises(at: Situation, adversary: Any, seed: int) -> None:
     """An adversary that promises the posterior, or the most probable trace, finds it."""
-    release = designed(mechanism, prior, secret)
-    belief = belief_of(prior)
     rng = np.random.default_rng(seed)
-    channels = [release.channel]
+    channels = [at.channel]
     with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
-        channels.append(garbled(release.channel, rng))
+        channels.append(garbled(at.channel, rng))
     for channel in channels:
         for _ in range(OUTPUTS):
-            output = channel.sample(belief.sample(rng), rng)
-            _require_promise(adversary, belief, channel, output)
+            output = channel.sample(at.belief.sample(rng), rng)
+            _require_promise(adversary, at.belief, channel, output)
 
 
 def _require_promise(adversary: Any, belief: Any, channel: Any, output: Any) -> None:
@@ -81,13 +121,13 @@ def _require_promise(adversary: Any, belief: Any, channel: Any, output: Any) -> 
     if isinstance(belief, Gaussian):
         _require_gaussian_posterior(found, belief, channel, output)
     elif "posterior" in adversary.promises and isinstance(found, np.ndarray):
-        truth = markov_tables.posterior_marginals(belief, channel, output)
+        truth = posterior_marginals(belief, channel, output)
         require(
             np.allclose(found, truth, rtol=PRECISION, atol=PRECISION),
             f"the posterior given {output} must be {truth.tolist()}; got {found.tolist()}",
         )
     elif "most probable trace" in adversary.promises:
-        best = markov_tables.largest_posterior(belief, channel, output)
+        best = float(traces_given(belief, channel, output)[1].max())
         likelihood = channel.log_likelihood(output, found)
         chance = float(np.exp(belief.log_probability(found) + likelihood))
         require(
@@ -96,28 +136,24 @@ def _require_promise(adversary: Any, belief: Any, channel: Any, output: Any) -> 
             f"{found} has {chance:.12g}",
         )
     else:
-        raise NotHere("no oracle knows this kind of posterior")
+        raise NotHere("brute force knows no such posterior")
 
 
 def _require_gaussian_posterior(found: Any, belief: Any, channel: Any, output: Any) -> None:
     """Require a mean and a covariance, up to what float64 loses in solving with Σ + Γ."""
     if not all(hasattr(found, name) for name in ("mean", "covariance")):
-        raise NotHere("no oracle knows this kind of posterior")
+        raise NotHere("brute force knows no such posterior")
     seen = np.asarray(output, dtype=float).reshape(-1)
-    mean, covariance = rational_gaussian.posterior(belief, channel, seen.tolist())
+    mean, covariance = posterior(belief, channel, seen.tolist())
     total = belief.covariance.dense() + channel.covariance()
     deviations = np.sqrt(total.diagonal())
-    lost = (
-        np.finfo(float).eps
-        * len(total)
-        * float(np.linalg.cond(total / deviations / deviations[:, None]))
-    )
+    condition = float(np.linalg.cond(total / deviations / deviations[:, None]))
+    lost = np.finfo(float).eps * len(total) * condition
     if lost > LOST:
         raise NotHere("float64 cannot solve with this prior plus noise")
     room = PRECISION + 100.0 * lost
-    surprise = float(
-        np.linalg.norm((seen - (0.0 if belief.mean is None else belief.mean)) / deviations)
-    )
+    centre = 0.0 if belief.mean is None else belief.mean
+    surprise = float(np.linalg.norm((seen - centre) / deviations))
     off = np.abs(np.asarray(found.mean, dtype=float).reshape(-1) - mean) / deviations
     require(
         bool((off <= room * (1.0 + surprise)).all()),
@@ -133,24 +169,22 @@ def _require_gaussian_posterior(found: Any, belief: Any, channel: Any, output: A
 
 
 @law("oracle.guess", over=("adversary",), applies=believes(Markov))
-def nobody_beats_the_best_guess(prior: Any, secret: Any, mechanism: Any, adversary: Any) -> None:
+def nobody_beats_the_best_guess(at: Situation, adversary: Any) -> None:
     """What an adversary returns fits the trace, and no guesser beats the best possible guess."""
-    release = designed(mechanism, prior, secret)
-    belief = belief_of(prior)
-    table = markov_tables.Table.of(belief, release.channel)
+    table = Table.of(at.belief, at.channel)
     success = best = 0.0
     for number, output in enumerate(table.outputs):
         column = table.joint[:, number]
         if column.sum() <= 0:
             continue
-        found = _inferred(adversary, belief, release.channel, output)
+        found = _inferred(adversary, at.belief, at.channel, output)
         if isinstance(found, np.ndarray):
-            _require_law(found, belief)
+            _require_law(found, at.belief)
             continue
         try:
-            place = table.traces.index(tuple(int(code) for code in belief.encode(found)))
+            place = table.row(at.belief.encode(found))
         except (ParameterError, ValueError):
-            require(holds=False, otherwise=f"a guess must be a trace of states; got {found!r}")
+            raise Violation(f"a guess must be a trace of states; got {found!r}") from None
         success += float(column[place])
         best += float(column.max())
     require(
@@ -178,16 +212,13 @@ def _require_law(found: Any, belief: Any) -> None:
 
 
 @law("soundness.floor_ceiling", over=("prior", "secret", "mechanism"), cost=2)
-def floors_below_ceilings(prior: Any, secret: Any, mechanism: Any, measures: Any) -> None:
+def floors_below_ceilings(prior: Any, secret: Any, release: Release, measures: Any) -> None:
     """Of one quantity in one scenario, the largest floor is at most the smallest ceiling."""
-    release = designed(mechanism, prior, secret)
     losses = []
     for measure in measures:
-        try:
+        with contextlib.suppress(*REFUSALS):
             losses.append(measure.loss(prior, secret, release))
-        except REFUSALS:
-            continue
     if not losses:
-        raise NotHere("no measure reads this scenario")
+        raise NotHere("no measure applies to this scenario")
     found = contradictions(losses)
     require(not found, "; ".join(map(str, found)))

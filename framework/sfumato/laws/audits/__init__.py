@@ -1,1 +1,0 @@
-"""Laws that trust no formula: sampled releases against claimed losses."""

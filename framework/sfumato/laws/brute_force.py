@@ -1,0 +1,223 @@
+"""Brute force: the table of every trace and every output, and which measure checks which.
+
+A measure that calls a number exact brings `brute_force`, which finds the same number for tiny
+cases from its definition, by other means; these are the tools that most of them need.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission, NoisyVectors, Symbols
+from sfumato.errors import OutsideHypotheses
+from sfumato.laws.capabilities import can_read
+from sfumato.plugin_registry import default_registry
+from sfumato.protocols import LossMeasure, Quantity, Reading, Situation
+from sfumato.values import SUPPRESSED, FloatArray
+
+MOST = 20_000
+"""Outputs or traces in a table, at most."""
+
+
+# What brute force knows ---------------------------------------------------------------------------
+
+
+def between(low: float, high: float) -> Reading:
+    """Return what is known of a number that lies between two others; equal ends are the number.
+
+    >>> between(1.0, 2.0).interval, between(2.0, 2.0).bound
+    ((1.0, 2.0), 'exact')
+    """
+    if low == high:
+        return Reading(value=low, bound="exact", how="brute force")
+    low, high = min(low, high), max(low, high)  # equal ends may be a rounding apart
+    return Reading(value=high, bound="estimate", interval=(low, high), how="brute force")
+
+
+def checks_of(measure: LossMeasure) -> Iterator[LossMeasure]:
+    """Yield the measures whose brute force finds this one's quantity: itself, then others."""
+    if measure.has_brute_force():
+        yield measure
+    yield from (
+        other for other in measures_of(measure.quantity) if type(other) is not type(measure)
+    )
+
+
+def measures_of(quantity: Quantity) -> Iterator[LossMeasure]:
+    """Yield the registered measures of a quantity that bring a brute force.
+
+    >>> from sfumato.quantities import renyi_divergence
+    >>> list(measures_of(renyi_divergence(3.0)))
+    [sf.measures.renyi(order=3.0)]
+    """
+    registry, wanted = default_registry(), dict(quantity.parameters)
+    for name in registry.names("measure"):
+        cls: Any = registry.get("measure", name)
+        declared = {item.name: item.required for item in cls.parameters()}
+        needed = {parameter for parameter, required in declared.items() if required}
+        if cls.has_brute_force() and needed <= wanted.keys() <= declared.keys():
+            made = cls(**wanted)
+            if made.quantity == quantity:
+                yield made
+
+
+def true_value(check: LossMeasure, at: Situation) -> Reading | None:
+    """Return what the brute force of `check` finds, or None where it has nothing to say."""
+    if not can_read(check, at):
+        return None
+    return check.brute_force(at.belief, at.question, at.channel)
+
+
+# Every trace and every output ---------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False)
+class Table:
+    """Pr[trace, output] for every trace (rows, as positions of states) and output (columns)."""
+
+    traces: NDArray[np.intp]
+    outputs: list[tuple[Any, ...]]
+    joint: FloatArray
+
+    @classmethod
+    def of(cls, belief: Markov, channel: Emission) -> Table:
+        """Multiply out the chain and the channel, one time after another."""
+        alphabets = channel.outputs()
+        if math.prod(len(alphabet) for alphabet in alphabets) > MOST:
+            raise OutsideHypotheses("there are too many outputs for brute force.")
+        traces, prior = every_trace(belief)
+        outputs = list(itertools.product(*alphabets))
+        likelihoods = np.exp(channel.evidence_batch(outputs))
+        joint = np.repeat(prior[:, None], len(outputs), axis=1)
+        for time in range(belief.steps):
+            joint *= likelihoods[:, time, traces[:, time]].T
+        return cls(traces, outputs, joint)
+
+    def row(self, trace: Any) -> int:
+        """Return the row of a trace of positions, or raise `ValueError`."""
+        return int(self.traces.tolist().index([int(place) for place in trace]))
+
+    def inside(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which traces are in an event: at some time in a state that it holds."""
+        return np.asarray(mask[np.arange(len(mask)), self.traces].any(axis=1))
+
+
+def every_trace(belief: Markov) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return every trace of positions, (N, T), and its probability."""
+    if belief.state_count**belief.steps > MOST:
+        raise OutsideHypotheses("there are too many traces for brute force.")
+    every = itertools.product(range(belief.state_count), repeat=belief.steps)
+    traces = np.array(list(every), dtype=np.intp)
+    chances = np.asarray(belief.initial)[traces[:, 0]]
+    for time in range(belief.steps - 1):
+        chances = chances * np.asarray(belief.matrix(time))[traces[:, time], traces[:, time + 1]]
+    return traces, chances
+
+
+def traces_given(
+    belief: Markov, channel: Emission, output: tuple[Any, ...]
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return every trace, (N, T), and Pr[trace, output]."""
+    traces, chances = every_trace(belief)
+    likelihood = np.exp(channel.evidence(output))
+    for time in range(belief.steps):
+        chances = chances * likelihood[time, traces[:, time]]
+    return traces, chances
+
+
+def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ...]) -> FloatArray:
+    """Return Pr[X_t = m | output] as (T, M)."""
+    traces, chances = traces_given(belief, channel, output)
+    marginals = np.zeros((belief.steps, belief.state_count))
+    for time in range(belief.steps):
+        np.add.at(marginals[time], traces[:, time], chances)
+    return np.asarray(marginals / chances.sum())
+
+
+def expected_releases(belief: Markov, channel: Emission) -> float:
+    """Return the expected number of symbols that are not withheld."""
+    table = Table.of(belief, channel)
+    released = [sum(symbol is not SUPPRESSED for symbol in output) for output in table.outputs]
+    return float(table.joint.sum(axis=0) @ np.array(released, dtype=float))
+
+
+# Real outputs, between two channels of symbols ----------------------------------------------------
+
+MOST_CELLS = 1_500
+"""Outputs of the whole trace, at most."""
+
+MARGIN = 3.0
+"""Deviations around the means that are divided; beyond them a single cell on either side."""
+
+
+def in_cells(channel: NoisyVectors) -> Symbols:
+    """Return the channel that tells in which cell each real output lies.
+
+    That is post-processing, so whatever an adversary gains by it is at most the truth.
+
+    >>> noisy = NoisyVectors(("away", "here"), [[[0.0], [1.0]]], scale=1.0)
+    >>> in_cells(noisy).probabilities.shape[:2]
+    (1, 2)
+    """
+    steps, _, width = channel.means.shape
+    count = math.floor(MOST_CELLS ** (1.0 / (steps * width)) + 1e-9)
+    if count < 2:
+        raise OutsideHypotheses("there are too many real outputs for cells.")
+    laws = [_cell_chances(channel, coordinate, count) for coordinate in range(width)]
+    joint = laws[0]
+    for law in laws[1:]:
+        joint = (joint[..., :, None] * law[..., None, :]).reshape(*joint.shape[:2], -1)
+    return Symbols(channel.states, tuple(range(joint.shape[2])), joint)
+
+
+def _cell_chances(channel: NoisyVectors, coordinate: int, count: int) -> FloatArray:
+    """Return the chance of every cell of one coordinate, (T, M, count)."""
+    means = channel.means[:, :, coordinate]
+    room = MARGIN * channel.scale
+    cuts = np.linspace(means.min() - room, means.max() + room, count + 1)[1:-1]
+    ends = [-math.inf, *cuts.tolist(), math.inf]
+    chances = np.empty((*means.shape, count))
+    for place in itertools.product(*map(range, means.shape)):
+        scaled = [(end - means[place]) / channel.scale for end in ends]
+        chances[place] = [_normal_chance(low, high) for low, high in itertools.pairwise(scaled)]
+    return np.asarray(chances / chances.sum(axis=2, keepdims=True))
+
+
+def _normal_chance(low: float, high: float) -> float:
+    """Return Pr[low < N(0, 1) < high], from the tail in which nothing cancels."""
+    if low > 0:
+        low, high = -high, -low
+    return 0.5 * (math.erfc(-high / math.sqrt(2.0)) - math.erfc(-low / math.sqrt(2.0)))
+
+
+def without_noise(channel: NoisyVectors) -> Symbols:
+    """Return the channel that tells the vectors themselves, from which noise only takes away.
+
+    >>> noisy = NoisyVectors(("away", "here"), [[[0.0], [1.0]]], scale=1.0)
+    >>> without_noise(noisy).probabilities.tolist()
+    [[[1.0, 0.0], [0.0, 1.0]]]
+    """
+    vectors = [[tuple(row) for row in table] for table in channel.means.tolist()]
+    alphabet = tuple(dict.fromkeys(vector for table in vectors for vector in table))
+    chances = [[[float(v == symbol) for symbol in alphabet] for v in table] for table in vectors]
+    return Symbols(channel.states, alphabet, chances)
+
+
+def from_table(loss: Callable[[Table], float], belief: Markov, channel: Emission) -> Reading:
+    """Return ``loss(table)``, where an adversary gains no less by a more telling channel.
+
+    Real outputs are first put into cells, which tell less, then stripped of noise, which tells
+    more: the truth lies between.
+    """
+    if not isinstance(channel, NoisyVectors):
+        return Reading(value=loss(Table.of(belief, channel)), bound="exact", how="brute force")
+    low, high = (loss(Table.of(belief, c)) for c in (in_cells(channel), without_noise(channel)))
+    return between(low, high)

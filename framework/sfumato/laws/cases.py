@@ -1,0 +1,153 @@
+"""The matrix: every law with the classes it is tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sfumato import compatibility
+from sfumato.laws.law import ORDER, Law
+from sfumato.plugin_registry import Entry, Registry
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+Classes = Mapping[str, Any]
+
+
+@attrs.frozen
+class Case:
+    """A law and the classes that are fixed in it; what else the law needs is drawn."""
+
+    law: Law
+    classes: Classes
+
+    @property
+    def label(self) -> str:
+        """The names of the fixed classes, such as ``"rbf-basic-gaussian_uniform"``."""
+        if "plugin" in self.classes:
+            return f"{self.classes['plugin'].kind}:{self.classes['plugin'].name}"
+        return "-".join(self.classes[kind].name for kind in ORDER if kind in self.classes)
+
+    def __str__(self) -> str:
+        return f"{self.law.name}[{self.label}]"
+
+    def strategy(self, registry: Registry, draws: int) -> SearchStrategy[dict[str, Any]]:
+        """Draw the arguments of the law's function."""
+        from hypothesis import strategies as st
+
+        from sfumato.laws.strategies import instances, scenarios
+
+        def with_extras(nouns: dict[str, Any]) -> SearchStrategy[dict[str, Any]]:
+            sizes = _sizes(nouns)
+            extras = {name: domain.strategy(sizes) for name, domain in self.law.extras.items()}
+            if self.law.takes_draws:
+                extras["draws"] = st.just(draws)
+            return st.fixed_dictionaries(extras).map(lambda drawn: {**nouns, **drawn})
+
+        if "plugin" in self.law.nouns:
+            nouns = instances(self.classes["plugin"]).map(lambda made: {"plugin": made})
+        else:
+            suits = self.law.applies
+            nouns = scenarios(registry, self.law.nouns, suits=suits, **self.classes)
+        return nouns.flatmap(with_extras)
+
+
+def _sizes(nouns: Mapping[str, Any]) -> Mapping[str, int]:
+    prior = nouns.get("prior")
+    if prior is None and "prior_class" in nouns:
+        prior = next(nouns["prior_class"].members())
+    return prior.sizes if prior is not None else {}
+
+
+def cases_of(law: Law, registry: Registry, focus: Sequence[Entry] = ()) -> Iterator[Case]:
+    """Yield the cases of a law: every fitting combination of the nouns it is over.
+
+    With a focus, only cases that use one of those plugins, which is then fixed.
+    """
+    if "plugin" in law.nouns:
+        for entry in focus or registry.entries:
+            if entry.kind in ORDER:
+                yield Case(law, {"plugin": entry.value})
+    elif not focus:
+        yield from _distinct(law, registry, law.over, {})
+    else:
+        for entry in focus:
+            if entry.kind in law.kinds:
+                # A plugin that the law is not over is still tried with every mechanism, if it is.
+                beside = tuple(kind for kind in law.over if kind == "mechanism")
+                over = law.over if entry.kind in law.over else (entry.kind, *beside)
+                yield from _distinct(law, registry, over, {entry.kind: entry.value})
+
+
+def _distinct(
+    law: Law, registry: Registry, over: tuple[str, ...], fixed: Classes
+) -> Iterator[Case]:
+    seen = set()
+    needed = [kind for kind in law.kinds if not (kind == "measure" and "measures" in law.nouns)]
+    for row in fitting(registry, needed, fixed):
+        classes = {kind: row[kind] for kind in ORDER if kind in over and kind in row}
+        key = tuple(classes.values())
+        if key not in seen and law.applies(row):
+            seen.add(key)
+            yield Case(law, classes)
+
+
+# Which classes fit together -----------------------------------------------------------------------
+
+
+def fitting(
+    registry: Registry, kinds: Sequence[str], fixed: Classes | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield every combination of classes of the nouns `kinds` that fits; `fixed` ones stay.
+
+    >>> import sfumato as sf
+    >>> uniform = sf.registry.get("mechanism", "gaussian_uniform")
+    >>> found = fitting(sf.registry, ("prior", "secret", "mechanism"), {"mechanism": uniform})
+    >>> ("rbf", "basic") in {(row["prior"].name, row["secret"].name) for row in found}
+    True
+    """
+    given = dict(fixed or {})
+    wanted = [kind for kind in ORDER if kind in kinds or kind in given]
+    options = {kind: [given[kind]] if kind in given else every(registry, kind) for kind in wanted}
+    yield from _extended(wanted, options, {})
+
+
+def every(registry: Registry, kind: str) -> list[Any]:
+    """Return every registered class of a noun."""
+    return [registry.get(kind, name) for name in registry.names(kind)]
+
+
+def _extended(
+    wanted: Sequence[str], options: Mapping[str, Sequence[Any]], chosen: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    if not wanted:
+        yield chosen
+        return
+    for option in options[wanted[0]]:
+        extended = {**chosen, wanted[0]: option}
+        if _fits(extended, wanted[0]):
+            yield from _extended(wanted[1:], options, extended)
+
+
+def _fits(chosen: Classes, newest: str) -> bool:
+    """Whether the newest noun fits the ones chosen before it, as far as they are known."""
+    prior, secret, mechanism = (chosen.get(kind) for kind in ("prior", "secret", "mechanism"))
+    if newest == "secret" and prior is not None:
+        return not compatibility.why_no_question(secret, prior)
+    if newest == "mechanism" and None not in (prior, secret):
+        return not compatibility.why_no_release(mechanism, prior, secret)
+    if newest == "measure" and None not in (prior, secret, mechanism):
+        channel, giver = mechanism.yields, mechanism.name  # type: ignore[union-attr]  # not None
+        return not compatibility.why_no_loss(chosen["measure"], prior, secret, channel, giver)
+    if newest == "adversary" and None not in (prior, mechanism):
+        return reads_pair(chosen["adversary"], prior, mechanism)
+    return True
+
+
+def reads_pair(adversary: Any, prior: Any, mechanism: Any) -> bool:
+    """Whether the adversary can reason about the prior's belief and the mechanism's channel."""
+    slots = ((prior.yields, prior.name), (mechanism.yields, mechanism.name))
+    return not compatibility.why_not(adversary, slots, adversary.reads)

@@ -1,1 +1,0 @@
-"""Wrong plugins, one mistake to a file."""

@@ -1,1 +1,0 @@
-"""What laws do to beliefs, channels and classes."""

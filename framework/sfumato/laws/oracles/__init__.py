@@ -1,1 +1,0 @@
-"""Exact values by brute force, independent of the code they check."""

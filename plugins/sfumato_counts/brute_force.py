@@ -1,0 +1,86 @@
+"""Differential privacy from its definition: every two traces and the worst set of outputs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.beliefs import Markov
+from sfumato.channels import NoisyVectors, Symbols
+from sfumato.errors import OutsideHypotheses
+from sfumato.laws.brute_force import every_trace
+from sfumato.protocols import Reading
+from sfumato.values import FloatArray
+
+MOST_TRACES, MOST_OUTPUTS = 300, 1_000
+LARGEST = 700.0
+"""Above this, e^ε leaves float64."""
+
+
+def differential_privacy(belief: Markov, channel: NoisyVectors | Symbols, delta: float) -> Reading:
+    """Return the smallest ε with Pr[O ∈ E | x] ≤ e^ε Pr[O ∈ E | x'] + δ for all x, x' and E."""
+    traces, _ = every_trace(belief)
+    if len(traces) > MOST_TRACES:
+        raise OutsideHypotheses("there are too many pairs of traces for brute force.")
+    if isinstance(channel, NoisyVectors):
+        centres = channel.means[np.arange(channel.steps), traces].reshape(len(traces), -1)
+        pairs = itertools.combinations(centres, 2)
+        farthest = max((float(np.linalg.norm(a - b)) for a, b in pairs), default=0.0)
+        return Reading(value=_of_normals(farthest / channel.scale, delta), bound="exact")
+    return Reading(value=_of_tables(_output_laws(channel, traces), delta), bound="exact")
+
+
+def _of_normals(shift: float, delta: float) -> float:
+    """Return ε for N(0, 1) and N(μ, 1): the worst event is z > ε/μ + μ/2, the likelier side.
+
+    Its two chances are taken with 200 bits: their difference cancels in float64.
+    """
+    if shift == 0:
+        return 0.0
+    with flint.ctx.workprec(200):
+        mu, target, root = flint.arb(shift), flint.arb(delta), flint.arb(2).sqrt()
+
+        def exceeds(epsilon: flint.arb) -> bool:
+            cut = epsilon / mu + mu / 2
+            near, far = (((z / root).erfc() / 2) for z in (cut - mu, cut))
+            return bool(near - epsilon.exp() * far > target)
+
+        low, high = flint.arb(0), mu * mu / 2 + 60 * mu
+        if not exceeds(low):
+            return 0.0
+        for _ in range(90):
+            middle = ((low + high) / 2).mid()
+            low, high = (middle, high) if exceeds(middle) else (low, middle)
+        return float(high.mid())
+
+
+def _output_laws(channel: Symbols, traces: NDArray[np.intp]) -> FloatArray:
+    """Return Pr[o | x] for every trace (rows) and output (columns)."""
+    outputs = list(itertools.product(*channel.outputs()))
+    if len(outputs) > MOST_OUTPUTS:
+        raise OutsideHypotheses("there are too many outputs for brute force.")
+    likelihoods = np.exp(channel.evidence_batch(outputs))
+    factors = [likelihoods[:, time, traces[:, time]].T for time in range(channel.steps)]
+    return np.asarray(np.prod(factors, axis=0))
+
+
+def _of_tables(laws: FloatArray, delta: float) -> float:
+    """Return the smallest ε with Σ_o max(P(o) − e^ε Q(o), 0) ≤ δ for every two rows."""
+
+    def exceeds(epsilon: float) -> bool:
+        reduced = math.exp(epsilon) * laws
+        return any(float(np.maximum(p - reduced, 0.0).sum(axis=1).max()) > delta for p in laws)
+
+    if not exceeds(0.0):
+        return 0.0
+    if exceeds(LARGEST):
+        return math.inf
+    low, high = 0.0, LARGEST
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
+    return high

@@ -1,0 +1,8 @@
+"""The mutants are a package beside the tests, imported by name here and in other processes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,100 @@
+"""Adversaries who do not infer what they promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mutants.mutant import Mutant
+from sfumato.beliefs import Gaussian, Markov
+from sfumato.channels import AdditiveGaussian, Emission
+from sfumato.parameters import declare
+from sfumato.protocols import Adversary
+
+
+@declare
+class CoinTosser(Adversary):
+    """A law of the states that is another each time."""
+
+    name = "mutant_coin_tosser"
+    reads = ((Markov, Emission),)
+
+    def infer(self, belief: Any, channel: Any, observed: Any) -> Any:
+        """Return laws drawn at random."""
+        del channel, observed
+        return np.random.default_rng().dirichlet(np.ones(belief.state_count), belief.steps)
+
+
+def filtered(belief: Markov, channel: Emission, output: Any) -> NDArray[np.float64] | None:
+    """Return Pr[X_t | o_1, ..., o_t] for every t, or None for an impossible output."""
+    likelihood = np.exp(channel.evidence(output))
+    rows = []
+    state = belief.initial
+    for time in range(belief.steps):
+        if time:
+            state = state @ belief.matrix(time - 1)
+        state = state * likelihood[time]
+        if state.sum() <= 0:
+            return None
+        state = state / state.sum()
+        rows.append(state)
+    return np.array(rows)
+
+
+@declare
+class Filtering(Adversary):
+    """Promises the posterior given the whole output; conditions on its beginning only."""
+
+    name = "mutant_filtering"
+    reads = ((Markov, Emission),)
+    promises = ("posterior",)
+
+    def infer(self, belief: Any, channel: Any, observed: Any) -> Any:
+        """Return the filtered laws."""
+        return filtered(belief, channel, observed)
+
+
+@attrs.frozen
+class _Posterior:
+    mean: Any
+    covariance: Any
+
+
+@declare
+class TimidPosterior(Adversary):
+    """Promises the posterior; its mean is half-way between the prior's and the truth."""
+
+    name = "mutant_timid_posterior"
+    reads = ((Gaussian, AdditiveGaussian),)
+    promises = ("posterior",)
+
+    def infer(self, belief: Any, channel: Any, observed: Any) -> _Posterior:
+        """Return half of the step."""
+        sigma = belief.covariance.dense()
+        gains = sigma @ np.linalg.pinv(sigma + channel.covariance())
+        centre = np.zeros(belief.entries) if belief.mean is None else belief.mean
+        step = gains @ (np.asarray(observed, dtype=float).reshape(-1) - centre)
+        return _Posterior((centre + step / 2).reshape(belief.shape), sigma - gains @ sigma)
+
+
+@declare
+class UnnormalisedPosterior(Adversary):
+    """Prior times likelihood, never divided by its sum."""
+
+    name = "mutant_unnormalised_posterior"
+    reads = ((Markov, Emission),)
+
+    def infer(self, belief: Any, channel: Any, observed: Any) -> Any:
+        """Return what is only proportional to a posterior."""
+        return belief.marginals() * np.exp(channel.evidence(observed))
+
+
+MUTANTS = (
+    Mutant("contract.inference", CoinTosser, "what is inferred depends on what is seen alone"),
+    Mutant("oracle.adversary", Filtering, "a posterior conditions on the whole output"),
+    Mutant("oracle.adversary", TimidPosterior, "a posterior mean moves the whole way"),
+    Mutant("oracle.guess", UnnormalisedPosterior, "a posterior sums to one"),
+)
