@@ -27,8 +27,8 @@ from sfumato.comparison.cells import KINDS, MAX_CELLS, Comparison, Labelled
 from sfumato.comparison.study import Part, Study, StudyError, StudyResult
 from sfumato.domains.alternatives import Either, Plugin
 from sfumato.domains.domain import Domain
-from sfumato.errors import ParameterError
-from sfumato.plugin_registry import Registry, did_you_mean
+from sfumato.errors import ParameterError, did_you_mean
+from sfumato.plugin_registry import Registry
 from sfumato.protocols import NOUNS
 from sfumato.values import from_json, to_json
 

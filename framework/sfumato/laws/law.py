@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from sfumato.domains.domain import Domain
-from sfumato.plugin_registry import did_you_mean
+from sfumato.errors import did_you_mean
 
 
 class Violation(AssertionError):

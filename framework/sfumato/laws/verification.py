@@ -10,11 +10,12 @@ from typing import Any
 
 import attrs
 
+from sfumato.errors import did_you_mean
 from sfumato.laws.cases import Case, cases_of
 from sfumato.laws.counterexamples import BY_HAND, KEPT_BELOW, Counterexamples
 from sfumato.laws.law import ORDER, all_laws, audit_laws
 from sfumato.laws.trial import Verdict, profile_named, try_with_excuses
-from sfumato.plugin_registry import Entry, Registry, default_registry, did_you_mean
+from sfumato.plugin_registry import Entry, Registry, default_registry
 
 
 @attrs.frozen

@@ -37,7 +37,7 @@ class SecretUnion(Secret):
             )
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]  # of the object, not of the class
         """The names of the parts."""
         return " | ".join(part.name for part in self.parts)
 

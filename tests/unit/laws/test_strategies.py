@@ -31,7 +31,8 @@ from sfumato.parameters import (
     declare,
     parameter,
 )
-from sfumato.plugin_registry import NOUNS, Entry, Registry
+from sfumato.plugin_registry import Entry, Registry
+from sfumato.protocols import NOUNS
 
 SHIPPED = Registry.load(strict=True)
 MODEST = settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
