@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
+from sfumato.compatibility import words_of
 from sfumato.errors import Incompatible, OutsideHypotheses
 from sfumato.matrices import Dense, Diagonal, Matrix
 from sfumato.parameters import (
@@ -104,8 +105,8 @@ class Calibrated(AdditiveMechanism):
             return asked
         if not issubclass(other.yields, Gaussian):
             raise Incompatible(
-                f"design_prior must yield Gaussian beliefs; '{other.name}' yields "
-                f"{other.yields.__name__}."
+                f"design_prior must be of Gaussian traces; '{other.name}' gives "
+                f"{words_of(other.yields)}."
             )
         designed = Members(other, asked.secret)
         wanted, got = asked.first.belief.shape, designed.first.belief.shape

@@ -148,13 +148,13 @@ def draw_sweep(
     if _is_geometric(xs):
         set_logarithmic(axes, "x", xs)
     ends = []
-    levels: set[float] = set()
+    levels: set[str] = set()  # as they are told apart on paper
     for series in lines[:MOST_LINES]:
         points = series.points(axis, (min(xs), max(xs)))
         colour, end = colours[series.cells[0]], _last_finite(points)
-        hidden = series.is_level and end in levels
+        hidden = series.is_level and f"{end:.6g}" in levels
         _draw_line(axes, points, attrs.evolve(series, stroke="--") if hidden else series, colour)
-        levels |= {end} if series.is_level else set()
+        levels |= {f"{end:.6g}"} if series.is_level else set()
         ends.append((series.name, darken_to_read(colour), end))
     axes.margins(x=0.03)
     axes.set_xlabel(f"{axis.parameter} of the {axis.kind}".replace("_", " "))

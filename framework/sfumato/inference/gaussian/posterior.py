@@ -69,6 +69,8 @@ def posterior(
     missing = float(np.linalg.norm(surprise - total @ explained))
     size = belief.entries
     slack = channel.grid * np.sqrt(size) + 1e-9 * float(np.linalg.norm(surprise))
+    # What counts as null space may still be sampled, with a deviation of up to its rounding.
+    slack += 8 * math.sqrt(8 * size * ROUNDOFF * float(np.trace(total)))
     if singular and missing > slack:
         raise ImpossibleObservation(
             f"observed must lie in the range of prior plus noise; got a distance of {missing:.3g}."
