@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,32 +64,36 @@ def posterior(
     mean = np.zeros(belief.entries) if belief.mean is None else belief.mean
     surprise = seen.reshape(-1) - mean
     total = belief.covariance.dense() + channel.noise.dense()
-    inverse, singular = _pseudo_inverse(total)
-    explained = inverse @ surprise
-    missing = float(np.linalg.norm(surprise - total @ explained))
-    size = belief.entries
-    slack = channel.grid * np.sqrt(size) + 1e-9 * float(np.linalg.norm(surprise))
-    # What counts as null space may still be sampled, with a deviation of up to its rounding.
-    slack += 8 * math.sqrt(8 * size * ROUNDOFF * float(np.trace(total)))
-    if singular and missing > slack:
+    inverse, missing = _pseudo_inverse(total)
+    if missing(surprise, channel.grid):
         raise ImpossibleObservation(
-            f"observed must lie in the range of prior plus noise; got a distance of {missing:.3g}."
+            "observed must lie in the range of prior plus noise; got a trace that is impossible."
         )
+    explained = inverse @ surprise
     updated = mean + belief.covariance.apply(explained)
     return updated.reshape(belief.shape), posterior_covariance(belief.covariance, channel.noise)
 
 
-def _pseudo_inverse(total: Array) -> tuple[Array, bool]:
-    """Return K⁺ and whether K is singular; directions below its rounding count as null space."""
+def _pseudo_inverse(total: Array) -> tuple[Array, Callable[[Array, float], bool]]:
+    """Return a symmetric g-inverse of K, and whether a vector leaves the range of K.
+
+    In units of the deviations, so that entries of very different size keep their digits.
+    Directions below rounding count as null space; what is sampled may still have a deviation of up
+    to that rounding in them, and be off by the channel's grid.
+    """
     size, variances = total.shape[0], np.diagonal(total)
     deviations = np.sqrt(np.where(variances > 0, variances, 1.0))
-    # In units of the deviations, so that entries of very different size keep their digits.
     values, vectors = np.linalg.eigh(total / deviations[:, None] / deviations[None, :])
-    kept = values > 8 * size * ROUNDOFF * max(float(values[-1]), 1.0)
-    if np.all(kept):
-        whitened = vectors / np.sqrt(values) / deviations[:, None]
-        return np.asarray(whitened @ whitened.T), False
-    return np.asarray(np.linalg.pinv(total, rcond=8 * size * ROUNDOFF, hermitian=True)), True
+    cut = 8 * size * ROUNDOFF * max(float(values[-1]), 1.0)
+    kept = values > cut
+    whitened = vectors[:, kept] / np.sqrt(values[kept]) / deviations[:, None]
+
+    def leaves_range(vector: Array, grid: float) -> bool:
+        scaled = vector / deviations
+        slack = float(np.linalg.norm(grid / deviations)) + 1e-9 * float(np.linalg.norm(scaled))
+        return bool(np.linalg.norm(vectors[:, ~kept].T @ scaled) > slack + 8 * math.sqrt(cut))
+
+    return np.asarray(whitened @ whitened.T), leaves_range
 
 
 def prior_precision(belief: Gaussian, entries: Sequence[int]) -> tuple[Array, float]:
