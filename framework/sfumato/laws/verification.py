@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from sfumato.errors import did_you_mean
+from sfumato.errors import UnknownName, did_you_mean
 from sfumato.laws.cases import Case, cases_of
 from sfumato.laws.counterexamples import BY_HAND, KEPT_BELOW, Counterexamples
 from sfumato.laws.law import ORDER, all_laws, audit_laws
@@ -62,7 +62,7 @@ def _focus(names: Sequence[str], registry: Registry, law_names: Iterable[str]) -
         entries = [entry for entry in registry.find(name) if entry.kind in ORDER]
         if not entries:
             known = {entry.name for entry in registry.entries} | set(law_names)
-            raise LookupError(f"nothing is named '{name}'; {did_you_mean(name, known)}")
+            raise UnknownName(f"nothing is named '{name}'; {did_you_mean(name, known)}")
         found += entries
     return found
 

@@ -99,6 +99,9 @@ class Family(PriorClass):
         object.__setattr__(self, "varying", MappingProxyType(varying))
         object.__setattr__(self, "_members", tuple(members))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Family, (self.prior, dict(self.fixed), dict(self.varying))
+
     @property
     def name(self) -> str:
         """The registered name of the prior."""
