@@ -107,7 +107,7 @@ def test_labels():
     assert belief.decode([0, 1]) == ("home", ("a", 1))
     with pytest.raises(ParameterError, match="did you mean 'home'"):
         belief.index("hone")
-    with pytest.raises(ParameterError, match="there are .*home"):
+    with pytest.raises(ParameterError, match=r"there are .*home"):
         belief.index("zebra")
     with pytest.raises(ParameterError, match="states has no"):
         belief.encode([["unhashable"]])
