@@ -1,8 +1,6 @@
 """Suppression that depends on the last release: segments decouple, so each is its own problem.
 
-Given the output, every decision depends on the present state and on a last release that the
-output fixes, so Pr[trace, output] is a product over segments, and the posterior of X_t depends
-on its own segment alone. A system is therefore private exactly when every segment is: a release
+A channel is private exactly when every segment is (`sfumato.inference.markov.segments`): a release
 (or the beginning), suppressed steps, and the next release (or the end). Segments may be optimised
 one by one, backwards in time, with the value to go
 
@@ -16,8 +14,6 @@ greedy ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any
 
 import attrs
 import numpy as np
@@ -31,36 +27,20 @@ from sfumato_suppression.protected_chain import (
     Line,
     ProtectedChain,
     lowest_of,
-    may_start_for_all,
     on_grid,
+    releasable,
 )
 
 BoolArray = NDArray[np.bool_]
 
 
-@attrs.frozen(eq=False)
-class Rules:
-    """How each of several greedy searches goes about it.
+ROUNDS = (((1, 1), (1, 0), (2, 1), (3, 1), (10, 1)), ((1, 1), (1, 0)))
+"""The rules (grid, by cover) of the greedy searches of two rounds.
 
-    Probabilities are multiples of 1/grid. States are lowered in the order of gain per cover lost,
-    or of gain alone; a suppressed state covers for an event as far as it makes it *less* likely.
-    """
-
-    grid: NDArray[np.intp]
-    by_cover: BoolArray
-
-    def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Rules:
-        """Return other rules, changed alike."""
-        return Rules(change(self.grid), change(self.by_cover))
-
-
-ROUNDS = (
-    Rules(np.array([1, 1, 2, 3, 10]), np.array([True, False, True, True, True])),
-    Rules(np.array([1, 1]), np.array([True, False])),
-)
-"""Coarse grids leave slack for later times; which is best differs from start to start.
-
-The second round knows from the first what waiting is worth.
+Probabilities are multiples of 1/grid: coarse grids leave slack for later times, and which is best
+differs from start to start. States are lowered in the order of gain per cover lost, or of gain
+alone; a suppressed state covers for an event as far as it makes it *less* likely. The second round
+knows from the first what waiting is worth.
 """
 
 
@@ -122,8 +102,7 @@ def _assemble(chains: Chains, tables: Callable[[Starts], FloatArray]) -> Suppres
     belief = chains[0].belief
     shape = (belief.steps, belief.state_count)
     after = np.ones((*shape, *shape))
-    able = may_start_for_all(chains)
-    able &= np.logical_or.reduce([chain.possible for chain in chains])
+    able = releasable(chains)
     for time in range(belief.steps - 2, -1, -1):
         starts = Starts(time, np.flatnonzero(able[time]))
         if len(starts.states):
@@ -134,7 +113,7 @@ def _assemble(chains: Chains, tables: Callable[[Starts], FloatArray]) -> Suppres
 def _simulatable_tables(chains: Chains, starts: Starts) -> FloatArray:
     """Return the tables after each start, (states, T, M): all ones but one row of zeros."""
     belief = chains[0].belief
-    able = may_start_for_all(chains)
+    able = releasable(chains)
     tables = np.ones((len(starts.states), belief.steps, belief.state_count))
     waiting = np.ones(len(starts.states), dtype=bool)
     laws = starts.laws(chains)
@@ -162,7 +141,7 @@ def _best_tables(
     best = _better(chains, starts, best, [_simulatable_tables(chains, starts), *seeds], to_go)
     waiting = np.zeros((len(chains), *hidden.shape))
     for rules in ROUNDS:
-        greedy = _greedy_tables(chains, starts, rules, waiting, to_go)
+        greedy = _greedy_tables(chains, starts, np.array(rules), waiting, to_go)
         best = _better(chains, starts, best, list(greedy.reshape(-1, *hidden.shape)), to_go)
         waiting = _waiting_values(chains, starts, best[0], to_go)
     return best
@@ -194,7 +173,7 @@ def _private_values(
     `to_go` (B, T, M); −1 if it is not private. All is computed from scratch, in sums of
     non-negative terms.
     """
-    able = may_start_for_all(chains)
+    able = releasable(chains)
     laws = starts.laws(chains, len(tables) // len(starts.states))
     private = np.ones(len(tables), dtype=bool)
     values = np.zeros((len(chains), len(tables)))
@@ -229,20 +208,24 @@ def _waiting_values(
 
 
 def _greedy_tables(
-    chains: Chains, starts: Starts, rules: Rules, waiting: FloatArray, to_go: FloatArray
+    chains: Chains,
+    starts: Starts,
+    rules: NDArray[np.intp],
+    waiting: FloatArray,
+    to_go: FloatArray,
 ) -> FloatArray:
     """Return one table per rule and start, (rules · states, T, M), lowered time by time."""
     belief = chains[0].belief
-    able = may_start_for_all(chains)
-    laws = starts.laws(chains, len(rules.grid))
-    repeated = rules.each(lambda rule: np.repeat(rule, len(starts.states)))
-    tables = np.ones((len(repeated.grid), belief.steps, belief.state_count))
+    able = releasable(chains)
+    laws = starts.laws(chains, len(rules))
+    repeated = np.repeat(rules, len(starts.states), axis=0)
+    tables = np.ones((len(repeated), belief.steps, belief.state_count))
     for time in range(starts.time + 1, belief.steps):
         allowed = np.broadcast_to(able[time], tables[:, time].shape)
         gains = np.zeros(allowed.shape)
         for number, law in enumerate(laws):
             allowed = allowed & law.may_end()
-            later = np.tile(waiting[number, :, time], (len(rules.grid), 1))
+            later = np.tile(waiting[number, :, time], (len(rules), 1))
             worth = 1.0 + to_go[number, time] - later
             gains += law.mass[:, None] * law.arrivals * worth
         tables[:, time] = _greedy_chances(laws, allowed & (gains > 0.0), gains, repeated)
@@ -298,19 +281,13 @@ class WaitingLaws:
     def ends_privately(self) -> BoolArray:
         """Return whether all events are private once the trace is over, (G,)."""
         joint = (self._weights * self._rows.sum(axis=-1)).sum(axis=0)
-        limits = self._limits * (1.0 + ROUNDING)
-        fine = joint <= limits * self.arrivals.sum(axis=-1)[:, None]
-        return np.asarray(fine.all(axis=1))
+        bound = self._limits * (1.0 + ROUNDING) * self.arrivals.sum(axis=-1, keepdims=True)
+        return np.asarray((joint <= bound).all(axis=1))
 
     def suppress_and_step(self, chances: FloatArray) -> None:
         """Condition on suppression now, with probabilities (G, M), and go on to the next time."""
         self.arrivals *= chances
         self._rows *= chances[:, None]
-        self._follow_the_events_of_now()
-        if self._time + 1 < self.chain.belief.steps:
-            self._step()
-
-    def _follow_the_events_of_now(self) -> None:
         first, last = self.chain.before(self._time), self.chain.before(self._time + 1)
         rows = np.zeros((*self._rows.shape[:2], last - first, self._rows.shape[3]))
         weights = np.zeros(rows.shape[:3])
@@ -321,6 +298,8 @@ class WaitingLaws:
         self._limits = np.concatenate([self._limits, self.chain.limits[first:last]])
         self._rows = np.concatenate([self._rows, rows], axis=2)
         self._weights = np.concatenate([self._weights, weights], axis=2)
+        if self._time + 1 < self.chain.belief.steps:
+            self._step()
 
     def _step(self) -> None:
         """Move one step on, and scale; let go of the events that are safe from now on."""
@@ -347,7 +326,7 @@ def _positive(sums: FloatArray) -> FloatArray:
 
 
 def _greedy_chances(
-    laws: Sequence[WaitingLaws], allowed: BoolArray, gains: FloatArray, rules: Rules
+    laws: Sequence[WaitingLaws], allowed: BoolArray, gains: FloatArray, rules: NDArray[np.intp]
 ) -> FloatArray:
     """Return probabilities (G, M) that keep every event private if all later is suppressed.
 
@@ -360,14 +339,14 @@ def _greedy_chances(
     if not len(left):
         return chances
     few, allowed, gains = constraints.of_groups(left), allowed[left], gains[left]
-    rules = rules.each(lambda rule: rule[left])
-    scores = np.where(rules.by_cover[:, None], gains / few.cover(allowed), gains)
+    grid, by_cover = rules[left].T
+    scores = np.where(by_cover[:, None], gains / few.cover(allowed), gains)
     groups, lowered = np.arange(len(left)), np.ones(allowed.shape)
     for states in np.argsort(np.where(allowed, -scores, 1.0), axis=1, kind="stable").T:
         active = allowed[groups, states]
         if active.any():
             line = few.line(lowered, states)
-            lowest = on_grid([line], lowest_of([line], len(left)), rules.grid)
+            lowest = on_grid([line], lowest_of([line], len(left)), grid)
             lowered[groups, states] = np.where(active, lowest, lowered[groups, states])
     chances[left] = lowered
     return chances
@@ -383,11 +362,6 @@ class _Constraints:
     joint: FloatArray
     bound: FloatArray
     margin: float
-
-    @cached_property
-    def both(self) -> FloatArray:
-        """Both sides, one above the other, (G, 2C, M)."""
-        return np.concatenate([self.joint, self.bound], axis=1)
 
     @classmethod
     def of(cls, laws: Sequence[WaitingLaws], allowed: BoolArray) -> _Constraints:
@@ -420,10 +394,11 @@ class _Constraints:
         groups = np.arange(len(chances))
         without = chances.copy()
         without[groups, states] = 0.0
-        count = self.joint.shape[1]
-        rest = (self.both @ without[:, :, None])[..., 0]
-        alone = self.both[groups, :, states]
-        sides = rest[:, :count], alone[:, :count], rest[:, count:], alone[:, count:]
+        sides = [
+            part
+            for side in (self.joint, self.bound)
+            for part in ((side @ without[:, :, None])[..., 0], side[groups, :, states])
+        ]
         return Line(*sides, self.margin)
 
     def cover(self, allowed: BoolArray) -> FloatArray:
