@@ -314,7 +314,8 @@ class _Sweep:
         self._order = np.argsort(events.times, kind="stable")
         self._events = events.only(self._order)
         self._priors = self._events.probabilities(marginals)
-        smallest = _smallest_chance(channel)
+        tables = (channel.start,) if channel.after is None else (channel.start, channel.after)
+        smallest = min(float(table.min(initial=1.0, where=table > 0.0)) for table in tables)
         self.is_ordinary = min(smallest, belief.smallest_probability) > SMALLEST_FACTOR
         self._error = check_error(belief, smallest if numbers is LOGARITHMS else None)
         owners, states = np.nonzero(self._events.members)
@@ -487,11 +488,6 @@ class _Sweep:
             place = int(self._events.times[event] * self._count + shown[event].argmax())
             start = int(self._previous[place])
             self._worst = _Found(float(gaps[event]), 1.0, event, start, place)
-
-
-def _smallest_chance(channel: Suppression) -> float:
-    tables = (channel.start,) if channel.after is None else (channel.start, channel.after)
-    return float(min(table.min(initial=1.0, where=table > 0.0) for table in tables))
 
 
 def _are_normal(kernels: FloatArray) -> bool:
