@@ -69,11 +69,6 @@ class ProtectedChain:
         margin = max(LEAST_MARGIN, 4.0 * check_error(belief))
         return cls(belief, times, members, limits, outlook, possible, may_start, margin)
 
-    @property
-    def width(self) -> int:
-        """The largest number of states in one event."""
-        return int(self.members.sum(axis=1).max(initial=1))
-
     def before(self, time: int) -> int:
         """Return how many events lie before `time`; they come first."""
         return int(np.searchsorted(self.times, time))

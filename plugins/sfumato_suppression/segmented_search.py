@@ -138,11 +138,12 @@ def _best_tables(
     hidden = np.ones((len(starts.states), *memoryless.shape[1:]))
     best = hidden, np.zeros((len(chains), len(hidden)))  # private, and worth nothing
     seeds = [np.broadcast_to(table, hidden.shape) for table in memoryless]
-    best = _better(chains, starts, best, [_simulatable_tables(chains, starts), *seeds], to_go)
+    seeds = [_simulatable_tables(chains, starts), *seeds]
+    best = _better(chains, starts, best, np.concatenate(seeds), to_go)
     waiting = np.zeros((len(chains), *hidden.shape))
     for rules in ROUNDS:
         greedy = _greedy_tables(chains, starts, np.array(rules), waiting, to_go)
-        best = _better(chains, starts, best, list(greedy.reshape(-1, *hidden.shape)), to_go)
+        best = _better(chains, starts, best, greedy, to_go)
         waiting = _waiting_values(chains, starts, best[0], to_go)
     return best
 
@@ -151,12 +152,12 @@ def _better(
     chains: Chains,
     starts: Starts,
     best: tuple[FloatArray, FloatArray],
-    candidates: Sequence[FloatArray],
+    candidates: FloatArray,
     to_go: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the private table of the largest mean value so far, start by start."""
-    tables = np.concatenate([best[0], *candidates])
-    values = _private_values(chains, starts, np.concatenate(candidates), to_go)
+    tables = np.concatenate([best[0], candidates])
+    values = _private_values(chains, starts, candidates, to_go)
     values = np.concatenate([best[1], values], axis=1)
     count = len(starts.states)
     scores = values.mean(axis=0).reshape(-1, count)
@@ -240,11 +241,10 @@ def _greedy_tables(
 class WaitingLaws:
     """G segments that are open now, each under its own table of suppression probabilities.
 
-    `arrivals` (G, M) is the law of the state now, all since the start being suppressed.
-    The joint law with an earlier event e is Σ_m weights[m, g, e] · rows[m, g, e, :], where rows
-    is the law of the state now given the m-th state of the event.
-    All are scaled at each step; the scales cancel in every comparison of a segment with itself.
-    `mass` (G,) keeps the true probability of the open segment.
+    `arrivals` (G, M) is the law of the state now, all since the start being suppressed, and
+    `_past` (G, E, M) its joint law with earlier events. Both are scaled at each step; the scales
+    cancel in every comparison of a segment with itself. `mass` (G,) keeps the true probability of
+    the open segment.
 
     An event is followed until no state now makes it likelier than its limit. From then on nothing
     does: whatever is seen later, its posterior is an average of those given the state now.
@@ -254,13 +254,10 @@ class WaitingLaws:
     def __init__(self, chain: ProtectedChain, begin: int, arrivals: FloatArray) -> None:
         self.chain = chain
         self._time = begin
-        groups, states = arrivals.shape
         self.arrivals = np.array(arrivals)
-        self.mass: FloatArray = np.ones(groups)
+        self.mass: FloatArray = np.ones(len(arrivals))
         self._limits: FloatArray = np.empty(0)  # of the events that are followed
-        self._weights: FloatArray = np.empty((chain.width, groups, 0))
-        self._rows: FloatArray = np.empty((chain.width, groups, 0, states))
-        self._past: FloatArray = np.empty((groups, 0, states))  # joint laws with those events
+        self._past: FloatArray = np.empty((len(arrivals), 0, arrivals.shape[1]))
 
     def risks(self) -> tuple[FloatArray, FloatArray]:
         """Return Pr[event, X = k now, segment], (G, E, M), and the limits of the events, (E,).
@@ -280,24 +277,16 @@ class WaitingLaws:
 
     def ends_privately(self) -> BoolArray:
         """Return whether all events are private once the trace is over, (G,)."""
-        joint = (self._weights * self._rows.sum(axis=-1)).sum(axis=0)
         bound = self._limits * (1.0 + ROUNDING) * self.arrivals.sum(axis=-1, keepdims=True)
-        return np.asarray((joint <= bound).all(axis=1))
+        return np.asarray((self._past.sum(axis=-1) <= bound).all(axis=1))
 
     def suppress_and_step(self, chances: FloatArray) -> None:
         """Condition on suppression now, with probabilities (G, M), and go on to the next time."""
         self.arrivals *= chances
-        self._rows *= chances[:, None]
-        first, last = self.chain.before(self._time), self.chain.before(self._time + 1)
-        rows = np.zeros((*self._rows.shape[:2], last - first, self._rows.shape[3]))
-        weights = np.zeros(rows.shape[:3])
-        for number, members in enumerate(self.chain.members[first:last]):
-            for m, state in enumerate(np.flatnonzero(members)):
-                rows[m, :, number, state] = 1.0
-                weights[m, :, number] = self.arrivals[:, state]
-        self._limits = np.concatenate([self._limits, self.chain.limits[first:last]])
-        self._rows = np.concatenate([self._rows, rows], axis=2)
-        self._weights = np.concatenate([self._weights, weights], axis=2)
+        now = slice(self.chain.before(self._time), self.chain.before(self._time + 1))
+        begun = self.arrivals[:, None] * self.chain.members[now]
+        self._past = np.concatenate([self._past * chances[:, None], begun], axis=1)
+        self._limits = np.concatenate([self._limits, self.chain.limits[now]])
         if self._time + 1 < self.chain.belief.steps:
             self._step()
 
@@ -305,24 +294,14 @@ class WaitingLaws:
         """Move one step on, and scale; let go of the events that are safe from now on."""
         matrix = self.chain.belief.matrix(self._time)
         self._time += 1
-        self.arrivals = self.arrivals @ matrix
-        self._rows = self._rows @ matrix
-        scale = _positive(self.arrivals.sum(axis=-1))
-        row_scale = _positive(self._rows.sum(axis=-1))
+        self.arrivals, self._past = self.arrivals @ matrix, self._past @ matrix
+        scale = self.arrivals.sum(axis=-1)
+        scale[scale == 0.0] = 1.0  # an impossible segment stays at zero
         self.arrivals /= scale[:, None]
+        self._past /= scale[:, None, None]
         self.mass *= scale
-        self._rows /= row_scale[..., None]
-        self._weights *= row_scale / scale[:, None]
-        self._past = (self._weights[..., None] * self._rows).sum(axis=0)
         open_ = (self._past > self._limits[:, None] * self.arrivals[:, None]).any(axis=(0, 2))
-        if not open_.all():
-            self._limits, self._past = self._limits[open_], self._past[:, open_]
-            self._rows, self._weights = self._rows[:, :, open_], self._weights[:, :, open_]
-
-
-def _positive(sums: FloatArray) -> FloatArray:
-    """Return sums to divide by; an impossible segment stays at zero."""
-    return np.asarray(np.where(sums > 0.0, sums, 1.0))
+        self._limits, self._past = self._limits[open_], self._past[:, open_]
 
 
 def _greedy_chances(
@@ -394,12 +373,13 @@ class _Constraints:
         groups = np.arange(len(chances))
         without = chances.copy()
         without[groups, states] = 0.0
-        sides = [
-            part
-            for side in (self.joint, self.bound)
-            for part in ((side @ without[:, :, None])[..., 0], side[groups, :, states])
-        ]
-        return Line(*sides, self.margin)
+        return Line(
+            (self.joint @ without[:, :, None])[..., 0],
+            self.joint[groups, :, states],
+            (self.bound @ without[:, :, None])[..., 0],
+            self.bound[groups, :, states],
+            self.margin,
+        )
 
     def cover(self, allowed: BoolArray) -> FloatArray:
         """Return how much each state covers for events that need it, (G, M); never zero.
