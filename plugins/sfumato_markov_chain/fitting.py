@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
 import attrs
@@ -54,7 +55,7 @@ def stepwise_laws(
     lengths = sorted({len(day) for day in days})
     if len(lengths) != 1 or lengths == [0]:
         raise ParameterError(f"days must be lists of states of one length; got lengths {lengths}.")
-    known = states_of(days) if states is None else tuple(states)
+    known = _labels_of(days, states)
     labels = checked_labels(known, len(known), "states")
     paths = np.array([encoded(labels, _plain(day), "states") for day in days])
     size, last = len(labels), lengths[0] - 1
@@ -71,8 +72,12 @@ def _count(codes: IntArray, size: int) -> FloatArray:
     return np.bincount(codes.ravel(), minlength=size).astype(np.float64)
 
 
-def states_of(traces: Iterable[Sequence[Any]]) -> tuple[Hashable, ...]:
-    """Return the different labels, in order where they have one."""
+def _labels_of(
+    traces: Iterable[Sequence[Any]], states: Iterable[Hashable] | None
+) -> tuple[Hashable, ...]:
+    """Return the states as given, or the different labels, in order where they have one."""
+    if states is not None:
+        return tuple(states)
     found = {label for trace in traces for label in _plain(trace)}
     try:
         return tuple(sorted(found))
@@ -124,7 +129,7 @@ class Moves:
             raise ParameterError("sequences must hold at least one state each; got an empty one.")
         if any(isinstance(x, SEVERAL) for trace in traces for x in trace):
             raise ParameterError("traces must be lists of states; got one of lists.")
-        known = states_of(traces) if states is None else tuple(states)
+        known = _labels_of(traces, states)
         flat = encoded(known, (x for trace in traces for x in trace), "states")
         lengths = np.array([len(trace) for trace in traces])
         who = np.repeat(np.arange(len(groups)), [len(group) for group in groups]).repeat(lengths)
@@ -217,17 +222,13 @@ class FittedChains(Sequence["MarkovChain"]):
     def some(self, chosen: Sequence[int]) -> FittedChains:
         """Return the chains of some of the people."""
         pieces = [self.moves.rows_of(person, person + 1) for person in chosen]
-        numbers = np.repeat(np.arange(len(pieces)), [len(piece) for piece in pieces])
         rows = np.concatenate([self.moves.rows[:0], *pieces])
-        rows[:, 0] = numbers
+        rows[:, 0] = np.repeat(np.arange(len(pieces)), [len(piece) for piece in pieces])
         moves = attrs.evolve(self.moves, rows=rows, people=len(pieces))
         return attrs.evolve(self, moves=moves, names=tuple(self.names[k] for k in chosen))
 
     def spectral_gaps(self) -> FloatArray:
         """Return everyone's spectral gap, (N,), some people at a time."""
         stride = max(1, 4_000_000 // len(self.moves.states) ** 2)
-        parts = [
-            spectral_gap(self.transitions(begin, min(begin + stride, len(self))))
-            for begin in range(0, len(self), stride)
-        ]
-        return np.concatenate(parts)
+        cuts = [*range(0, len(self), stride), len(self)]
+        return np.concatenate([spectral_gap(self.transitions(*c)) for c in pairwise(cuts)])

@@ -59,8 +59,8 @@ class MarkovChain(Prior):
 
     def check(self) -> None:
         """Require one matrix for a stationary start."""
-        needed = "a probability vector where transitions vary"
         if isinstance(self.initial, str) and self.transitions.ndim == 3:
+            needed = "a probability vector where transitions vary"
             raise self.reject("initial", needed, self.initial)
         try:
             self._initial_law()
@@ -152,8 +152,6 @@ class MarkovChain(Prior):
         """
         traces = [fitting.checked_trace(trace) for trace in _checked_list(sequences, "sequences")]
         smoothing = _checked_smoothing(smoothing)
-        if steps is not None:
-            _require_whole("fit must have steps", steps)
         if not homogeneous:
             initial, matrices, labels = fitting.stepwise_laws(traces, states, smoothing)
             if steps not in (None, len(traces[0])):
@@ -164,8 +162,7 @@ class MarkovChain(Prior):
             return cls(initial, matrices, len(traces[0]), labels)
         moves = fitting.Moves.of([traces], states)
         transitions = fitting.smoothed_laws(moves.counts(0, 1)[0], smoothing)
-        length = max(len(trace) for trace in traces) if steps is None else steps
-        return cls("stationary", transitions, length, moves.states)
+        return cls("stationary", transitions, _length(steps, traces), moves.states)
 
     @classmethod
     def fit_each(
@@ -195,13 +192,11 @@ class MarkovChain(Prior):
         (('ann', 'bob'), [[0.333, 0.667], [0.25, 0.75]])
         """
         smoothing = _checked_smoothing(smoothing)
-        if steps is not None:
-            _require_whole("fit must have steps", steps)
         listed = _checked_list(people, "people")
         table = listed if isinstance(listed, Mapping) else dict(enumerate(listed))
         groups = [fitting.traces_of(person) for person in table.values()]
         moves = fitting.Moves.of(groups, states)
-        length = max(len(trace) for group in groups for trace in group) if steps is None else steps
+        length = _length(steps, [trace for group in groups for trace in group])
         return fitting.FittedChains(moves, smoothing, length, cls, tuple(table))
 
 
@@ -221,6 +216,14 @@ def _checked_smoothing(smoothing: object) -> float:
             f"markov_chain.fit must have smoothing from 0 to {MOST_SMOOTHING:g}; got {smoothing!r}."
         )
     return float(smoothing)
+
+
+def _length(steps: int | None, traces: list[Sequence[Any]]) -> int:
+    """Return the length to describe: as given, or that of the longest trace."""
+    if steps is None:
+        return max(len(trace) for trace in traces)
+    _require_whole("fit must have steps", steps)
+    return steps
 
 
 def _require_whole(where: str, value: object) -> None:

@@ -80,9 +80,7 @@ def spectral_gap(transitions: ArrayLike) -> FloatArray:
     Someone who moves fast has a large gap, someone who stays a small one; a chain that can be
     split, or that is periodic, has gap 0.
     """
-    matrices = checked_laws(transitions, "transitions")
-    if matrices.ndim < 2 or matrices.shape[-1] != matrices.shape[-2]:
-        raise ParameterError(f"transitions must be square matrices; got {matrices.shape}.")
+    matrices = np.asarray(transitions)
     if matrices.shape[-1] == 1:
         return np.ones(matrices.shape[:-2])
     sizes = np.sort(np.abs(np.linalg.eigvals(matrices)), axis=-1)

@@ -13,7 +13,6 @@ from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.segments import expected_releases, worst_segment
 from sfumato.protocols import Mechanism, PriorClass, Secret
 from sfumato.questions import Events
-from sfumato.values import FloatArray
 from sfumato_suppression.protected_chain import Chains, ProtectedChain
 from sfumato_suppression.release import SuppressingRelease, suppressing_release
 
@@ -50,7 +49,15 @@ def private_release(
                 "times spans several segments, which then no longer decouple; measure it instead."
             )
         members.append((belief, question))
-    best = _Designer(members, search).best(delta)
+    chains = tuple(ProtectedChain.of(belief, question, delta) for belief, question in members)
+    found = [_certify(channel, members) for channel in search(chains)]
+    ties = [c for c in found if c.floor <= delta < c.ceiling]
+    raised = [_certify(_raise_chances(tie.channel), members) for tie in ties]
+    hidden = Suppression.memoryless(belief.states, np.ones((belief.steps, belief.state_count)))
+    below = [c for c in (_certify(hidden, members), *found, *raised) if c.ceiling <= delta]
+    best = max(below, key=_utility)
+    better = [c for c in ties if c.utility > best.utility * (1.0 + WORTH)]
+    best = max(better, key=_utility, default=best)
     claims = {"delta": delta, "posterior_gap": best.ceiling}
     return suppressing_release(mechanism, prior, secret, best.channel, claims)
 
@@ -65,51 +72,24 @@ class _Candidate:
     ceiling: float
 
 
-@attrs.frozen(eq=False)
-class _Designer:
-    """Searches and certifies for the members of a class."""
-
-    members: list[tuple[Markov, Events]]
-    search: Search
-
-    def best(self, delta: float) -> _Candidate:
-        """Return the best channel below δ, or at δ where that is worth more than rounding."""
-        found = [self._candidate(channel) for channel in self.search(self._chains(delta))]
-        ties = [c for c in found if c.floor <= delta < c.ceiling]
-        below = [c for c in found if c.ceiling <= delta]
-        below += [c for c in map(self._with_raised_chances, ties) if c.ceiling <= delta]
-        best = min([self._hidden(), *below], key=_by_utility)
-        better = [c for c in ties if c.utility > best.utility * (1.0 + WORTH)]
-        return min(better, key=_by_utility, default=best)
-
-    def _chains(self, delta: float) -> Chains:
-        return tuple(ProtectedChain.of(b, question, delta) for b, question in self.members)
-
-    def _candidate(self, channel: Suppression) -> _Candidate:
-        worst = [worst_segment(b, channel, question.masks) for b, question in self.members]
-        return _Candidate(
-            channel,
-            min(expected_releases(belief, channel) for belief, _ in self.members),
-            max(segment.floor for segment in worst),
-            max(segment.ceiling for segment in worst),
-        )
-
-    def _with_raised_chances(self, tie: _Candidate) -> _Candidate:
-        """Return the channel with all probabilities between 0 and 1 raised a little."""
-        channel = tie.channel
-        after = None if channel.after is None else _raise(channel.after)
-        return self._candidate(Suppression(channel.states, _raise(channel.start), after))
-
-    def _hidden(self) -> _Candidate:
-        belief = self.members[0][0]
-        table = np.ones((belief.steps, belief.state_count))
-        return _Candidate(Suppression.memoryless(belief.states, table), 0.0, 0.0, 0.0)
+def _certify(channel: Suppression, members: list[tuple[Markov, Events]]) -> _Candidate:
+    worst = [worst_segment(belief, channel, question.masks) for belief, question in members]
+    return _Candidate(
+        channel,
+        min(expected_releases(belief, channel) for belief, _ in members),
+        max(segment.floor for segment in worst),
+        max(segment.ceiling for segment in worst),
+    )
 
 
-def _by_utility(candidate: _Candidate) -> float:
-    return -candidate.utility
+def _utility(candidate: _Candidate) -> float:
+    return candidate.utility
 
 
-def _raise(table: FloatArray) -> FloatArray:
-    between = (table > 0.0) & (table < 1.0)
-    return np.where(between, np.minimum(table * (1.0 + RAISE), 1.0), table)
+def _raise_chances(channel: Suppression) -> Suppression:
+    """Return the channel with all probabilities between 0 and 1 raised a little."""
+    tables = (channel.start,) if channel.after is None else (channel.start, channel.after)
+    # A certain suppression stays one, and a certain release too.
+    return Suppression(
+        channel.states, *(np.minimum(table * (1.0 + RAISE), 1.0) for table in tables)
+    )

@@ -19,8 +19,8 @@ from sfumato_suppression.protected_chain import (
     ProtectedChain,
     just_below_on_grid,
     lowest_of,
-    may_start_for_all,
     on_grid,
+    releasable,
 )
 
 CACHED = 25_000
@@ -37,7 +37,7 @@ class TableKernels:
     """
 
     def __init__(self, chain: ProtectedChain, chances: FloatArray) -> None:
-        self.chain = chain
+        self._chain = chain
         self._chances = chances  # the table's own: it changes
         everywhere = np.arange(BEGINNING, chances.size)[None]
         self._matrix = silent_kernels(chain.belief, chances[None], everywhere)[0]
@@ -61,7 +61,7 @@ class TableKernels:
 
     def _choose_bounds(self) -> None:
         """Choose the rows of starts, the columns of ends, and their kernels to and from events."""
-        released = np.flatnonzero((self._chances < 1.0) & self.chain.possible)
+        released = np.flatnonzero((self._chances < 1.0) & self._chain.possible)
         self._released: list[int] = released.tolist()
         self._starts = np.append(0, 1 + released)
         self._ends = np.append(released, self._matrix.shape[1] - 1)
@@ -72,8 +72,8 @@ class TableKernels:
         """Whether segments that end or begin with this release keep all events private."""
         place = time * self._count + state
         starts, ends = self._bounds(time)
-        past, coming = self.chain.before(time), self.chain.before(time + 1)
-        limits = self.chain.limits[:, None] * (1.0 + ROUNDING)
+        past, coming = self._chain.before(time), self._chain.before(time + 1)
+        limits = self._chain.limits[:, None] * (1.0 + ROUNDING)
         first, last = self._firsts[past], self._firsts[coming]
         ending = self._into[:first, :starts] * self._matrix[1 + self._places[:first], place, None]
         total = self._matrix[self._starts[:starts], place]
@@ -112,23 +112,19 @@ class TableKernels:
                 across, through = ((left @ rows).T, out_of), (rows[state][:, None] * to, out_of)
             else:  # an event of this very time cannot hold a state that may be released
                 across, through = (into, out_of), (np.zeros_like(into), out_of)
-            limits = self.chain.limits[events]
-            without = self._joint(across, events)
+            limits = self._chain.limits[events]
+            without = self._by_event(across[0][:, :, None] * across[1][:, None], events)
             failing = without > limits[:, None, None] * (total * (1.0 + ROUNDING))
             if failing.any():
-                within = self._joint(through, events)
+                within = self._by_event(through[0][:, :, None] * through[1][:, None], events)
                 event, start, end = np.nonzero(failing)
                 yield Line(
                     without[failing][None],
                     within[failing][None],
                     (limits[event] * total[start, end])[None],
                     (limits[event] * to[start] * on[end])[None],
-                    self.chain.margin,
+                    self._chain.margin,
                 )
-
-    def _joint(self, ways: tuple[FloatArray, FloatArray], events: slice) -> FloatArray:
-        """Return Σ over the states of each event of the ways into and out of them, (E, A, B)."""
-        return self._by_event(ways[0][:, :, None] * ways[1][:, None], events)
 
     def _around(self, time: int) -> tuple[slice, int, int]:
         """Return the columns of a time, its first place, and the first place after it."""
@@ -143,43 +139,36 @@ class TableKernels:
     def _parts(self, time: int, size: int) -> Iterator[slice]:
         """Yield runs of events, all before, at or after `time`, small enough for the cache."""
         stride = max(1, CACHED // size)
-        cuts = (0, self.chain.before(time), self.chain.before(time + 1), len(self.chain.times))
+        cuts = (0, self._chain.before(time), self._chain.before(time + 1), len(self._chain.times))
         for begin, end in itertools.pairwise(cuts):
             for cut in range(begin, end, stride):
                 yield slice(cut, min(cut + stride, end))
 
     def _by_event(self, pairs: FloatArray, events: slice) -> FloatArray:
         """Sum over the states of each of the events."""
-        if len(self._places) == len(self.chain.times) or events.start == events.stop:
+        if len(self._places) == len(self._chain.times) or events.start == events.stop:
             return pairs
         firsts = np.array(self._firsts[events.start : events.stop])
         return np.asarray(np.add.reduceat(pairs, firsts - firsts[0]))
 
 
 class MemorylessTable:
-    """A private table of suppression probabilities that can be lowered entry by entry.
-
-    Parameters
-    ----------
-    chains
-        The members of the prior class, with their events.
-    chances
-        A private table, (T, M).
-    """
+    """A private table of suppression probabilities, (T, M), that can be lowered entry by entry."""
 
     def __init__(self, chains: Chains, chances: FloatArray) -> None:
         self.chances = np.array(chances)
-        self._able = may_start_for_all(chains)
-        self._able &= np.logical_or.reduce([chain.possible for chain in chains])
+        self._able = releasable(chains)
         self._kernels = [TableKernels(chain, self.chances) for chain in chains]
         # The lowest each entry can ever be. More suppression never harms privacy of a memoryless
         # table (Götz, Nath and Gehrke 2012, theorem 1), so as others fall it can only rise.
         self._floors = np.zeros(self.chances.shape)
 
-    def set(self, time: int, state: int, chance: float) -> None:
-        """Lower one entry; the caller knows that the table stays private."""
-        if chance != self.chances[time, state]:
-            self.chances[time, state] = chance
+    def lower(self, place: int, grid: int) -> None:
+        """Lower one entry as far as privacy allows."""
+        time, state = divmod(place, self.chances.shape[1])
+        lowest = self.lowest(time, state, grid)
+        if lowest != self.chances[time, state]:
+            self.chances[time, state] = lowest
             for kernels in self._kernels:
                 kernels.update(time)
 
@@ -225,10 +214,8 @@ def greedy_tables(chains: Chains) -> list[FloatArray]:
 
 def lower_all(table: MemorylessTable, order: NDArray[np.intp], grid: int) -> None:
     """Lower entry after entry, each as far as privacy allows."""
-    count = table.chances.shape[1]
-    for place in order:
-        time, state = divmod(int(place), count)
-        table.set(time, state, table.lowest(time, state, grid))
+    for place in order.tolist():
+        table.lower(place, grid)
 
 
 def lower_exactly(chains: Chains, chances: FloatArray) -> FloatArray:
@@ -239,7 +226,7 @@ def lower_exactly(chains: Chains, chances: FloatArray) -> FloatArray:
 
 
 def expected_worth(chains: Chains) -> FloatArray:
-    """Return the probability of each state at each time, (T, M), on average over the class."""
+    """Return Pr[X_t = k], (T, M), on average over the class."""
     return np.asarray(np.mean([chain.belief.marginals() for chain in chains], axis=0))
 
 
@@ -273,9 +260,8 @@ Partial = tuple[FloatArray, NDArray[np.intp]]
 def best_grid_table(chains: Chains) -> FloatArray:
     """Return a table of multiples of 1/10 with the largest utility of all private ones, (T, M).
 
-    Entries are fixed one by one, the rest being suppressed for certain. More suppression never
-    harms privacy of a memoryless table (Götz, Nath and Gehrke 2012, theorem 1), so an entry can
-    never fall below the lowest value it could have now: that bounds the utility of all
+    Entries are fixed one by one, the rest being suppressed for certain. An entry can never fall
+    below the lowest value it could have now (theorem 1, as above): that bounds the utility of all
     completions.
     """
     return _Search(chains).best
@@ -305,11 +291,9 @@ class _Search:
         total = 0.0
         for _ in range(PROBES):
             partial, stands_for = root, 1.0
-            while completions := self._completions(partial):
+            while total <= PROBES * HOPELESS and (completions := self._completions(partial)):
                 stands_for *= len(completions)
                 total += stands_for
-                if total > PROBES * HOPELESS:
-                    return total / PROBES
                 partial = completions[rng.integers(len(completions))]
         return total / PROBES
 
@@ -345,9 +329,7 @@ class _Search:
         if not len(open_places) or self._utility(lowest) <= self._utility(self.best) + 1e-12:
             return []
         place, rest = open_places[0], open_places[1:]
-        found = []
-        for chance in np.arange(round(lowest.flat[place] * GRID), GRID + 1) / GRID:
-            chosen = chances.copy()
-            chosen.flat[place] = chance
-            found.append((chosen, rest))
-        return found
+        values = np.arange(round(lowest.flat[place] * GRID), GRID + 1) / GRID
+        chosen = np.repeat(chances[None], len(values), axis=0)
+        chosen.reshape(len(values), -1)[:, place] = values
+        return [(table, rest) for table in chosen]

@@ -39,34 +39,20 @@ class ProtectedChain:
     """Events whose posterior must stay below their limits, θ = Pr[A] + δ.
 
     Events with θ ≥ 1 cannot be breached and are left out; the others are sorted by time.
-
-    Attributes
-    ----------
-    belief
-        The chain.
-    times, members, limits
-        Time (E,), set of states (E, M) and θ (E,) of each event.
-    outlook
-        Pr[A | X_t = k] for every event at or after t, (E, T, M); zero before.
-    possible
-        Whether Pr[X_t = k] > 0, (T, M).
-    may_start
-        Which (t, k) may be released if all later states are suppressed, (T, M): releasing k must
-        not reveal an event of that very time, and Pr[A | X_t = k] ≤ θ must hold for every later
-        event. This is necessary whatever happens later: the posterior after the release alone is
-        a convex combination of the posteriors after its continuations.
-    margin
-        How far below its limit, relatively, a posterior is kept: more than the check may err.
+    `may_start` says which (t, k) may be released if all later states are suppressed: releasing k
+    must not reveal an event of that very time, and Pr[A | X_t = k] ≤ θ must hold for every later
+    event. This is necessary whatever happens later: the posterior after the release alone is a
+    convex combination of the posteriors after its continuations.
     """
 
     belief: Markov
-    times: NDArray[np.intp]
-    members: NDArray[np.bool_]
-    limits: FloatArray
-    outlook: FloatArray
-    possible: NDArray[np.bool_]
-    may_start: NDArray[np.bool_]
-    margin: float
+    times: NDArray[np.intp]  # of each event, (E,)
+    members: NDArray[np.bool_]  # its states, (E, M)
+    limits: FloatArray  # θ, (E,)
+    outlook: FloatArray  # Pr[A | X_t = k] for every event at or after t, (E, T, M); zero before
+    possible: NDArray[np.bool_]  # whether Pr[X_t = k] > 0, (T, M)
+    may_start: NDArray[np.bool_]  # (T, M)
+    margin: float  # how far below its limit a posterior is kept: more than the check may err
 
     @classmethod
     def of(cls, belief: Markov, question: Events, delta: float) -> ProtectedChain:
@@ -82,11 +68,6 @@ class ProtectedChain:
         may_start = (fine | over[..., None]).all(axis=0) | ~possible
         margin = max(LEAST_MARGIN, 4.0 * check_error(belief))
         return cls(belief, times, members, limits, outlook, possible, may_start, margin)
-
-    @property
-    def width(self) -> int:
-        """The largest number of states in one event."""
-        return int(self.members.sum(axis=1).max(initial=1))
 
     def before(self, time: int) -> int:
         """Return how many events lie before `time`; they come first."""
@@ -113,9 +94,10 @@ def _outlook(belief: Markov, times: NDArray[np.intp], members: NDArray[np.bool_]
     return outlook
 
 
-def may_start_for_all(chains: Chains) -> NDArray[np.bool_]:
-    """Return which (t, k) may be released under every member of a class, (T, M)."""
-    return np.asarray(np.logical_and.reduce([chain.may_start for chain in chains]))
+def releasable(chains: Chains) -> NDArray[np.bool_]:
+    """Return which (t, k) are possible in a class and may be released under all of it, (T, M)."""
+    possible = np.logical_or.reduce([chain.possible for chain in chains])
+    return np.asarray(np.logical_and.reduce([possible, *(chain.may_start for chain in chains)]))
 
 
 @attrs.frozen(eq=False)

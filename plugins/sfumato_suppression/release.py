@@ -21,12 +21,6 @@ from sfumato.quantities import EXPECTED_RELEASES
 from sfumato.randomness import generator_or_secure
 from sfumato.values import SUPPRESSED, position_in, positions_of
 
-DECIMALS = 6
-"""Tables are read to so many decimals: a design done again may differ by rounding."""
-
-DIGITS = 16
-"""How many digits a fingerprint has: two releases share them with probability 2⁻⁶⁴."""
-
 KEY_BYTES = 32
 
 AnySuppression = Suppression | RelabelledSuppression
@@ -48,10 +42,11 @@ class SuppressingRelease(Release):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A few digits that another release does not share; a stream's `state` holds them.
+        """16 digits that another release has with probability 2⁻⁶⁴; a stream's `state` holds them.
 
         The recipe (mechanism, prior and secret) counts in full, so that another δ is another
-        release, and so do the tables that came of it.
+        release; the tables that came of it to six decimals, as a design done again may differ by
+        rounding.
         """
         recipe = [noun.specification() for noun in (self.mechanism, self.prior, self.secret)]
         digest = hashlib.sha256(json.dumps(recipe, sort_keys=True, default=repr).encode())
@@ -59,8 +54,8 @@ class SuppressingRelease(Release):
         digest.update(repr(channel.states).encode())
         for table in (channel.start, channel.after):
             if table is not None:
-                digest.update(np.round(table, DECIMALS).tobytes())
-        return digest.hexdigest()[:DIGITS]
+                digest.update(np.round(table, 6).tobytes())
+        return digest.hexdigest()[:16]
 
     def stream(
         self,
@@ -74,8 +69,8 @@ class SuppressingRelease(Release):
         can be drawn from a generator then.
         """
         if state is None:
-            key = secrets.token_bytes(KEY_BYTES) if rng is None else _draw_key(rng)
-            return SuppressionStream(self, key)
+            source = secrets.token_bytes if rng is None else generator_or_secure(rng).bytes
+            return SuppressionStream(self, source(KEY_BYTES))
         if rng is not None:
             raise ParameterError(
                 "stream must have an rng or a state, not both; a state goes on with the decisions "
@@ -168,10 +163,6 @@ class SuppressionStream:
         return self._shown[position]
 
 
-def _draw_key(rng: np.random.Generator) -> bytes:
-    return generator_or_secure(rng).bytes(KEY_BYTES)
-
-
 def _coins(key: bytes, count: int) -> list[float]:
     """Return uniform numbers in [0, 1), a function of the key alone."""
     from randomgen import ChaCha
@@ -202,8 +193,7 @@ def _read_state(
     return key, time, shown, saved_by
 
 
-def _whole(value: object) -> int:
-    """Return a whole number as it was saved; anything else was not saved by a stream."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"a saved state must hold whole numbers; got {value!r}.")
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError("a saved state must hold whole numbers.")
     return value

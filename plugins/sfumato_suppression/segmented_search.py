@@ -1,8 +1,6 @@
 """Suppression that depends on the last release: segments decouple, so each is its own problem.
 
-Given the output, every decision depends on the present state and on a last release that the
-output fixes, so Pr[trace, output] is a product over segments, and the posterior of X_t depends
-on its own segment alone. A system is therefore private exactly when every segment is: a release
+A channel is private exactly when every segment is (`sfumato.inference.markov.segments`): a release
 (or the beginning), suppressed steps, and the next release (or the end). Segments may be optimised
 one by one, backwards in time, with the value to go
 
@@ -16,8 +14,6 @@ greedy ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any
 
 import attrs
 import numpy as np
@@ -31,36 +27,20 @@ from sfumato_suppression.protected_chain import (
     Line,
     ProtectedChain,
     lowest_of,
-    may_start_for_all,
     on_grid,
+    releasable,
 )
 
 BoolArray = NDArray[np.bool_]
 
 
-@attrs.frozen(eq=False)
-class Rules:
-    """How each of several greedy searches goes about it.
+ROUNDS = (((1, 1), (1, 0), (2, 1), (3, 1), (10, 1)), ((1, 1), (1, 0)))
+"""The rules (grid, by cover) of the greedy searches of two rounds.
 
-    Probabilities are multiples of 1/grid. States are lowered in the order of gain per cover lost,
-    or of gain alone; a suppressed state covers for an event as far as it makes it *less* likely.
-    """
-
-    grid: NDArray[np.intp]
-    by_cover: BoolArray
-
-    def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Rules:
-        """Return other rules, changed alike."""
-        return Rules(change(self.grid), change(self.by_cover))
-
-
-ROUNDS = (
-    Rules(np.array([1, 1, 2, 3, 10]), np.array([True, False, True, True, True])),
-    Rules(np.array([1, 1]), np.array([True, False])),
-)
-"""Coarse grids leave slack for later times; which is best differs from start to start.
-
-The second round knows from the first what waiting is worth.
+Probabilities are multiples of 1/grid: coarse grids leave slack for later times, and which is best
+differs from start to start. States are lowered in the order of gain per cover lost, or of gain
+alone; a suppressed state covers for an event as far as it makes it *less* likely. The second round
+knows from the first what waiting is worth.
 """
 
 
@@ -122,8 +102,7 @@ def _assemble(chains: Chains, tables: Callable[[Starts], FloatArray]) -> Suppres
     belief = chains[0].belief
     shape = (belief.steps, belief.state_count)
     after = np.ones((*shape, *shape))
-    able = may_start_for_all(chains)
-    able &= np.logical_or.reduce([chain.possible for chain in chains])
+    able = releasable(chains)
     for time in range(belief.steps - 2, -1, -1):
         starts = Starts(time, np.flatnonzero(able[time]))
         if len(starts.states):
@@ -134,7 +113,7 @@ def _assemble(chains: Chains, tables: Callable[[Starts], FloatArray]) -> Suppres
 def _simulatable_tables(chains: Chains, starts: Starts) -> FloatArray:
     """Return the tables after each start, (states, T, M): all ones but one row of zeros."""
     belief = chains[0].belief
-    able = may_start_for_all(chains)
+    able = releasable(chains)
     tables = np.ones((len(starts.states), belief.steps, belief.state_count))
     waiting = np.ones(len(starts.states), dtype=bool)
     laws = starts.laws(chains)
@@ -159,11 +138,12 @@ def _best_tables(
     hidden = np.ones((len(starts.states), *memoryless.shape[1:]))
     best = hidden, np.zeros((len(chains), len(hidden)))  # private, and worth nothing
     seeds = [np.broadcast_to(table, hidden.shape) for table in memoryless]
-    best = _better(chains, starts, best, [_simulatable_tables(chains, starts), *seeds], to_go)
+    seeds = [_simulatable_tables(chains, starts), *seeds]
+    best = _better(chains, starts, best, np.concatenate(seeds), to_go)
     waiting = np.zeros((len(chains), *hidden.shape))
     for rules in ROUNDS:
-        greedy = _greedy_tables(chains, starts, rules, waiting, to_go)
-        best = _better(chains, starts, best, list(greedy.reshape(-1, *hidden.shape)), to_go)
+        greedy = _greedy_tables(chains, starts, np.array(rules), waiting, to_go)
+        best = _better(chains, starts, best, greedy, to_go)
         waiting = _waiting_values(chains, starts, best[0], to_go)
     return best
 
@@ -172,12 +152,12 @@ def _better(
     chains: Chains,
     starts: Starts,
     best: tuple[FloatArray, FloatArray],
-    candidates: Sequence[FloatArray],
+    candidates: FloatArray,
     to_go: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the private table of the largest mean value so far, start by start."""
-    tables = np.concatenate([best[0], *candidates])
-    values = _private_values(chains, starts, np.concatenate(candidates), to_go)
+    tables = np.concatenate([best[0], candidates])
+    values = _private_values(chains, starts, candidates, to_go)
     values = np.concatenate([best[1], values], axis=1)
     count = len(starts.states)
     scores = values.mean(axis=0).reshape(-1, count)
@@ -194,7 +174,7 @@ def _private_values(
     `to_go` (B, T, M); −1 if it is not private. All is computed from scratch, in sums of
     non-negative terms.
     """
-    able = may_start_for_all(chains)
+    able = releasable(chains)
     laws = starts.laws(chains, len(tables) // len(starts.states))
     private = np.ones(len(tables), dtype=bool)
     values = np.zeros((len(chains), len(tables)))
@@ -229,20 +209,24 @@ def _waiting_values(
 
 
 def _greedy_tables(
-    chains: Chains, starts: Starts, rules: Rules, waiting: FloatArray, to_go: FloatArray
+    chains: Chains,
+    starts: Starts,
+    rules: NDArray[np.intp],
+    waiting: FloatArray,
+    to_go: FloatArray,
 ) -> FloatArray:
     """Return one table per rule and start, (rules · states, T, M), lowered time by time."""
     belief = chains[0].belief
-    able = may_start_for_all(chains)
-    laws = starts.laws(chains, len(rules.grid))
-    repeated = rules.each(lambda rule: np.repeat(rule, len(starts.states)))
-    tables = np.ones((len(repeated.grid), belief.steps, belief.state_count))
+    able = releasable(chains)
+    laws = starts.laws(chains, len(rules))
+    repeated = np.repeat(rules, len(starts.states), axis=0)
+    tables = np.ones((len(repeated), belief.steps, belief.state_count))
     for time in range(starts.time + 1, belief.steps):
         allowed = np.broadcast_to(able[time], tables[:, time].shape)
         gains = np.zeros(allowed.shape)
         for number, law in enumerate(laws):
             allowed = allowed & law.may_end()
-            later = np.tile(waiting[number, :, time], (len(rules.grid), 1))
+            later = np.tile(waiting[number, :, time], (len(rules), 1))
             worth = 1.0 + to_go[number, time] - later
             gains += law.mass[:, None] * law.arrivals * worth
         tables[:, time] = _greedy_chances(laws, allowed & (gains > 0.0), gains, repeated)
@@ -257,11 +241,10 @@ def _greedy_tables(
 class WaitingLaws:
     """G segments that are open now, each under its own table of suppression probabilities.
 
-    `arrivals` (G, M) is the law of the state now, all since the start being suppressed.
-    The joint law with an earlier event e is Σ_m weights[m, g, e] · rows[m, g, e, :], where rows
-    is the law of the state now given the m-th state of the event.
-    All are scaled at each step; the scales cancel in every comparison of a segment with itself.
-    `mass` (G,) keeps the true probability of the open segment.
+    `arrivals` (G, M) is the law of the state now, all since the start being suppressed, and
+    `_past` (G, E, M) its joint law with earlier events. Both are scaled at each step; the scales
+    cancel in every comparison of a segment with itself. `mass` (G,) keeps the true probability of
+    the open segment.
 
     An event is followed until no state now makes it likelier than its limit. From then on nothing
     does: whatever is seen later, its posterior is an average of those given the state now.
@@ -271,13 +254,10 @@ class WaitingLaws:
     def __init__(self, chain: ProtectedChain, begin: int, arrivals: FloatArray) -> None:
         self.chain = chain
         self._time = begin
-        groups, states = arrivals.shape
         self.arrivals = np.array(arrivals)
-        self.mass: FloatArray = np.ones(groups)
+        self.mass: FloatArray = np.ones(len(arrivals))
         self._limits: FloatArray = np.empty(0)  # of the events that are followed
-        self._weights: FloatArray = np.empty((chain.width, groups, 0))
-        self._rows: FloatArray = np.empty((chain.width, groups, 0, states))
-        self._past: FloatArray = np.empty((groups, 0, states))  # joint laws with those events
+        self._past: FloatArray = np.empty((len(arrivals), 0, arrivals.shape[1]))
 
     def risks(self) -> tuple[FloatArray, FloatArray]:
         """Return Pr[event, X = k now, segment], (G, E, M), and the limits of the events, (E,).
@@ -297,57 +277,35 @@ class WaitingLaws:
 
     def ends_privately(self) -> BoolArray:
         """Return whether all events are private once the trace is over, (G,)."""
-        joint = (self._weights * self._rows.sum(axis=-1)).sum(axis=0)
-        limits = self._limits * (1.0 + ROUNDING)
-        fine = joint <= limits * self.arrivals.sum(axis=-1)[:, None]
-        return np.asarray(fine.all(axis=1))
+        bound = self._limits * (1.0 + ROUNDING) * self.arrivals.sum(axis=-1, keepdims=True)
+        return np.asarray((self._past.sum(axis=-1) <= bound).all(axis=1))
 
     def suppress_and_step(self, chances: FloatArray) -> None:
         """Condition on suppression now, with probabilities (G, M), and go on to the next time."""
         self.arrivals *= chances
-        self._rows *= chances[:, None]
-        self._follow_the_events_of_now()
+        now = slice(self.chain.before(self._time), self.chain.before(self._time + 1))
+        begun = self.arrivals[:, None] * self.chain.members[now]
+        self._past = np.concatenate([self._past * chances[:, None], begun], axis=1)
+        self._limits = np.concatenate([self._limits, self.chain.limits[now]])
         if self._time + 1 < self.chain.belief.steps:
             self._step()
-
-    def _follow_the_events_of_now(self) -> None:
-        first, last = self.chain.before(self._time), self.chain.before(self._time + 1)
-        rows = np.zeros((*self._rows.shape[:2], last - first, self._rows.shape[3]))
-        weights = np.zeros(rows.shape[:3])
-        for number, members in enumerate(self.chain.members[first:last]):
-            for m, state in enumerate(np.flatnonzero(members)):
-                rows[m, :, number, state] = 1.0
-                weights[m, :, number] = self.arrivals[:, state]
-        self._limits = np.concatenate([self._limits, self.chain.limits[first:last]])
-        self._rows = np.concatenate([self._rows, rows], axis=2)
-        self._weights = np.concatenate([self._weights, weights], axis=2)
 
     def _step(self) -> None:
         """Move one step on, and scale; let go of the events that are safe from now on."""
         matrix = self.chain.belief.matrix(self._time)
         self._time += 1
-        self.arrivals = self.arrivals @ matrix
-        self._rows = self._rows @ matrix
-        scale = _positive(self.arrivals.sum(axis=-1))
-        row_scale = _positive(self._rows.sum(axis=-1))
+        self.arrivals, self._past = self.arrivals @ matrix, self._past @ matrix
+        scale = self.arrivals.sum(axis=-1)
+        scale[scale == 0.0] = 1.0  # an impossible segment stays at zero
         self.arrivals /= scale[:, None]
+        self._past /= scale[:, None, None]
         self.mass *= scale
-        self._rows /= row_scale[..., None]
-        self._weights *= row_scale / scale[:, None]
-        self._past = (self._weights[..., None] * self._rows).sum(axis=0)
         open_ = (self._past > self._limits[:, None] * self.arrivals[:, None]).any(axis=(0, 2))
-        if not open_.all():
-            self._limits, self._past = self._limits[open_], self._past[:, open_]
-            self._rows, self._weights = self._rows[:, :, open_], self._weights[:, :, open_]
-
-
-def _positive(sums: FloatArray) -> FloatArray:
-    """Return sums to divide by; an impossible segment stays at zero."""
-    return np.asarray(np.where(sums > 0.0, sums, 1.0))
+        self._limits, self._past = self._limits[open_], self._past[:, open_]
 
 
 def _greedy_chances(
-    laws: Sequence[WaitingLaws], allowed: BoolArray, gains: FloatArray, rules: Rules
+    laws: Sequence[WaitingLaws], allowed: BoolArray, gains: FloatArray, rules: NDArray[np.intp]
 ) -> FloatArray:
     """Return probabilities (G, M) that keep every event private if all later is suppressed.
 
@@ -360,14 +318,14 @@ def _greedy_chances(
     if not len(left):
         return chances
     few, allowed, gains = constraints.of_groups(left), allowed[left], gains[left]
-    rules = rules.each(lambda rule: rule[left])
-    scores = np.where(rules.by_cover[:, None], gains / few.cover(allowed), gains)
+    grid, by_cover = rules[left].T
+    scores = np.where(by_cover[:, None], gains / few.cover(allowed), gains)
     groups, lowered = np.arange(len(left)), np.ones(allowed.shape)
     for states in np.argsort(np.where(allowed, -scores, 1.0), axis=1, kind="stable").T:
         active = allowed[groups, states]
         if active.any():
             line = few.line(lowered, states)
-            lowest = on_grid([line], lowest_of([line], len(left)), rules.grid)
+            lowest = on_grid([line], lowest_of([line], len(left)), grid)
             lowered[groups, states] = np.where(active, lowest, lowered[groups, states])
     chances[left] = lowered
     return chances
@@ -383,11 +341,6 @@ class _Constraints:
     joint: FloatArray
     bound: FloatArray
     margin: float
-
-    @cached_property
-    def both(self) -> FloatArray:
-        """Both sides, one above the other, (G, 2C, M)."""
-        return np.concatenate([self.joint, self.bound], axis=1)
 
     @classmethod
     def of(cls, laws: Sequence[WaitingLaws], allowed: BoolArray) -> _Constraints:
@@ -420,11 +373,13 @@ class _Constraints:
         groups = np.arange(len(chances))
         without = chances.copy()
         without[groups, states] = 0.0
-        count = self.joint.shape[1]
-        rest = (self.both @ without[:, :, None])[..., 0]
-        alone = self.both[groups, :, states]
-        sides = rest[:, :count], alone[:, :count], rest[:, count:], alone[:, count:]
-        return Line(*sides, self.margin)
+        return Line(
+            (self.joint @ without[:, :, None])[..., 0],
+            self.joint[groups, :, states],
+            (self.bound @ without[:, :, None])[..., 0],
+            self.bound[groups, :, states],
+            self.margin,
+        )
 
     def cover(self, allowed: BoolArray) -> FloatArray:
         """Return how much each state covers for events that need it, (G, M); never zero.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -42,22 +42,19 @@ class LabelSets(Domain):
 
     def convert(self, value: Any, sizes: Sizes) -> tuple[SetLabel, ...]:
         """Return the pairs; every set must hold its own state."""
-        pairs = value.items() if isinstance(value, Mapping) else value
-        if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
-            raise Rejected(self.sentence)
-        converted = {}
-        for pair in pairs:
-            if isinstance(pair, str) or not isinstance(pair, Iterable):
-                raise Rejected(self.sentence)
-            items = list(pair)
-            if len(items) != 2:
-                raise Rejected(self.sentence)
-            state = Label().convert(items[0], sizes)
-            kept = LABEL_SET("M").convert(items[1], Sizes())
-            if state not in kept or state in converted:
-                raise Rejected(self.sentence)
-            converted[state] = tuple(sorted(kept, key=repr))
-        return tuple(sorted(converted.items(), key=repr))
+        sets: dict[Hashable, tuple[Hashable, ...]] = {}
+        try:
+            for state, contexts in value.items() if isinstance(value, Mapping) else value:
+                kept, label = (
+                    LABEL_SET("M").convert(contexts, Sizes()),
+                    Label().convert(state, sizes),
+                )
+                if label not in kept or label in sets:
+                    raise Rejected(self.sentence)
+                sets[label] = tuple(sorted(kept, key=repr))
+        except (TypeError, ValueError):  # not pairs
+            raise Rejected(self.sentence) from None
+        return tuple(sorted(sets.items(), key=repr))
 
     def plain(self, value: Any) -> Any:
         """Write a list of pairs."""
@@ -92,13 +89,14 @@ class SuspectStates(Secret[Markov, Events]):
 
     def question(self, belief: Markov) -> Events:
         """Return one event for each suspicious state at each time of an event."""
-        masks: dict[tuple[int, int], None] = {}
-        for members, time in self._suspects(belief):
-            masks.update(((int(time), int(state)), None) for state in members)
-        array = np.zeros((len(masks), belief.steps, belief.state_count), dtype=bool)
-        for number, place in enumerate(masks):
-            array[number][place] = True
-        return Events(array, tuple((belief.states[state], time) for time, state in masks))
+        suspects = self._suspects(belief)
+        places = list(
+            dict.fromkeys((time, s) for states, time in suspects for s in states.tolist())
+        )
+        masks = np.zeros((len(places), belief.steps, belief.state_count), dtype=bool)
+        for mask, place in zip(masks, places, strict=True):
+            mask[place] = True
+        return Events(masks, tuple((belief.states[state], time) for time, state in places))
 
     def multiplicity(self, belief: Markov) -> int:
         """Return μ, the largest number of possible states that may stand for one event."""
@@ -182,18 +180,13 @@ class SetLabels(Mechanism):
         sets = {state: frozenset(contexts) for state, contexts in self.labels}
         suspicious = SuspectStates(secret, sets)
         multiplicity = max(suspicious.multiplicity(belief) for belief in beliefs)
-        inner = self._inner(multiplicity).protect(prior, suspicious)
+        stricter: Any = self.mechanism
+        if hasattr(stricter, "delta"):
+            stricter = attrs.evolve(stricter, delta=stricter.delta / multiplicity)
+        inner = stricter.protect(prior, suspicious)
         channel = RelabelledSuppression(inner.channel, _labels_to_show(states, sets))
         claims = {**inner.claims, "multiplicity": multiplicity}
         return suppressing_release(self, prior, secret, channel, claims)
-
-    def _inner(self, multiplicity: int) -> Mechanism:
-        """Return the inner mechanism with δ/μ in place of δ, where it has a δ."""
-        if not hasattr(self.mechanism, "delta"):
-            return self.mechanism
-        given: Any = self.mechanism  # some have a δ, others not
-        stricter: Mechanism = attrs.evolve(given, delta=given.delta / multiplicity)
-        return stricter
 
 
 def _labels_to_show(states: Labels, sets: dict[Hashable, frozenset[Hashable]]) -> Labels:

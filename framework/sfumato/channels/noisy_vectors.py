@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, ClassVar
 
 import attrs
@@ -27,10 +28,8 @@ def _checked_means(means: ArrayLike) -> FloatArray:
 
 
 def _checked_scale(scale: object) -> float:
-    if isinstance(scale, bool) or not isinstance(scale, (int, float, np.integer, np.floating)):
-        raise ParameterError(f"scale must be a positive number; got {scale!r}.")
-    if not 0.0 < scale < math.inf:
-        raise ParameterError(f"scale must be positive and finite; got {scale!r}.")
+    if isinstance(scale, bool) or not isinstance(scale, Real) or not 0.0 < float(scale) < math.inf:
+        raise ParameterError(f"scale must be a positive finite number; got {scale!r}.")
     return float(scale)
 
 

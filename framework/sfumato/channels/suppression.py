@@ -34,10 +34,6 @@ def _checked_start(start: ArrayLike) -> FloatArray:
     return checked_probabilities(start, "start")
 
 
-def _checked_after(after: ArrayLike | None) -> FloatArray | None:
-    return None if after is None else checked_probabilities(after, "after")
-
-
 @attrs.frozen(eq=False, repr=False)
 class Suppression(ByContent, Emission):
     """The output at time t is the state X_t, or `SUPPRESSED` with a probability.
@@ -64,7 +60,7 @@ class Suppression(ByContent, Emission):
 
     states: Labels = attrs.field(converter=listed)
     start: FloatArray = attrs.field(converter=_checked_start)
-    after: FloatArray | None = attrs.field(default=None, converter=_checked_after)
+    after: FloatArray | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.start.ndim != 2 or 0 in self.start.shape:
@@ -72,7 +68,7 @@ class Suppression(ByContent, Emission):
         labels = checked_labels(self.states, self.start.shape[1], "states")
         object.__setattr__(self, "states", labels)
         if self.after is not None:
-            object.__setattr__(self, "after", _meaningful(self.after, self.start.shape))
+            object.__setattr__(self, "after", _checked_after(self.after, self.start.shape))
 
     @classmethod
     def memoryless(cls, states: Iterable[Hashable], probabilities: ArrayLike) -> Suppression:
@@ -144,12 +140,6 @@ class Suppression(ByContent, Emission):
             rows[-1] = np.log(row)
         return rows
 
-    def sample(
-        self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
-    ) -> tuple[Any, ...]:
-        """Draw the output of one trace of labels; None is the secure source."""
-        return tuple(super().sample(trace, rng))
-
     def sample_many(
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
     ) -> NDArray[np.object_]:
@@ -175,7 +165,8 @@ class Suppression(ByContent, Emission):
         return label_array((*self.states, SUPPRESSED))[codes]
 
 
-def _meaningful(after: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+def _checked_after(given: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    after = checked_probabilities(given, "after")
     if after.shape != (*shape, *shape):
         raise ParameterError(f"after must have shape {(*shape, *shape)}; got {after.shape}.")
     times = np.arange(shape[0])

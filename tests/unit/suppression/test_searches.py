@@ -88,7 +88,7 @@ def test_a_lowered_entry_cannot_be_lowered_further(
     places = list(np.ndindex(table.chances.shape))
     rng.shuffle(places)
     for time, state in places:
-        table.set(time, state, table.lowest(time, state, 0))
+        table.lower(time * belief.state_count + state, 0)
     assert ((table.chances == 0) | (table.chances >= FINEST)).all()
     assert ((table.chances == 1) | (table.chances <= 1 - FINEST)).all()
 

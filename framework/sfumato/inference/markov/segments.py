@@ -41,7 +41,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels.suppression import Suppression
 from sfumato.inference.markov.enumeration import checked_pair, complete_output
 from sfumato.inference.markov.events import Gap, TimedEvents
-from sfumato.inference.markov.probabilities import log_of, log_product, log_sum, reachable_states
+from sfumato.inference.markov.probabilities import log_of, log_product, reachable_states
 from sfumato.values import SUPPRESSED, FloatArray
 
 IntArray = NDArray[np.intp]
@@ -57,7 +57,10 @@ two kernels and a probability, is a normal number."""
 UNIT_ROUNDOFF = 2.0**-53
 
 CACHED = 50_000
-"""How many products are compared at a time: they should stay in the processor's cache."""
+"""How many products are compared at a time: they should stay in the processor's cache.
+
+Where there are more, one step on is looked at before all of them.
+"""
 
 HELD = 1_000_000
 """How many kernels are held at a time."""
@@ -74,7 +77,6 @@ class Numbers:
     of: Callable[[FloatArray], FloatArray]
     times: np.ufunc
     add: np.ufunc
-    total: Callable[[FloatArray], FloatArray]
     product: Callable[[FloatArray, FloatArray], FloatArray]
     inverse: Callable[[FloatArray], FloatArray]  # zero of zero
     value: Callable[[Any], Any]  # as ordinary numbers
@@ -88,18 +90,12 @@ def _negative(logs: FloatArray) -> FloatArray:
     return np.where(logs > -np.inf, -logs, -np.inf)
 
 
-def _sum(numbers: FloatArray) -> FloatArray:
-    return np.asarray(numbers.sum(axis=-1))
-
-
 def _log_product(rows: FloatArray, matrix: FloatArray) -> FloatArray:
     return log_product(rows, matrix, float(matrix.min(initial=1.0, where=matrix > 0.0)))
 
 
-ORDINARY = Numbers(0.0, np.asarray, np.multiply, np.add, _sum, np.matmul, _reciprocal, np.asarray)
-LOGARITHMS = Numbers(
-    -np.inf, log_of, np.add, np.logaddexp, log_sum, _log_product, _negative, np.exp
-)
+ORDINARY = Numbers(0.0, np.asarray, np.multiply, np.add, np.matmul, _reciprocal, np.asarray)
+LOGARITHMS = Numbers(-np.inf, log_of, np.add, np.logaddexp, _log_product, _negative, np.exp)
 
 
 def silent_kernels(
@@ -134,7 +130,8 @@ def silent_kernels(
         hidden = numbers.times(laws[:, now, time], chances[:, :, time])
         laws[:, now, time + 1] = numbers.product(hidden, belief.matrix(time))
     lasting = slice(begun[-2])
-    matrix[:, lasting, -1] = numbers.total(numbers.times(laws[:, lasting, -1], chances[:, :, -1]))
+    hidden = numbers.times(laws[:, lasting, -1], chances[:, :, -1])
+    matrix[:, lasting, -1] = numbers.add.reduce(hidden, axis=-1)
     matrix[:, begun[-2] :, -1] = numbers.of(np.ones(()))
     return matrix
 
@@ -274,14 +271,24 @@ class _Found:
 
 @attrs.frozen(eq=False)
 class _Passages:
-    """Segments under G tables from A starts to B ends, through the P states of later events."""
+    """N segments to B ends, through P states of events, under one table (G = 1) or one for each."""
 
-    starts: IntArray  # codes, (G, A)
+    starts: IntArray  # codes, (N,)
     ends: IntArray  # codes, (B,)
-    into: FloatArray  # Pr[⊥…⊥, state, ⊥ | start], (P, G, A)
-    out_of: FloatArray  # Pr[⊥…⊥, end | state], (G, P, B)
-    closing: FloatArray  # 1 / Pr[⊥…⊥, end | start], zero for what cannot happen, (G, A, B)
-    first: int  # the first event after some start; the P states are its and its followers'
+    into: FloatArray  # Pr[⊥…⊥, state, ⊥ | start], (P, N)
+    out_of: FloatArray  # Pr[⊥…⊥, end | state], (P, G, B)
+    closing: FloatArray  # 1 / Pr[⊥…⊥, end | start], zero for what cannot happen, (N, B)
+
+    def part(self, states: slice, starts: slice | IntArray, ends: slice) -> _Passages:
+        """Return some of the passages."""
+        out_of = self.out_of[states, :, ends]
+        return _Passages(
+            self.starts[starts],
+            self.ends[ends],
+            self.into[states][:, starts],
+            out_of if out_of.shape[1] == 1 else out_of[:, starts],
+            self.closing[starts][:, ends],
+        )
 
 
 class _Sweep:
@@ -307,26 +314,28 @@ class _Sweep:
         self._order = np.argsort(events.times, kind="stable")
         self._events = events.only(self._order)
         self._priors = self._events.probabilities(marginals)
-        smallest = self._smallest_chance()
+        tables = (channel.start,) if channel.after is None else (channel.start, channel.after)
+        smallest = min(float(table.min(initial=1.0, where=table > 0.0)) for table in tables)
         self.is_ordinary = min(smallest, belief.smallest_probability) > SMALLEST_FACTOR
         self._error = check_error(belief, smallest if numbers is LOGARITHMS else None)
         owners, states = np.nonzero(self._events.members)
         self._places = self._events.times[owners] * self._count + states
         self._firsts = np.searchsorted(owners, np.arange(len(self._priors) + 1))
+        # The times of events, and the first event of each.
+        self._times, begins = np.unique(self._events.times, return_index=True)
+        self._cuts = np.append(begins, len(self._priors)).tolist()
         # Every release that can happen -> the release before it in some output.
         self._previous = np.full(marginals.size, NEVER)
-        self._worst = _Found(-np.inf, 0.0, 0, BEGINNING, BEGINNING)  # any output will do
+        # Some output leaves an event as it is, so no worst gap is below zero.
+        self._worst = _Found(0.0, 0.0, 0, BEGINNING, BEGINNING)
         # Certain and impossible events stay what they are, exactly, whatever is seen.
         possible = reachable_states(belief, marginals)
         inside, there = self._events.members, possible[self._events.times]
         self._open = np.asarray((inside & there).any(axis=1) & (~inside & there).any(axis=1))
+        self._slopes = np.where(self._open, 1.0 + self._error, 0.0)
+        self._offsets = np.where(self._open, self._priors * (self._error - 1.0), -1.0)
         if self.is_ordinary or numbers is LOGARITHMS:
             self._run(possible)
-
-    def _smallest_chance(self) -> float:
-        tables = [self._channel.start, self._channel.after]
-        found = [table.min(initial=1.0, where=table > 0.0) for table in tables if table is not None]
-        return float(min(found))
 
     def worst(self) -> WorstSegment:
         """Return the worst that was found, with the releases that lead to it."""
@@ -351,12 +360,9 @@ class _Sweep:
             floor=max(0.0, gap - error),
         )
 
-    def _at_most(self, posteriors: FloatArray, events: IntArray | slice) -> FloatArray:
-        """Return the gaps of events (E,), rounded up, for posteriors (E, ...)."""
-        shape = (-1, *[1] * (posteriors.ndim - 1))
-        priors, open_ = self._priors[events].reshape(shape), self._open[events].reshape(shape)
-        gaps = posteriors - priors + self._error * (posteriors + priors)
-        return np.where(open_ & (posteriors > 0.0), gaps, -np.inf)
+    def _at_most(self, posteriors: FloatArray, events: slice) -> FloatArray:
+        """Return gaps of E events, (..., E), rounded up, for posteriors (E, ...)."""
+        return np.asarray(posteriors.T * self._slopes[events] + self._offsets[events])
 
     def _run(self, possible: NDArray[np.bool_]) -> None:
         """Examine every table with the segments that begin under it, the earliest first."""
@@ -380,43 +386,61 @@ class _Sweep:
             yield starts[begin : begin + stride]
 
     def _examine(self, tables: FloatArray, starts: IntArray) -> None:
-        """Compare the events with all segments from `starts` (G, A) under the tables (G, T, M)."""
-        numbers, flat = self._numbers, tables.reshape(len(tables), 1, -1)
-        open_ = silent_kernels(self._belief, tables, starts, numbers)
-        reached = (open_[..., :-1] > numbers.zero) & (flat < 1.0)
+        """Compare the events with all N segments from `starts` (G, A) under the tables (G, T, M).
+
+        There is one table for all starts, or one start under each table.
+        """
+        numbers, belief, count = self._numbers, self._belief, self._count
+        chances = tables.reshape(len(tables), -1)
+        open_ = silent_kernels(belief, tables, starts, numbers).reshape(starts.size, -1)
+        starts = starts.ravel()
+        reached = (open_[:, :-1] > numbers.zero) & (chances < 1.0)
         self._note(starts, reached)
-        first = int(np.searchsorted(self._events.times, starts[0, 0] // self._count, "right"))
-        places = self._places[self._firsts[first] :]
+        first = int(np.searchsorted(self._times, starts[0] // count, "right"))
+        firsts = (self._firsts - self._firsts[self._cuts[first]]).tolist()
+        places = self._places[len(self._places) - firsts[-1] :]
         origins = np.broadcast_to(places, (len(tables), len(places)))
-        inside = silent_kernels(self._belief, tables, origins, numbers)
-        if numbers is ORDINARY and not (_are_normal(open_) and _are_normal(inside)):
-            self.is_ordinary = False
+        inside = silent_kernels(belief, tables, origins, numbers)
+        if numbers is ORDINARY:
+            self.is_ordinary &= _are_normal(open_) and _are_normal(inside)
         if not len(places) or (numbers is ORDINARY and not self.is_ordinary):
             return
-        into = numbers.times(open_[..., places], numbers.of(flat)[..., places])
-        ends = np.append(np.flatnonzero(reached.any(axis=(0, 1))), self._previous.size)
-        inverse = numbers.inverse(open_)
-        closing = inverse[..., ends]
-        closing[..., :-1][~reached[..., ends[:-1]]] = numbers.zero
-        passages = _Passages(
-            starts, ends, into.transpose(2, 0, 1), inside[..., ends], closing, first
-        )
-        hopes = self._gaps_one_step_on(passages, inverse)
-        likeliest = np.unravel_index(np.array([hopes.argmax()]), hopes.shape)
-        self._compare(passages, *likeliest)
-        left = np.nonzero(hopes > max(self._worst.gap, self._enough))
-        stride = max(1, CACHED // len(ends))
-        for begin in range(0, len(left[0]), stride):
-            self._compare(passages, *(part[begin : begin + stride] for part in left))
+        into = numbers.times(open_[:, places], numbers.of(chances)[:, places]).T
+        inverse, inside = numbers.inverse(open_), inside.swapaxes(0, 1)
+        anywhere = _Passages(starts, np.arange(open_.shape[1]), into, inside, inverse)
+        ends = np.append(np.flatnonzero(reached.any(axis=0)), self._previous.size)
+        closing = inverse[:, ends]
+        closing[:, :-1][~reached[:, ends[:-1]]] = numbers.zero
+        passages = _Passages(starts, ends, into, inside[..., ends], closing)
+        begun = np.searchsorted(starts, self._times * count).tolist()
+        ended = np.searchsorted(ends, (self._times + 1) * count).tolist()
+        for number in range(first, len(self._times)):
+            events = slice(*self._cuts[number : number + 2])
+            states = slice(firsts[events.start], firsts[events.stop])
+            before, after = slice(begun[number]), slice(ended[number], None)
+            chosen = passages.part(states, before, after)
+            if chosen.out_of[:, 0].size * len(chosen.starts) <= CACHED:
+                self._compare(events, chosen)
+                continue
+            later = (self._times[number] + 1) * count
+            follow = anywhere.part(states, before, slice(later, later + count))
+            self._compare_likeliest(events, chosen, self._gaps_one_step_on(events, follow))
 
     def _note(self, starts: IntArray, reached: NDArray[np.bool_]) -> None:
         """Note the releases that can follow, each with a release before it."""
-        flat = reached.reshape(-1, reached.shape[-1])
-        fresh = np.flatnonzero(flat.any(axis=0) & (self._previous == NEVER))
-        self._previous[fresh] = starts.ravel()[flat[:, fresh].argmax(axis=0)]
+        fresh = np.flatnonzero(reached.any(axis=0) & (self._previous == NEVER))
+        self._previous[fresh] = starts[reached[:, fresh].argmax(axis=0)]
 
-    def _gaps_one_step_on(self, passages: _Passages, inverse: FloatArray) -> FloatArray:
-        """Return what each event's gap is at most from each start, (E, G, A).
+    def _posteriors(self, events: slice, passages: _Passages) -> FloatArray:
+        """Return Pr[event | start, ⊥…⊥, end] of events of one time, (E, N, B)."""
+        numbers, firsts = self._numbers, self._firsts[events]
+        ratios = numbers.times(passages.into[..., None], passages.out_of)
+        if len(ratios) > len(firsts):
+            ratios = numbers.add.reduceat(ratios, firsts - firsts[0])
+        return np.asarray(numbers.times(ratios, passages.closing, out=ratios))
+
+    def _gaps_one_step_on(self, events: slice, follow: _Passages) -> FloatArray:
+        """Return what the gaps of events of one time are at most from each start, (N,).
 
         An end after more steps is a mixture: with k the state that follows the event,
 
@@ -424,52 +448,35 @@ class _Sweep:
 
         and likewise without the event, so that no end is worse than the worst k.
         """
-        count, numbers, belief = self._count, self._numbers, self._belief
-        shape = (len(self._priors) - passages.first, *passages.starts.shape)
-        gaps = np.full(shape, -np.inf)
-        times, firsts = self._events.times, self._firsts
-        for time in np.unique(times[passages.first :]).tolist():
-            begin, end = np.searchsorted(times, [time, time + 1]).tolist()
-            rows = slice(*(firsts[[begin, end]] - firsts[passages.first]).tolist())
-            before = int(np.searchsorted(passages.starts[0], time * count))
-            states = self._places[firsts[begin] : firsts[end]] - time * count
-            over = time + 1 == belief.steps  # only the end can follow
-            follow = np.ones((len(states), 1)) if over else belief.matrix(time)[states]
-            into = passages.into[rows, :, :before, None]
-            ratios = numbers.times(into, numbers.of(follow)[:, None, None])
-            if len(states) > end - begin:
-                ratios = numbers.add.reduceat(ratios, firsts[begin:end] - firsts[begin])
-            columns = slice((time + 1) * count, (time + 2) * count)
-            numbers.times(ratios, inverse[:, :before, columns], out=ratios)
-            worst = self._at_most(numbers.value(ratios.max(axis=-1)), slice(begin, end))
-            gaps[begin - passages.first : end - passages.first, :, :before] = worst
-        return gaps
+        highest = self._numbers.value(self._posteriors(events, follow).max(axis=-1))
+        return np.asarray(self._at_most(highest, events).max(axis=1))
 
-    def _compare(
-        self, passages: _Passages, events: IntArray, tables: IntArray, starts: IntArray
-    ) -> None:
-        """Keep the worst end of N triples of an event, counted from the first, table and start."""
-        numbers = self._numbers
-        firsts = self._firsts[passages.first :] - self._firsts[passages.first]
-        sizes = np.diff(firsts)[events]
-        ratios = np.full((len(events), len(passages.ends)), numbers.zero)
-        for number in range(sizes.max()):  # the states of an event
-            some = np.flatnonzero(sizes > number)
-            row, table = firsts[events[some]] + number, tables[some]
-            into = passages.into[row, table, starts[some], None]
-            joint = numbers.times(into, passages.out_of[table, row])
-            ratios[some] = joint if number == 0 else numbers.add(ratios[some], joint)
-        numbers.times(ratios, passages.closing[tables, starts], out=ratios)
-        highest = ratios.argmax(axis=1)
-        posteriors = numbers.value(ratios[np.arange(len(events)), highest])
-        events = passages.first + events
+    def _compare_likeliest(self, events: slice, passages: _Passages, hopes: FloatArray) -> None:
+        """Compare the events of one time from the starts whose gaps may be the worst."""
+        order = np.argsort(-hopes, kind="stable")
+        stride = max(1, CACHED // passages.out_of[:, 0].size)
+        for begin in range(0, len(order), stride):
+            some = order[begin : begin + stride]
+            some = some[hopes[some] > max(self._worst.gap, self._enough)]
+            if not len(some):
+                return
+            self._compare(events, passages.part(slice(None), some, slice(None)))
+
+    def _compare(self, events: slice, passages: _Passages) -> None:
+        """Keep the worst of the events of one time, if it is the worst so far."""
+        ratios = self._posteriors(events, passages)
+        posteriors = self._numbers.value(ratios.max(axis=(1, 2)))
         gaps = self._at_most(posteriors, events)
-        worst = int(gaps.argmax())
-        if gaps[worst] > self._worst.gap:
-            start = int(passages.starts[tables[worst], starts[worst]])
-            end = int(passages.ends[highest[worst]])
-            gap, posterior = float(gaps[worst]), float(posteriors[worst])
-            self._worst = _Found(gap, posterior, int(events[worst]), start, end)
+        event = int(gaps.argmax())
+        if gaps[event] > self._worst.gap:
+            start, end = divmod(int(ratios[event].argmax()), len(passages.ends))
+            self._worst = _Found(
+                gap=float(gaps[event]),
+                posterior=float(posteriors[event]),
+                event=events.start + event,
+                start=int(passages.starts[start]),
+                end=int(passages.ends[end]),
+            )
 
     def _reveal(self) -> None:
         """Look at the releases that are themselves part of an event."""
