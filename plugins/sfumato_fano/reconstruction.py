@@ -15,10 +15,15 @@ from sfumato.protocols import Reading
 from sfumato.questions import Guess
 from sfumato.values import FloatArray
 from sfumato_fano.best_guess import SuccessMeasure, best_success, whole_trace_success
-from sfumato_fano.fano import divergence_success, fano_success, log_choose
+from sfumato_fano.fano import (
+    consecutive_logs,
+    divergence_success,
+    fano_success,
+    log_choose,
+    position_sets,
+)
 from sfumato_fano.information import best_information, chain_entropy
 from sfumato_fano.matches import affordable_matches, match_sums
-from sfumato_fano.position_sets import consecutive_logs, position_sets
 from sfumato_fano.sightings import Sightings, sightings_of, tractable_sightings, without_noise
 
 FEW = 200_000
