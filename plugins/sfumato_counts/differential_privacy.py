@@ -123,9 +123,6 @@ def gaussian_epsilon(delta: float, shift: float) -> float:
     theorem 8). It falls in x = ε/μ − μ/2, and is solved for x, which stays moderate where ε is
     tiny or huge. The answer is never too small: an x counts only if balls prove that δ suffices,
     and ε = μ (x + μ/2) is rounded up.
-
-    >>> round(gaussian_epsilon(0.01, 1.0), 9)
-    2.31778904
     """
     if shift in (0.0, math.inf):
         return shift
@@ -151,8 +148,6 @@ def _suffices(x: float, delta: float, shift: float) -> bool:
         if shift < WIDE:
             factor = (move * (start + move / 2)).exp()
             excess -= factor * ((start + move) / root).erfc()
-        if excess <= 0:
-            return True
-        return False if excess > 0 else None
+        return True if excess <= 0 else False if excess > 0 else None
 
     return bool(certify(decide))

@@ -114,12 +114,10 @@ class MarkedPaths:
     Most states of a step share one mean; those that do not are marked, as if they were seen.
     Between marked states the best path does not depend on the output, so it is found once: an
     output then costs O(N²) for N marked states, where the Viterbi recursion takes O(T M²).
-    `unmarked` is 1 for the states without a mark and 0 for the others, (T, M).
     """
 
     channel: NoisyVectors
     sightings: Sightings
-    unmarked: FloatArray
 
     @classmethod
     def of(cls, belief: Markov, channel: NoisyVectors) -> MarkedPaths:
@@ -127,8 +125,7 @@ class MarkedPaths:
         members = mean_classes(channel)
         commonest = members.sum(axis=1).argmax(axis=1)
         unmarked = np.take_along_axis(members, commonest[:, None, None], axis=2)[..., 0]
-        hiding = unmarked, 1.0 - unmarked
-        return cls(channel, Sightings.where(belief, unmarked == 0.0, hiding), unmarked)
+        return cls(channel, Sightings.where(belief, unmarked, 1.0 - unmarked))
 
     @property
     def is_quick(self) -> bool:
@@ -172,7 +169,7 @@ class MarkedPaths:
     def _gains(self, observed: Outputs) -> FloatArray:
         """Return what each marked state adds to the log-likelihood of B outputs, (B, N − 2)."""
         times, states = self.sightings.times[1:-1], self.sightings.states[1:-1]
-        common = self.unmarked.argmax(axis=1)
+        common = self.sightings.unseen.argmax(axis=1)
         usual = self.channel.evidence_at(observed, np.arange(len(common)), common)
         return np.asarray(self.channel.evidence_at(observed, times, states) - usual[:, times])
 
@@ -192,7 +189,7 @@ class MarkedPaths:
     def _paths_between(self, arrivals: FloatArray, starts: IntArray, ends: IntArray) -> IntArray:
         """Return the likeliest ways between nodes, (P, T), at the times after start up to end."""
         times, log_matrices = self.sightings.times, self.sightings.log_transitions
-        log_unmarked = log_of(self.unmarked)
+        log_unmarked = log_of(self.sightings.unseen)
         paths = np.zeros((len(starts), len(arrivals)), dtype=np.intp)
         for time in reversed(range(len(arrivals))):
             inside = (times[starts] < time) & (time < times[ends])

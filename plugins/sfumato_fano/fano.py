@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
@@ -41,22 +40,8 @@ _EQUAL = 1e-12
 """Bounds from both sides whose logarithms are so close, relatively, are one number."""
 
 
-class PaperBound(SuccessMeasure):
-    """An inequality between a guesser's success and Ĩ, the paper's bound on I(X; Y)."""
-
-    @abstractmethod
-    def solve(self, belief: Markov, mistakes: int, told: float) -> tuple[float, str]:
-        """Return the largest success that the inequality allows, and a remark if there is one."""
-
-    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
-        """Return the bound."""
-        told = paper_information(belief, channel)
-        value, remark = self.solve(belief, question.mistakes, told.value)
-        return Reading(value=value, bound="upper", how=f"information by {told.how}{remark}")
-
-
 @declare
-class FanoLoose(PaperBound):
+class FanoLoose(SuccessMeasure):
     """A bound on every guesser's success, from entropy and mutual information alone.
 
     The largest p with H(X) − Ĩ ≤ h(p) + p log N(s) + (1 − p) log(M^T − N(s)), where
@@ -77,14 +62,15 @@ class FanoLoose(PaperBound):
 
     name = "fano_loose"
 
-    def solve(self, belief: Markov, mistakes: int, told: float) -> tuple[float, str]:
+    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
         """Solve equation (3)."""
-        entropy, states = chain_entropy(belief), belief.state_count
-        return fano_success(entropy, told, states, belief.steps, mistakes), ""
+        told, size = paper_information(belief, channel), (belief.state_count, belief.steps)
+        value = fano_success(chain_entropy(belief), told.value, *size, question.mistakes)
+        return Reading(value=value, bound="upper", how=f"information by {told.how}")
 
 
 @declare
-class FanoTight(PaperBound):
+class FanoTight(SuccessMeasure):
     """A bound on every guesser's success that looks at how uneven the prior is.
 
     The largest p with −Ĩ ≤ h(p) + p log q, with q = Σ_{l ≤ s} C(T, l) f(T − l) and f(m) the
@@ -107,17 +93,19 @@ class FanoTight(PaperBound):
 
     name = "fano_tight"
 
-    def solve(self, belief: Markov, mistakes: int, told: float) -> tuple[float, str]:
+    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
         """Solve the inequality of Han and Verdú with equation (5)."""
         if not belief.is_stationary():
             raise OutsideHypotheses(
                 "fano_tight holds for a stationary chain (initial law π with π P = π); use "
                 "initial='stationary', or the measure 'reconstruction'."
             )
+        told, mistakes = paper_information(belief, channel), question.mistakes
         found = position_sets(belief, mistakes, BUDGET)
         log_best = log_over_mistakes(belief.steps, found.logs[::-1][: mistakes + 1].tolist())
-        slow = "; long hops bounded, as the programme would take too long"
-        return han_verdu_success(told, log_best), "" if found.exact else slow
+        slow = "" if found.exact else "; long hops bounded, as the programme would take too long"
+        value = han_verdu_success(told.value, log_best)
+        return Reading(value=value, bound="upper", how=f"information by {told.how}{slow}")
 
 
 # The inequalities, solved for p -------------------------------------------------------------------
@@ -242,10 +230,6 @@ def position_sets(belief: Markov, gaps: int, budget: float = math.inf) -> Positi
 
     Of the T times `gaps` may be skipped: f(m) is asked for m ≥ T − gaps. Where the programme takes
     more than `budget` multiplications, the bounds above are returned.
-
-    >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=3)
-    >>> np.exp(position_sets(chain, 2).logs).round(6).tolist()
-    [1.0, 0.5, 0.45, 0.405]
     """
     steps, gaps = belief.steps, min(gaps, belief.steps)
     asked, columns = slice(steps - gaps, None), _log_columns(belief)

@@ -26,7 +26,6 @@ from sfumato_fano.fano import (
 )
 from sfumato_fano.information import best_information, chain_entropy
 from sfumato_fano.sightings import (
-    ALONE,
     IntArray,
     Sightings,
     Watch,
@@ -229,7 +228,7 @@ def affordable_matches(sightings: Sightings, budget: float) -> int:
     later = len(sightings) - np.searchsorted(sightings.times, np.arange(len(free)), side="right")
     passing = np.where(free > 0, 1.0, 0.0)
     chosen = sightings.begun_counts * passing  # how many choices of `size` positions end at t
-    operations, entries = 2.0 * len(sightings) * len(free) * ALONE * sightings.remembers, 0.0
+    operations, entries = 2.0 * len(sightings) * len(free) * sightings.overhead, 0.0
     for size in range(1, len(free) + 1):
         operations += float(chosen @ ((free + size) * later + free * states * (size > 1)))
         if size == 2:  # the matrices of two chosen positions, by a fast matrix product
