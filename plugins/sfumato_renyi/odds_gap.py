@@ -119,14 +119,11 @@ class OddsGap(LossMeasure):
 
     def check(self) -> None:
         """Refuse an order that would not be used, and a conversion of unknown order."""
-        if self.conversion_order is not None and not self.conversion:
-            raise self.reject(
-                "conversion_order", "None without conversion=True", self.conversion_order
-            )
-        if self.expected and self.conversion and self.conversion_order is None:
-            raise self.reject(
-                "conversion_order", "given for a converted expectation", self.conversion_order
-            )
+        order = self.conversion_order
+        if order is not None and not self.conversion:
+            raise self.reject("conversion_order", "None without conversion=True", order)
+        if order is None and self.expected and self.conversion:
+            raise self.reject("conversion_order", "given for a converted expectation", order)
 
     @property
     def quantity(self) -> Quantity:
@@ -157,10 +154,8 @@ class OddsGap(LossMeasure):
         value = gap_quantile(mean.value, self.delta)
         if not (math.isfinite(value) and value > 0):
             return attrs.evolve(mean, value=value)
-        ends = [
-            gap_quantile(mean.value * (1 + side * mean.relative_error), self.delta)
-            for side in (-1, 1)
-        ]
+        sides = (1 - mean.relative_error, 1 + mean.relative_error)
+        ends = [gap_quantile(mean.value * side, self.delta) for side in sides]
         error = max(abs(end - value) for end in ends) / value + 1e-12
         exact = mean.bound == "exact"
         return attrs.evolve(
