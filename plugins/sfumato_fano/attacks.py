@@ -54,10 +54,7 @@ class Guesser(Adversary):
     def infer_many(
         self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None = None
     ) -> IntArray:
-        """Return guesses as positions, (B, T), for so many allowed mistakes, if that is known.
-
-        Equal outputs are solved once.
-        """
+        """Return guesses as positions, (B, T), for so many mistakes; equal outputs solved once."""
         del mistakes
         self.require(belief, channel)
         for output in observed:

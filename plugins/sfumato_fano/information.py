@@ -219,16 +219,15 @@ def stepwise_information(belief: Markov, channel: Symbols | NoisyVectors) -> Rea
     if isinstance(channel, NoisyVectors):
         how, (gained, symbols), lost = "equation (4)", _equation_4(belief, channel), 0.0
     else:
-        how, gained, symbols = "one step of the past", 0.0, channel.probabilities.shape[2]
-        marginals = belief.marginals()
-        gained = float(entropies(marginals[0] @ channel.probabilities[0]))
+        laws, marginals = channel.probabilities, belief.marginals()
+        how, symbols = "one step of the past", laws.shape[2]
+        gained = float(entropies(marginals[0] @ laws[0]))
         for time, matrix in enumerate(belief.transitions):
-            before = channel.probabilities[time] * marginals[time][:, None]
-            joint = before.T @ (matrix @ channel.probabilities[time + 1])
+            joint = (laws[time] * marginals[time][:, None]).T @ (matrix @ laws[time + 1])
+            joint = joint[joint.any(axis=1)]
             totals = joint.sum(axis=1)
-            laws = joint[totals > 0.0] / totals[totals > 0.0, None]
-            gained += float(totals[totals > 0.0] @ entropies(laws))
-        lost = float((marginals * entropies(channel.probabilities)).sum())
+            gained += float(totals @ entropies(joint / totals[:, None]))
+        lost = float((marginals * entropies(laws)).sum())
     found = _rounded_up(how, gained, lost, belief, symbols)
     return attrs.evolve(found, bound="upper", relative_error=0.0, how=how)
 

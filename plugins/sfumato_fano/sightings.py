@@ -198,10 +198,10 @@ def segments(sightings: Sightings, watch: Watch, *, likeliest: bool = False) -> 
     of the likeliest one's probability. Only states that may stay unseen are multiplied.
     """
     belief, start_times = sightings.belief, sightings.times[watch.starts]
-    matrices, laws = belief.transitions, (belief.initial, watch.unseen, watch.seen)
+    matrices, first, unseen, seen = belief.transitions, belief.initial, watch.unseen, watch.seen
     if likeliest:
-        matrices, laws = sightings.log_transitions, tuple(map(log_of, laws))
-    first, unseen, seen = laws
+        matrices = sightings.log_transitions
+        first, unseen, seen = map(log_of, (first, unseen, seen))
     times = np.add if likeliest else np.multiply
     ways = np.repeat(first[None], np.count_nonzero(start_times < 0), axis=0)
     for time in range(belief.steps):

@@ -99,12 +99,13 @@ def _in_balls(
     logs = [exact.log_determinant(matrix) for matrix in (mixed, own, other)]
     if logs[1] is None or logs[2] is None:
         return None
-    quadratic: Array | None = np.zeros((len(chosen), len(chosen)))
+    flat = np.zeros((len(chosen), len(chosen)))
     if logs[0] is None:
         undecided = exact.is_positive_definite(mixed) is None
-        return None if undecided else ConditionalDivergence(math.inf, quadratic)
+        return None if undecided else ConditionalDivergence(math.inf, flat)
     balance = logs[1] * (1 - weight) + logs[2] * weight - logs[0]
     constant = _upper_end(balance / (2 * (weight - 1)))
+    quadratic: Array | None = flat
     if chosen:
         apart = weights - other_weights
         quadratic = _upper_form(apart.transpose() * exact.solve(mixed, apart))
