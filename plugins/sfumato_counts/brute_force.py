@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import flint
 import numpy as np
@@ -39,23 +40,15 @@ def _of_normals(shift: float, delta: float) -> float:
 
     Its two chances are taken with 200 bits: their difference cancels in float64.
     """
-    if shift == 0:
-        return 0.0
-    with flint.ctx.workprec(200):
-        mu, target, root = flint.arb(shift), flint.arb(delta), flint.arb(2).sqrt()
 
-        def exceeds(epsilon: flint.arb) -> bool:
+    def exceeds(epsilon: float) -> bool:
+        with flint.ctx.workprec(200):
+            mu, root = flint.arb(shift), flint.arb(2).sqrt()
             cut = epsilon / mu + mu / 2
-            near, far = (((z / root).erfc() / 2) for z in (cut - mu, cut))
-            return bool(near - epsilon.exp() * far > target)
+            near, far = ((z / root).erfc() / 2 for z in (cut - mu, cut))
+            return bool(near - flint.arb(epsilon).exp() * far > delta)
 
-        low, high = flint.arb(0), mu * mu / 2 + 60 * mu
-        if not exceeds(low):
-            return 0.0
-        for _ in range(90):
-            middle = ((low + high) / 2).mid()
-            low, high = (middle, high) if exceeds(middle) else (low, middle)
-        return float(high.mid())
+    return _smallest(exceeds, shift * shift / 2 + 60 * shift) if shift else 0.0
 
 
 def _output_laws(channel: Symbols, traces: NDArray[np.intp]) -> FloatArray:
@@ -75,11 +68,14 @@ def _of_tables(laws: FloatArray, delta: float) -> float:
         reduced = math.exp(epsilon) * laws
         return any(float(np.maximum(p - reduced, 0.0).sum(axis=1).max()) > delta for p in laws)
 
-    if not exceeds(0.0):
-        return 0.0
-    if exceeds(LARGEST):
-        return math.inf
-    low, high = 0.0, LARGEST
+    return math.inf if exceeds(LARGEST) else _smallest(exceeds, LARGEST)
+
+
+def _smallest(exceeds: Callable[[float], bool], high: float) -> float:
+    """Return the smallest ε ≥ 0 that does not exceed δ, by bisection."""
+    low = 0.0
+    if not exceeds(low):
+        return low
     for _ in range(100):
         middle = (low + high) / 2
         low, high = (middle, high) if exceeds(middle) else (low, middle)

@@ -77,8 +77,7 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
         moves = [_largest_square(means) for means in channel.means]
         shift = ROUNDING * math.sqrt(math.fsum(moves)) / channel.scale
         if self.formula == "exact":
-            value = gaussian_epsilon(self.delta, shift)
-            error = 1e-9 if shift >= WIDE else 0.0
+            value, error = gaussian_epsilon(self.delta, shift), 1e-9 if shift >= WIDE else 0.0
             how = "Gaussian trade-off"
             return Reading(value=value, bound="exact", relative_error=error, how=how)
         value = math.sqrt(2.0 * math.log(1.25 / self.delta)) * shift
@@ -102,7 +101,7 @@ def _without_noise(channel: Symbols) -> Reading:
     laws = channel.probabilities
     if (laws == laws[:, :1]).all():
         return Reading(value=0.0, bound="exact", how="the output does not depend on the state")
-    if ((laws == 0.0) | (laws == 1.0)).all():
+    if np.isin(laws, (0.0, 1.0)).all():
         how = "two states are told apart with certainty"
         return Reading(value=math.inf, bound="exact", how=how)
     raise OutsideHypotheses(
@@ -124,22 +123,14 @@ def gaussian_epsilon(delta: float, shift: float) -> float:
     theorem 8). It falls in x = ε/μ − μ/2, and is solved for x, which stays moderate where ε is
     tiny or huge. The answer is never too small: an x counts only if balls prove that δ suffices,
     and ε = μ (x + μ/2) is rounded up.
-
-    >>> round(gaussian_epsilon(0.01, 1.0), 9)
-    2.31778904
     """
     if shift in (0.0, math.inf):
         return shift
     low, high = max(-shift / 2.0, -FAR), FAR
     if low > -FAR and _suffices(low, delta, shift):
         return 0.0
-    middle = (low + high) / 2.0
-    while low < middle < high:
-        if _suffices(middle, delta, shift):
-            high = middle
-        else:
-            low = middle
-        middle = (low + high) / 2.0
+    while low < (middle := (low + high) / 2.0) < high:
+        low, high = (low, middle) if _suffices(middle, delta, shift) else (middle, high)
     epsilon = Fraction(shift) * (Fraction(high) + Fraction(shift) / 2)
     try:
         return math.nextafter(float(epsilon), math.inf)
@@ -157,8 +148,6 @@ def _suffices(x: float, delta: float, shift: float) -> bool:
         if shift < WIDE:
             factor = (move * (start + move / 2)).exp()
             excess -= factor * ((start + move) / root).erfc()
-        if excess <= 0:
-            return True
-        return False if excess > 0 else None
+        return True if excess <= 0 else False if excess > 0 else None
 
     return bool(certify(decide))

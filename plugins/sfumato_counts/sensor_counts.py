@@ -56,17 +56,15 @@ class CountingRelease(Release):
         self, traces: Sequence[Sequence[Hashable]], rng: np.random.Generator | None = None
     ) -> Numbers:
         """Count everyone at every sensor and add the noise: (T,), or (T, K) with K sensors."""
-        counts = self._exact(traces)
-        if isinstance(self.channel, NoisyVectors):
-            noise = self.channel.scale * generator_or_secure(rng).standard_normal(counts.shape)
-            grid = self.channel.grid
-            return self._shaped(np.rint((counts + noise) / grid) * grid)
-        return self._shaped(counts.astype(np.intp))
+        counts = self._true_counts(traces)
+        if not isinstance(self.channel, NoisyVectors):
+            return counts.astype(np.intp)
+        noise = self.channel.scale * generator_or_secure(rng).standard_normal(counts.shape)
+        return np.rint((counts + noise) / self.channel.grid) * self.channel.grid
 
     def without(self, counts: Numbers, others: Sequence[Sequence[Hashable]]) -> list[Any]:
         """Subtract the others' part of the counts: the target's own output, one symbol a step."""
-        known = self._shaped(self._exact(others))
-        given = np.asarray(counts)
+        known, given = self._true_counts(others), np.asarray(counts)
         if given.dtype.kind not in "iuf" or not np.isfinite(given).all():
             raise ParameterError(f"counts must be finite numbers; got {given.tolist()}.")
         if given.shape != known.shape:
@@ -80,30 +78,24 @@ class CountingRelease(Release):
             own = own.astype(np.intp)
         return [x if own.ndim == 1 else tuple(x) for x in own.tolist()]
 
-    def _exact(self, traces: Sequence[Sequence[Hashable]]) -> FloatArray:
-        """Return the true counts, (T, K)."""
-        steps = len(self.watched)
-        for trace in [traces] if _is_no_list(traces) else traces:
-            if _is_no_list(trace):
+    def _true_counts(self, traces: Sequence[Sequence[Hashable]]) -> FloatArray:
+        """Return the counts without noise, (T,), or (T, K) with K sensors."""
+        steps, states, sensors = self.watched.shape
+        for trace in traces if _is_list(traces) else [traces]:
+            if not _is_list(trace):
                 raise ParameterError(
                     f"traces must be a list of traces, each a list of states; got {trace!r}."
                 )
             if len(trace) != steps:
                 raise ParameterError(f"each trace must have {steps} states; got {len(trace)}.")
         flat = encoded(self.channel.states, (x for trace in traces for x in trace), "states")
-        return np.stack(
-            [
-                np.bincount(here, minlength=watched.shape[0]) @ watched
-                for here, watched in zip(flat.reshape(-1, steps).T, self.watched, strict=True)
-            ]
-        )
-
-    def _shaped(self, counts: Numbers) -> Numbers:
-        return counts[:, 0] if counts.shape[1] == 1 else counts
+        steps_of = zip(flat.reshape(-1, steps).T, self.watched, strict=True)
+        counts = [np.bincount(here, minlength=states) @ watched for here, watched in steps_of]
+        return np.array(counts).reshape((steps,) if sensors == 1 else (steps, sensors))
 
 
-def _is_no_list(given: Any) -> bool:
-    return isinstance(given, (str, bytes)) or not hasattr(given, "__len__")
+def _is_list(given: Any) -> bool:
+    return hasattr(given, "__len__") and not isinstance(given, (str, bytes))
 
 
 @declare
@@ -155,11 +147,19 @@ class SensorCounts(Mechanism):
         """Place the sensors among the chain's states."""
         belief = next(prior.members()).belief()
         watched = self._watched(belief)
+        if self.noise is not None:
+            channel: Emission = NoisyVectors(belief.states, watched, self.noise)
+        else:
+            most = watched.shape[2]
+            rows = np.eye(most + 1, most, -1, dtype=int).tolist()
+            symbols = (0, 1) if most == 1 else tuple(map(tuple, rows))
+            laws = np.concatenate([1.0 - watched.sum(axis=2, keepdims=True), watched], axis=2)
+            channel = Symbols(belief.states, symbols, laws)
         return CountingRelease(
             mechanism=self,
             prior=prior,
             secret=secret,
-            channel=self._channel(belief, watched),
+            channel=channel,
             utility_value=0.0 if self.noise is None else self.noise * self.noise,
             utility_quantity=NOISE_VARIANCE,
             watched=watched,
@@ -173,17 +173,7 @@ class SensorCounts(Mechanism):
         unknown = [place for here in places for place in here if place not in belief.states]
         if unknown:
             raise self.reject("sensors", f"among {list(belief.states)}", unknown[0])
-        most = max(map(len, places))
-        watched = np.zeros((belief.steps, belief.state_count, most))
+        watched = np.zeros((belief.steps, belief.state_count, max(map(len, places))))
         for time, here in enumerate(places):
             watched[time, belief.encode(here), np.arange(len(here))] = 1.0
         return watched
-
-    def _channel(self, belief: Markov, watched: FloatArray) -> Emission:
-        if self.noise is not None:
-            return NoisyVectors(belief.states, watched, self.noise)
-        most = watched.shape[2]
-        unseen = 1.0 - watched.sum(axis=2, keepdims=True)
-        rows = np.eye(most + 1, most, -1, dtype=int).tolist()
-        symbols = (0, 1) if most == 1 else tuple(map(tuple, rows))
-        return Symbols(belief.states, symbols, np.concatenate([unseen, watched], axis=2))

@@ -1,9 +1,9 @@
 """Reconstruction of a trajectory from released counts: measures, bounds and attackers.
 
 The measures are `reconstruction`, the paper's two bounds (`fano`), `mutual_information`
-(`information`) and `attack_success` (`attacks`). Bounds come from inequalities (`fano`, with
-`information` and `position_sets`), from `matches` and from the `best_guess`; most of these add up
-one recursion, over `sightings`.
+(`information`) and `attack_success` (`attacks`). Bounds come from inequalities (`fano`), from
+expected matches (`reconstruction`) and from the `best_guess`; most add up one recursion, over
+`sightings`.
 """
 
 from __future__ import annotations

@@ -6,19 +6,20 @@ from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+import attrs
 import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors
 from sfumato.errors import Incompatible, ParameterError
+from sfumato.inference.markov.probabilities import log_of
 from sfumato.inference.markov.smoothing import forward_backward, viterbi
 from sfumato.parameters import OPTIONAL, PLUGIN, POSITIVE_WHOLE, SEED, Label, declare, parameter
 from sfumato.protocols import Adversary, Reading
 from sfumato.questions import Guess
 from sfumato.values import FloatArray
 from sfumato_fano.best_guess import SuccessMeasure, count_mistakes
-from sfumato_fano.marked_paths import MarkedPaths
-from sfumato_fano.sightings import IntArray
+from sfumato_fano.sightings import IntArray, Sightings, mean_classes, segments
 
 Outputs = Sequence[Any]
 
@@ -27,6 +28,9 @@ RISK = 1e-6
 
 _BATCH = 4_000_000
 """How many log-likelihoods are held at once."""
+
+_PREPARATION = 1e8
+"""How many additions may prepare for outputs to come: a fraction of a second."""
 
 
 class Guesser(Adversary):
@@ -38,10 +42,8 @@ class Guesser(Adversary):
     reads = ((Markov, Emission),)
 
     @abstractmethod
-    def guesses(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
-    ) -> IntArray:
-        """Return guesses as positions, (B, T); `mistakes` is how many are allowed, if known."""
+    def guesses(self, belief: Markov, channel: Emission, observed: Outputs) -> IntArray:
+        """Return guesses as positions, (B, T)."""
 
     def infer(self, belief: Markov, channel: Emission, observed: Any) -> tuple[Hashable, ...]:
         """Return the guessed labels."""
@@ -52,15 +54,15 @@ class Guesser(Adversary):
     def infer_many(
         self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None = None
     ) -> IntArray:
-        """Return guesses as positions, (B, T); equal outputs are solved once."""
+        """Return guesses as positions, (B, T), for so many mistakes; equal outputs solved once."""
+        del mistakes
         self.require(belief, channel)
         for output in observed:
-            length = len(output) if isinstance(output, (Sequence, np.ndarray)) else None
-            if length != channel.steps:
-                got = repr(output) if length is None else length
+            got = len(output) if isinstance(output, (Sequence, np.ndarray)) else repr(output)
+            if got != channel.steps:
                 raise ParameterError(f"observed must have {channel.steps} symbols; got {got}.")
         first, number = _distinct(observed)
-        return self.guesses(belief, channel, [observed[place] for place in first], mistakes)[number]
+        return self.guesses(belief, channel, [observed[place] for place in first])[number]
 
 
 def _distinct(observed: Outputs) -> tuple[IntArray, IntArray]:
@@ -93,16 +95,108 @@ class MaximumPosterior(Guesser):
     name = "map"
     promises = ("most probable trace",)
 
-    def guesses(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
-    ) -> IntArray:
+    def guesses(self, belief: Markov, channel: Emission, observed: Outputs) -> IntArray:
         """Return the likeliest trajectory for each output."""
-        del mistakes
         if isinstance(channel, NoisyVectors):
             marked = MarkedPaths.of(belief, channel)
             if marked.is_quick:
                 return marked.best(observed)
         return viterbi(belief, channel.evidence_batch(observed))[0]
+
+
+@attrs.frozen(eq=False)
+class MarkedPaths:
+    """A chain and the states at which its noisy output has another mean than elsewhere.
+
+    Most states of a step share one mean; those that do not are marked, as if they were seen.
+    Between marked states the best path does not depend on the output, so it is found once: an
+    output then costs O(N²) for N marked states, where the Viterbi recursion takes O(T M²).
+    """
+
+    channel: NoisyVectors
+    sightings: Sightings
+
+    @classmethod
+    def of(cls, belief: Markov, channel: NoisyVectors) -> MarkedPaths:
+        """Mark every state that does not have the commonest mean of its step."""
+        members = mean_classes(channel)
+        commonest = members.sum(axis=1).argmax(axis=1)
+        unmarked = np.take_along_axis(members, commonest[:, None, None], axis=2)[..., 0]
+        return cls(channel, Sightings.where(belief, unmarked, 1.0 - unmarked))
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether this beats the Viterbi recursion; the outputs have no say in it."""
+        belief = self.sightings.belief
+        few = 4 * len(self.sightings) ** 2 <= belief.steps * belief.state_count**2
+        return few and self.sightings.operations <= _PREPARATION
+
+    def best(self, observed: Outputs) -> IntArray:
+        """Return argmax_x Pr[x | o] of B outputs as positions, (B, T)."""
+        times, steps = self.sightings.times, self.sightings.belief.steps
+        arrivals, between = self._ways()
+        before = self._nodes_before(self._gains(observed), between)
+        rows = np.arange(len(before))
+        ahead = np.full(len(before), len(times) - 1)
+        pieces = np.empty((len(before), steps), dtype=np.intp)
+        for time in reversed(range(steps)):
+            behind = before[rows, ahead]
+            ahead = np.where(times[behind] == time, behind, ahead)
+            pieces[:, time] = before[rows, ahead] * len(times) + ahead
+        different, number = np.unique(pieces, return_inverse=True)
+        starts, ends = np.divmod(different, len(times))
+        paths = self._paths_between(arrivals, starts, ends)
+        return np.asarray(paths[number.reshape(pieces.shape), np.arange(steps)])
+
+    def _ways(self) -> tuple[FloatArray, FloatArray]:
+        """Return the logs of the likeliest ways that avoid marks.
+
+        From each node to X_t = m, (T, N − 1, M), and to each later node, (N − 1, N).
+        """
+        count, belief = len(self.sightings), self.sightings.belief
+        arrivals = np.full((belief.steps, count - 1, belief.state_count), -np.inf)
+        between = np.full((count - 1, count), -np.inf)
+        (watch,) = self.sightings.watches()
+        for part in segments(self.sightings, watch, likeliest=True):
+            if part.time < belief.steps:
+                arrivals[part.time, : len(part.ways)] = part.ways
+            between[: len(part.weights), part.nodes] = part.weights
+        return arrivals, between
+
+    def _gains(self, observed: Outputs) -> FloatArray:
+        """Return what each marked state adds to the log-likelihood of B outputs, (B, N − 2)."""
+        times, states = self.sightings.times[1:-1], self.sightings.states[1:-1]
+        common = self.sightings.unseen.argmax(axis=1)
+        usual = self.channel.evidence_at(observed, np.arange(len(common)), common)
+        return np.asarray(self.channel.evidence_at(observed, times, states) - usual[:, times])
+
+    def _nodes_before(self, gains: FloatArray, between: FloatArray) -> IntArray:
+        """Return the node before each node on the best path that leads to it, (B, N)."""
+        times = self.sightings.times
+        scores = np.zeros((len(gains), len(times) - 1))
+        before = np.zeros((len(gains), len(times)), dtype=np.intp)
+        for node in range(1, len(times)):
+            earlier = np.searchsorted(times, times[node])
+            ways = scores[:, :earlier] + between[:earlier, node]
+            before[:, node] = ways.argmax(axis=1)
+            if node < len(times) - 1:
+                scores[:, node] = ways.max(axis=1) + gains[:, node - 1]
+        return before
+
+    def _paths_between(self, arrivals: FloatArray, starts: IntArray, ends: IntArray) -> IntArray:
+        """Return the likeliest ways between nodes, (P, T), at the times after start up to end."""
+        times, log_matrices = self.sightings.times, self.sightings.log_transitions
+        log_unmarked = log_of(self.sightings.unseen)
+        paths = np.zeros((len(starts), len(arrivals)), dtype=np.intp)
+        for time in reversed(range(len(arrivals))):
+            inside = (times[starts] < time) & (time < times[ends])
+            ways = arrivals[time, starts[inside]] + log_unmarked[time]
+            if time < len(log_matrices):
+                ways = ways + log_matrices[time][:, paths[inside, time + 1]].T
+            paths[inside, time] = ways.argmax(axis=1)
+            arrived = times[ends] == time
+            paths[arrived, time] = self.sightings.states[ends[arrived]]
+        return paths
 
 
 @declare
@@ -122,11 +216,8 @@ class MarginalMode(Guesser):
 
     name = "marginal_mode"
 
-    def guesses(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
-    ) -> IntArray:
+    def guesses(self, belief: Markov, channel: Emission, observed: Outputs) -> IntArray:
         """Return the likeliest state of every step, for each output."""
-        del mistakes
         smoothed = forward_backward(belief, channel.evidence_batch(observed))
         return np.asarray(smoothed.marginals.argmax(axis=-1), dtype=np.intp)
 
@@ -148,11 +239,9 @@ class PriorMode(Guesser):
 
     name = "prior_mode"
 
-    def guesses(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
-    ) -> IntArray:
+    def guesses(self, belief: Markov, channel: Emission, observed: Outputs) -> IntArray:
         """Return the same trajectory for each output."""
-        del channel, mistakes
+        del channel
         path, _ = viterbi(belief, np.zeros((belief.steps, belief.state_count)))
         return np.tile(path, (len(observed), 1))
 
@@ -181,20 +270,24 @@ class Constant(Guesser):
         OPTIONAL(Label("M")), default=None, doc="the place; the best one by default"
     )
 
-    def guesses(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
-    ) -> IntArray:
+    def guesses(self, belief: Markov, channel: Emission, observed: Outputs) -> IntArray:
         """Return the same place everywhere."""
         del channel
+        best = belief.marginals().sum(axis=0).argmax()
         if self.place is not None:
             if self.place not in belief.states:
                 raise self.reject("place", f"among {list(belief.states)}", self.place)
             best = belief.index(self.place)
-        elif mistakes is None:
-            best = int(belief.marginals().sum(axis=0).argmax())
-        else:
-            best = int(staying_successes(belief, mistakes).argmax())
         return np.full((len(observed), belief.steps), best, dtype=np.intp)
+
+    def infer_many(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None = None
+    ) -> IntArray:
+        """Return the same place everywhere, the best for these mistakes if they are known."""
+        found = super().infer_many(belief, channel, observed)
+        if self.place is None and mistakes is not None:
+            found[:] = staying_successes(belief, mistakes).argmax()
+        return found
 
 
 def staying_successes(belief: Markov, mistakes: int) -> FloatArray:
@@ -267,24 +360,21 @@ class AttackSuccess(SuccessMeasure):
     def _guesses(
         self, belief: Markov, channel: Emission, outputs: Outputs, mistakes: int
     ) -> IntArray:
-        """Return one guess for each output, as positions, (B, T)."""
+        """Return one guess for each output, as positions, (B, T): of a posterior, its mode."""
         if isinstance(self.adversary, Guesser):
             return self.adversary.infer_many(belief, channel, outputs, mistakes)
+        shape, guesses = (belief.steps, belief.state_count), []
         first, number = _distinct(outputs)
-        answers = [self.adversary.infer(belief, channel, outputs[place]) for place in first]
-        return np.stack([self._positions(belief, answer) for answer in answers])[number]
-
-    def _positions(self, belief: Markov, answer: Any) -> IntArray:
-        """Return a guess as positions, or the mode of a posterior."""
-        if isinstance(answer, np.ndarray) and answer.shape == (belief.steps, belief.state_count):
-            return np.asarray(answer.argmax(axis=1), dtype=np.intp)
-        path = belief.encode(answer)
-        if len(path) != belief.steps:
-            raise Incompatible(
-                f"attack_success needs guesses of {belief.steps} states; "
-                f"{self.adversary.name} answers with {len(path)}."
-            )
-        return path
+        for place in first:
+            answer = self.adversary.infer(belief, channel, outputs[place])
+            law = isinstance(answer, np.ndarray) and answer.shape == shape
+            guesses.append(answer.argmax(axis=1) if law else belief.encode(answer))
+            if len(guesses[-1]) != belief.steps:
+                raise Incompatible(
+                    f"attack_success needs guesses of {belief.steps} states; "
+                    f"{self.adversary.name} answers with {len(guesses[-1])}."
+                )
+        return np.stack(guesses)[number]
 
 
 def binomial_interval(successes: int, trials: int, risk: float) -> tuple[float, float]:

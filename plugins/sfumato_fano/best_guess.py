@@ -48,7 +48,7 @@ def whole_trace_success(belief: Markov, channel: Emission) -> Reading | None:
     sightings, steps = tractable_sightings(belief, channel), belief.steps
     if sightings is not None:
         value, nodes = math.exp(sighted_log_success(sightings)), len(sightings)
-        sums = nodes if sightings.remembers else 1  # in a row, at one node
+        sums = 1 if sightings.memory is None else nodes  # in a row, at one node
         log_outputs = steps * math.log1p(nodes / steps)  # at most, however nodes are spread
     else:
         try:

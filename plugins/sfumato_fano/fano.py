@@ -7,19 +7,25 @@ log-probability may be far below what float64 can hold as a probability: M^T is 
 
 from __future__ import annotations
 
+import itertools
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.errors import OutsideHypotheses
+from sfumato.inference.markov.probabilities import log_of, max_products
+from sfumato.inference.markov.smoothing import TINY
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import declare
 from sfumato.protocols import Reading
 from sfumato.questions import Guess
+from sfumato.values import FloatArray
 from sfumato_fano.best_guess import SMALLEST, SuccessMeasure
 from sfumato_fano.information import chain_entropy, paper_information
-from sfumato_fano.position_sets import position_sets
 
 BUDGET = 1e10
 """Multiplications that the programme may take; beyond, long hops are bounded."""
@@ -27,23 +33,15 @@ BUDGET = 1e10
 SLACK = 1e-14
 """An inequality counts as violated only beyond this share of its terms: rounding errs upwards."""
 
+_SAFE = 600.0
+"""Products whose logarithm stays above minus this cannot underflow."""
 
-class PaperBound(SuccessMeasure):
-    """An inequality between a guesser's success and Ĩ, the paper's bound on I(X; Y)."""
-
-    @abstractmethod
-    def solve(self, belief: Markov, mistakes: int, told: float) -> tuple[float, str]:
-        """Return the largest success that the inequality allows, and a remark if there is one."""
-
-    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
-        """Return the bound."""
-        told = paper_information(belief, channel)
-        value, remark = self.solve(belief, question.mistakes, told.value)
-        return Reading(value=value, bound="upper", how=f"information by {told.how}{remark}")
+_EQUAL = 1e-12
+"""Bounds from both sides whose logarithms are so close, relatively, are one number."""
 
 
 @declare
-class FanoLoose(PaperBound):
+class FanoLoose(SuccessMeasure):
     """A bound on every guesser's success, from entropy and mutual information alone.
 
     The largest p with H(X) − Ĩ ≤ h(p) + p log N(s) + (1 − p) log(M^T − N(s)), where
@@ -64,14 +62,15 @@ class FanoLoose(PaperBound):
 
     name = "fano_loose"
 
-    def solve(self, belief: Markov, mistakes: int, told: float) -> tuple[float, str]:
+    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
         """Solve equation (3)."""
-        entropy, states = chain_entropy(belief), belief.state_count
-        return fano_success(entropy, told, states, belief.steps, mistakes), ""
+        told, size = paper_information(belief, channel), (belief.state_count, belief.steps)
+        value = fano_success(chain_entropy(belief), told.value, *size, question.mistakes)
+        return Reading(value=value, bound="upper", how=f"information by {told.how}")
 
 
 @declare
-class FanoTight(PaperBound):
+class FanoTight(SuccessMeasure):
     """A bound on every guesser's success that looks at how uneven the prior is.
 
     The largest p with −Ĩ ≤ h(p) + p log q, with q = Σ_{l ≤ s} C(T, l) f(T − l) and f(m) the
@@ -94,17 +93,19 @@ class FanoTight(PaperBound):
 
     name = "fano_tight"
 
-    def solve(self, belief: Markov, mistakes: int, told: float) -> tuple[float, str]:
+    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
         """Solve the inequality of Han and Verdú with equation (5)."""
         if not belief.is_stationary():
             raise OutsideHypotheses(
                 "fano_tight holds for a stationary chain (initial law π with π P = π); use "
                 "initial='stationary', or the measure 'reconstruction'."
             )
+        told, mistakes = paper_information(belief, channel), question.mistakes
         found = position_sets(belief, mistakes, BUDGET)
         log_best = log_over_mistakes(belief.steps, found.logs[::-1][: mistakes + 1].tolist())
-        slow = "; long hops bounded, as the programme would take too long"
-        return han_verdu_success(told, log_best), "" if found.exact else slow
+        slow = "" if found.exact else "; long hops bounded, as the programme would take too long"
+        value = han_verdu_success(told.value, log_best)
+        return Reading(value=value, bound="upper", how=f"information by {told.how}{slow}")
 
 
 # The inequalities, solved for p -------------------------------------------------------------------
@@ -120,9 +121,9 @@ def fano_success(entropy: float, told: float, states: int, steps: int, mistakes:
         return 1.0
     sizes = [wrong * math.log(states - 1) for wrong in range(mistakes + 1)]
     log_traces, log_ball = steps * math.log(states), log_over_mistakes(steps, sizes)
-    if log_ball >= log_traces:
-        return 1.0
     log_share = log_ball - log_traces  # of all traces that lie within the ball
+    if log_share >= 0.0:
+        return 1.0
     log_rest = log_traces + _log_one_minus(log_share)
     return _largest(
         lambda p: (_entropy(p), p * log_ball, (1.0 - p) * log_rest, -entropy, told),
@@ -203,3 +204,130 @@ def _largest(terms: Callable[[float], tuple[float, ...]], start: float) -> float
             low = middle
         else:
             high = middle
+
+
+# The programme of Theorem 1 -----------------------------------------------------------------------
+
+
+class PositionSets(NamedTuple):
+    """log f(m) for m = 0, ..., T, and whether those asked for are exact or upper bounds."""
+
+    logs: FloatArray
+    exact: bool
+
+
+def position_sets(belief: Markov, gaps: int, budget: float = math.inf) -> PositionSets:
+    """Return f(m) = max over times t_1 < ... < t_m and states of Pr[X_t = x at all of them].
+
+    In absolute time, g(1, t, x) = Pr[X_t = x] and
+    g(m, t, x) = max over t' < t and x' of g(m − 1, t', x') Pr[X_t = x | X_t' = x'];
+    f(m) is the largest g(m, ·, ·). For a stationary chain this is the programme of Theorem 1 of
+    Koga, Meehan and Chaudhuri (2024); in absolute time it needs no stationarity.
+
+    First two cheap bounds: below, consecutive times only; above, hops of two steps or more
+    replaced by the largest probability to end where they end. Where they meet, that is f.
+    Otherwise the programme is run. Rounding errs upwards.
+
+    Of the T times `gaps` may be skipped: f(m) is asked for m ≥ T − gaps. Where the programme takes
+    more than `budget` multiplications, the bounds above are returned.
+    """
+    steps, gaps = belief.steps, min(gaps, belief.steps)
+    asked, columns = slice(steps - gaps, None), _log_columns(belief)
+    below = _largest_logs(log_of(belief.initial), columns)[asked]
+    logs = _relaxed_logs(belief, columns)
+    exact = bool((logs[asked] - below <= _EQUAL * (1.0 - below)).all())
+    if not exact and steps * (gaps + 1) * (gaps + 2) / 2.0 * belief.state_count**2 <= budget:
+        logs[asked] = programme(belief, min(gaps, steps - 1))[asked]
+        exact = True
+    rounding = steps * (belief.state_count - logs) * ROUNDOFF
+    return PositionSets(np.minimum(logs + rounding, 0.0), exact)
+
+
+def consecutive_logs(belief: Markov) -> FloatArray:
+    """Return the log-probability of the likeliest first m states, for m = 0, ..., T."""
+    return _largest_logs(log_of(belief.initial), _log_columns(belief))
+
+
+def _relaxed_logs(belief: Markov, log_columns: FloatArray) -> FloatArray:
+    """Return bounds on log f(m): no limit on the time, and long hops as likely as can be.
+
+    Pr[X_t = x | X_t' = x'] for t − t' ≥ 2 is at most max_k Pr[X_t = x | X_{t−2} = k].
+    """
+    repeated, matrices = belief.is_homogeneous, belief.transitions
+    pairs = itertools.pairwise(matrices[:2] if repeated else matrices)
+    two_steps = [(one @ two).max(axis=0) for one, two in pairs]
+    long = log_of(np.max([np.zeros(belief.state_count), *two_steps], axis=0))
+    if not repeated:
+        log_columns = np.broadcast_to(log_columns.max(axis=0), log_columns.shape)
+    return _largest_logs(log_of(belief.marginals().max(axis=0)), log_columns, long)
+
+
+def _log_columns(belief: Markov) -> FloatArray:
+    """Return log Pr[X_{t+1} = x | X_t = k] as (T − 1, x, k); one matrix lies as numpy likes it."""
+    logs = belief.log_transitions.swapaxes(1, 2)
+    if belief.is_homogeneous:
+        return np.broadcast_to(np.ascontiguousarray(logs[:1]), logs.shape)
+    return logs
+
+
+def _largest_logs(
+    row: FloatArray, log_columns: FloatArray, jumps: FloatArray | float = -math.inf
+) -> FloatArray:
+    """Return 0 and the largest entry of every row, the next of which is a move or a jump away."""
+    tops = [0.0, row.max()]
+    for columns in log_columns:
+        row = np.maximum((columns + row).max(axis=1), row.max() + jumps)
+        tops.append(row.max())
+    return np.minimum(tops, 0.0)
+
+
+def programme(belief: Markov, gaps: int) -> FloatArray:
+    """Return log f(m) by the full programme, for m ≥ T − gaps; below that, 0.
+
+    The m-th chosen time is at least m, and reaching f(T − s) leaves room for s skipped times:
+    only pairs (m, t) with at most `gaps` skipped times are visited. As the likeliest T states have
+    a probability of at least M^−T, no way to f leads through anything much smaller: logarithms
+    are taken only where that may underflow.
+    """
+    steps = belief.steps
+    scale: Literal["linear", "log"] = (
+        "linear" if steps * math.log(belief.state_count) < _SAFE else "log"
+    )
+    marginals, nothing = belief.marginals(), 0.0
+    if scale == "log":
+        marginals, nothing = log_of(marginals), -math.inf
+    # best[t, e] holds g(t + 1 - e, t, .): e times have been skipped so far.
+    best = np.full((steps, gaps + 1, belief.state_count), nothing)
+    for time in range(gaps + 1):
+        best[time, time] = marginals[time]
+    moves = _moves(belief, 0, gaps, scale)
+    for time in range(steps - 1):
+        if not belief.is_homogeneous and time > 0:
+            moves = _moves(belief, time, gaps, scale)
+        for skipped, hop in enumerate(moves[: steps - 1 - time]):
+            kept = min(time + 1, gaps + 1 - skipped)
+            target = best[time + 1 + skipped, skipped : skipped + kept]
+            np.maximum(target, max_products(best[time, :kept], hop, scale), out=target)
+    tops = best.max(axis=2)
+    tops = tops if scale == "log" else log_of(tops)
+    sizes = np.zeros(steps + 1)
+    for size in range(max(steps - gaps, 1), steps + 1):
+        sizes[size] = max(tops[size - 1 + skipped, skipped] for skipped in range(steps - size + 1))
+    return sizes
+
+
+def _moves(belief: Markov, time: int, gaps: int, scale: str) -> list[FloatArray]:
+    """Return Pr[X_{time + 1 + d} | X_time] for d = 0, ..., gaps, as far as the trace goes.
+
+    As logarithms they err upwards where a product may vanish.
+    """
+    products: list[FloatArray] = []
+    for matrix in belief.transitions[time : time + gaps + 1]:
+        products.append(products[-1] @ matrix if products else matrix)
+    if scale == "linear":
+        return products
+    hops = _SAFE / max(-math.log(belief.smallest_probability), 1e-9)
+    return [
+        log_of(np.maximum(product, TINY) if number >= hops else product)
+        for number, product in enumerate(products, start=1)
+    ]

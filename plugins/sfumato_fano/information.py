@@ -101,18 +101,25 @@ class MutualInformation(OfPopulation, LossMeasure):
 
 
 def best_information(belief: Markov, channel: Emission) -> Reading:
-    """Return the mutual information, exactly where it can be had, else the smallest bound."""
-    quiet = without_noise(channel)
+    """Return the mutual information, exactly where it can be had, else the smallest bound.
+
+    What is told without noise bounds what is told with it (data processing).
+    """
+    quiet, weaker = without_noise(channel), []
     sightings = tractable_sightings(belief, quiet)
     try:
         told = sighted_information(sightings) if sightings else listed_information(belief, quiet)
     except (OutsideHypotheses, Undecidable):
         told = _rounded_up("entropy of the trace", chain_entropy(belief), 0.0, belief, 0)
-        told = _smaller_bound(told, belief, quiet)
-    if isinstance(channel, NoisyVectors):
-        told = attrs.evolve(told, how=f"without noise: {told.how}")
-        told = _smaller_bound(told, belief, channel)
-    return told
+        weaker = [quiet]
+    if quiet is not channel:
+        told, weaker = attrs.evolve(told, how=f"without noise: {told.how}"), [*weaker, channel]
+    if not weaker:
+        return told
+    stepwise = [one for one in weaker if isinstance(one, (Symbols, NoisyVectors))]
+    bounds = [told, *(stepwise_information(belief, one) for one in stepwise)]
+    smallest = min(bounds, key=lambda found: found.value)
+    return attrs.evolve(smallest, bound="upper", relative_error=0.0)
 
 
 def paper_information(belief: Markov, channel: Emission) -> Reading:
@@ -123,14 +130,6 @@ def paper_information(belief: Markov, channel: Emission) -> Reading:
     if isinstance(channel, (Symbols, NoisyVectors)):
         return stepwise_information(belief, channel)
     return best_information(belief, channel)
-
-
-def _smaller_bound(told: Reading, belief: Markov, channel: Emission) -> Reading:
-    """Return as an upper bound the smaller of what is known and the paper's bound, if any."""
-    bound = attrs.evolve(told, bound="upper", relative_error=0.0)
-    if not isinstance(channel, (Symbols, NoisyVectors)):
-        return bound
-    return min(bound, stepwise_information(belief, channel), key=lambda found: found.value)
 
 
 def chain_entropy(belief: Markov) -> float:
@@ -220,16 +219,15 @@ def stepwise_information(belief: Markov, channel: Symbols | NoisyVectors) -> Rea
     if isinstance(channel, NoisyVectors):
         how, (gained, symbols), lost = "equation (4)", _equation_4(belief, channel), 0.0
     else:
-        how, gained, symbols = "one step of the past", 0.0, channel.probabilities.shape[2]
-        marginals = belief.marginals()
-        gained = float(entropies(marginals[0] @ channel.probabilities[0]))
+        laws, marginals = channel.probabilities, belief.marginals()
+        how, symbols = "one step of the past", laws.shape[2]
+        gained = float(entropies(marginals[0] @ laws[0]))
         for time, matrix in enumerate(belief.transitions):
-            before = channel.probabilities[time] * marginals[time][:, None]
-            joint = before.T @ (matrix @ channel.probabilities[time + 1])
+            joint = (laws[time] * marginals[time][:, None]).T @ (matrix @ laws[time + 1])
+            joint = joint[joint.any(axis=1)]
             totals = joint.sum(axis=1)
-            laws = joint[totals > 0.0] / totals[totals > 0.0, None]
-            gained += float(totals[totals > 0.0] @ entropies(laws))
-        lost = float((marginals * entropies(channel.probabilities)).sum())
+            gained += float(totals @ entropies(joint / totals[:, None]))
+        lost = float((marginals * entropies(laws)).sum())
     found = _rounded_up(how, gained, lost, belief, symbols)
     return attrs.evolve(found, bound="upper", relative_error=0.0, how=how)
 
@@ -279,22 +277,19 @@ def gaussian_mutual_information(belief: Gaussian, channel: AdditiveGaussian) -> 
     In float64 as ½ Σ log(1 + wᵢ), w the eigenvalues of Γ^(−1/2) Σ Γ^(−1/2): no determinant and no
     inverse of Σ is formed. It is infinite if and only if Σ moves a direction that the noise
     leaves alone; if Γ is singular but Σ stays within its range, the same holds on that range.
-
-    >>> from sfumato.matrices import Diagonal
-    >>> belief = Gaussian(Diagonal([3.0]))
-    >>> found = gaussian_mutual_information(belief, AdditiveGaussian(Diagonal([1.0])))
-    >>> round(found.value, 6), found.bound
-    (0.693147, 'exact')
     """
     check_fit(belief, channel)
     noise = channel.noise
-    if reason := _structurally_infinite(belief, noise):
-        return Reading(value=math.inf, bound="exact", how=reason)
+    # Infinite by structure, which needs no tolerance:
+    if np.any(belief.covariance.diagonal()[noise.diagonal() == 0] > 0):
+        how = "an entry is released without noise"
+        return Reading(value=math.inf, bound="exact", how=how)
+    if belief.definite and noise.rank_bound() < belief.entries:
+        return Reading(value=math.inf, bound="exact", how="the noise has too small a rank")
     value, error = _whitened(belief, noise)
     if error <= EXACT:
-        return Reading(
-            value=value, bound="exact", relative_error=error, how="float64, error certified"
-        )
+        how = "float64, error certified"
+        return Reading(value=value, bound="exact", relative_error=error, how=how)
     if found := log_determinant_ratio(belief, noise):
         ratio, error, how = found
         return Reading(value=ratio / 2, bound="exact", relative_error=error, how=how)
@@ -307,35 +302,22 @@ def gaussian_mutual_information(belief: Gaussian, channel: AdditiveGaussian) -> 
     )
 
 
-def _structurally_infinite(belief: Gaussian, noise: Matrix) -> str:
-    """Say why the information is infinite, where that needs no tolerance; else ""."""
-    silent = noise.diagonal() == 0
-    if np.any(belief.covariance.diagonal()[silent] > 0):
-        return "an entry is released without noise"
-    if belief.definite and noise.rank_bound() < belief.entries:
-        return "the noise has too small a rank"
-    return ""
-
-
 def _whitened(belief: Gaussian, noise: Matrix) -> tuple[float, float]:
     """Return the information and its relative error (inf: unknown).
 
     Perturbations E of Σ and F of Γ ⪰ g I move det K by factors 1 ± (‖E‖ + ‖F‖) / (g (1 + wᵢ)) and
     det Γ by factors 1 ± ‖F‖/g, by Weyl's inequality in the coordinates in which Γ is the identity.
     """
-    from scipy.linalg import LinAlgError, cholesky, solve_triangular
+    from scipy.linalg import LinAlgError, eigh
 
-    floor = noise.smallest_eigenvalue()
-    if not floor > 0:
-        return math.nan, math.inf
-    size, prior, added = belief.entries, belief.covariance.dense(), noise.dense()
+    floor, size = noise.smallest_eigenvalue(), belief.entries
     try:
-        factor = cholesky(added, lower=True)
+        if not floor > 0:
+            return math.nan, math.inf
+        values: Array = eigh(belief.covariance.dense(), noise.dense(), eigvals_only=True)
     except LinAlgError:
         return math.nan, math.inf
-    half = solve_triangular(factor, prior, lower=True)
-    white = solve_triangular(factor, half.T, lower=True)
-    values: Array = np.maximum(np.linalg.eigvalsh((white + white.T) / 2), 0.0)
+    values = np.maximum(values, 0.0)
     total = 0.5 * float(np.sum(np.log1p(values)))
     trace, noisy = belief.covariance.trace(), noise.trace()
     # Rounding of Σ and of the two solves, and of Γ as it is sampled and factorised.

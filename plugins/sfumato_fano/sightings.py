@@ -25,11 +25,8 @@ from sfumato.values import FloatArray
 
 IntArray = NDArray[np.intp]
 
-Hiding = tuple[FloatArray, FloatArray] | Suppression
-"""The chances to stay unseen and to be seen, (T, M) each; or these depend on the last sighting."""
-
 ALONE = 2e4
-"""What a step costs beyond its multiplications, in as many, where each start goes on by itself."""
+"""The overhead of a step, in multiplications, where each start goes on by itself."""
 
 MOST_OPERATIONS = 1e11
 """How many multiplications following all segments between sightings may take: a few minutes."""
@@ -48,10 +45,7 @@ class Watch:
     starts: IntArray
 
     def open_states(self, time: int) -> IntArray | slice:
-        """Return the states that may stay unseen at `time`; all, where these are most of them.
-
-        Few are worth a copy of their rows, most are not.
-        """
+        """Return the states that may stay unseen at `time`; all, where a copy is not worth it."""
         found = np.flatnonzero(self.unseen[time])
         return found if 2 * len(found) <= self.unseen.shape[1] else slice(None)
 
@@ -61,42 +55,40 @@ class Sightings:
     """A chain and the times and states at which it can be seen.
 
     Nodes are numbered in order of time: 0 is the beginning, at −1, the last one is the end, at T,
-    and those between are the possible sightings.
+    and those between are the possible sightings. `unseen` and `seen` are the chances of a state to
+    stay unseen and to be seen, (T, M); with a `memory` these depend on the last sighting, and here
+    they only say what is possible at all.
     """
 
     belief: Markov
     times: IntArray
     states: IntArray
-    hiding: Hiding
+    unseen: FloatArray
+    seen: FloatArray
+    memory: Suppression | None
 
     @classmethod
-    def where(cls, belief: Markov, ever_seen: NDArray[np.bool_], hiding: Hiding) -> Sightings:
-        """Make a node of every state that can be reached and seen; `ever_seen` is (T, M)."""
-        times, states = np.nonzero(ever_seen & reachable_states(belief))
-        return cls(
-            belief,
-            np.concatenate([[-1], times, [belief.steps]]).astype(np.intp),
-            np.concatenate([[0], states, [0]]).astype(np.intp),
-            hiding,
-        )
+    def where(
+        cls, belief: Markov, unseen: FloatArray, seen: FloatArray, memory: Suppression | None = None
+    ) -> Sightings:
+        """Make a node of every state that can be reached and seen."""
+        found = np.nonzero((seen > 0.0) & reachable_states(belief))
+        ends = zip(found, (-1, 0), (belief.steps, 0), strict=True)
+        times, states = (np.array([first, *inner, last]) for inner, first, last in ends)
+        return cls(belief, times, states, unseen, seen, memory)
 
     def __len__(self) -> int:
         return len(self.times)
 
-    @property
-    def remembers(self) -> bool:
-        """Whether what is shown depends on the last sighting."""
-        return isinstance(self.hiding, Suppression)
-
     def watches(self) -> Iterator[Watch]:
         """Yield groups of segments, in order of time where there is more than one."""
         starts = np.arange(len(self) - 1)
-        if not isinstance(self.hiding, Suppression):
-            yield Watch(*self.hiding, starts)
+        if self.memory is None:
+            yield Watch(self.unseen, self.seen, starts)
             return
         for node in starts:
             last = None if node == 0 else (int(self.times[node]), int(self.states[node]))
-            unseen = self.hiding.table(last)
+            unseen = self.memory.table(last)
             yield Watch(unseen, 1.0 - unseen, starts[node : node + 1])
 
     @functools.cached_property
@@ -110,11 +102,14 @@ class Sightings:
         return slice(int(first), int(last))
 
     @property
+    def overhead(self) -> float:
+        """What a step of one start costs beyond its multiplications, in as many."""
+        return 0.0 if self.memory is None else ALONE
+
+    @property
     def open_counts(self) -> IntArray:
         """How many states may stay unseen at each time, at most, (T,)."""
-        if isinstance(self.hiding, Suppression):
-            return np.full(self.belief.steps, self.belief.state_count)
-        return np.asarray(np.count_nonzero(self.hiding[0], axis=1))
+        return np.asarray(np.count_nonzero(self.unseen, axis=1))
 
     @property
     def begun_counts(self) -> IntArray:
@@ -127,7 +122,9 @@ class Sightings:
 
         Σ_t (nodes before t) · (states that may stay unseen at t, and one more to end) · M.
         """
-        each = (self.open_counts + 1.0) * self.belief.state_count + ALONE * self.remembers
+        each = (self.open_counts + 1.0) * self.belief.state_count + ALONE * (
+            self.memory is not None
+        )
         return float(self.begun_counts @ each)
 
 
@@ -136,10 +133,10 @@ def sightings_of(belief: Markov, channel: Emission) -> Sightings | None:
     checked_pair(belief, channel)
     if isinstance(channel, Suppression):
         if channel.after is None:
-            hiding = channel.start, 1.0 - channel.start
-            return Sightings.where(belief, channel.start < 1.0, hiding)
+            return Sightings.where(belief, channel.start, 1.0 - channel.start)
         ever_seen = (channel.start < 1.0) | (channel.after < 1.0).any(axis=(0, 1))
-        return Sightings.where(belief, ever_seen, channel)
+        anyone = np.ones_like(channel.start)
+        return Sightings.where(belief, anyone, ever_seen.astype(float), channel)
     if not isinstance(channel, Symbols):
         return None
     possible = channel.probabilities > 0.0
@@ -148,8 +145,7 @@ def sightings_of(belief: Markov, channel: Emission) -> Sightings | None:
     if ((~telling).sum(axis=1) > 1).any() or (told.sum(axis=2) > 1).any():
         return None
     unseen = (channel.probabilities * ~telling[:, None, :]).sum(axis=2)
-    seen = (channel.probabilities * told).sum(axis=2)
-    return Sightings.where(belief, seen > 0.0, (unseen, seen))
+    return Sightings.where(belief, unseen, (channel.probabilities * told).sum(axis=2))
 
 
 def tractable_sightings(belief: Markov, channel: Emission) -> Sightings | None:
@@ -200,18 +196,12 @@ def segments(sightings: Sightings, watch: Watch, *, likeliest: bool = False) -> 
     complete at a node before a segment starts there, and no weight has to be kept. With
     `likeliest`, weights and ways are not sums over all paths between sightings, but the logarithm
     of the likeliest one's probability. Only states that may stay unseen are multiplied.
-
-    >>> chain = Markov([0.25, 0.25, 0.5], [[0.5, 0.5, 0.0]] * 2 + [[0.0, 0.0, 1.0]], steps=2)
-    >>> sensor = [[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]] * 2
-    >>> seen = sightings_of(chain, Symbols((0, 1, 2), (0, 1), sensor))
-    >>> [part.weights.tolist() for part in segments(seen, *seen.watches())]
-    [[[0.5]], [[0.0], [1.0]], [[0.5], [0.0], [1.0]]]
     """
     belief, start_times = sightings.belief, sightings.times[watch.starts]
     matrices, first, unseen, seen = belief.transitions, belief.initial, watch.unseen, watch.seen
     if likeliest:
-        matrices, first = sightings.log_transitions, log_of(first)
-        unseen, seen = log_of(unseen), log_of(seen)
+        matrices = sightings.log_transitions
+        first, unseen, seen = map(log_of, (first, unseen, seen))
     times = np.add if likeliest else np.multiply
     ways = np.repeat(first[None], np.count_nonzero(start_times < 0), axis=0)
     for time in range(belief.steps):

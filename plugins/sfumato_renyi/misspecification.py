@@ -39,12 +39,16 @@ from sfumato_renyi.renyi import worst_square
 class ConditionalDivergence:
     """D(x) = constant + (λ/2) xᵀ G x, for secret values x from where both means agree.
 
-    Upper ends, right to a relative error of about 1e-10; `infinite` where no x has a finite one.
+    Upper ends, right to a relative error of about 1e-10; the constant is ∞ where every D(x) is.
     """
 
     constant: float
     quadratic: Array
-    infinite: bool
+
+    @property
+    def infinite(self) -> bool:
+        """Whether no x has a finite divergence."""
+        return math.isinf(self.constant)
 
 
 def conditional_divergence(
@@ -59,13 +63,6 @@ def conditional_divergence(
               − (log det C − (1 − λ) log det C_P − λ log det C_Q) / (2 (λ − 1)),
 
     and +∞ unless C is positive definite, which balls decide: float64 cannot.
-
-    >>> from sfumato.matrices import Diagonal
-    >>> one, two = (Gaussian(Diagonal([v]), definite=True, rounding=0.0) for v in (1.0, 2.0))
-    >>> round(conditional_divergence(one, two, [], 2.0).constant, 6)
-    0.143841
-    >>> conditional_divergence(two, one, [], 2.0).infinite
-    True
     """
     if not (math.isfinite(order) and order > 1):
         raise ParameterError(f"order must be finite and above 1; got {order}.")
@@ -74,9 +71,8 @@ def conditional_divergence(
             f"two beliefs must speak of one trace; got shapes {first.shape} and {second.shape}."
         )
     chosen = as_indices(entries, first.entries).tolist()
-    none = ConditionalDivergence(0.0, np.zeros((len(chosen), len(chosen))), infinite=False)
     if len(chosen) == first.entries or first.covariance == second.covariance:
-        return none
+        return ConditionalDivergence(0.0, np.zeros((len(chosen), len(chosen))))
     if not (exact.balls_apply(first) and exact.balls_apply(second)):
         raise Undecidable(
             "whether two Gaussian beliefs have a finite divergence takes ball arithmetic: use "
@@ -103,20 +99,19 @@ def _in_balls(
     logs = [exact.log_determinant(matrix) for matrix in (mixed, own, other)]
     if logs[1] is None or logs[2] is None:
         return None
-    size = len(chosen)
+    flat = np.zeros((len(chosen), len(chosen)))
     if logs[0] is None:
-        if exact.is_positive_definite(mixed) is None:
-            return None
-        return ConditionalDivergence(math.inf, np.zeros((size, size)), infinite=True)
+        undecided = exact.is_positive_definite(mixed) is None
+        return None if undecided else ConditionalDivergence(math.inf, flat)
     balance = logs[1] * (1 - weight) + logs[2] * weight - logs[0]
     constant = _upper_end(balance / (2 * (weight - 1)))
-    quadratic: Array | None = np.zeros((0, 0))
-    if size:
+    quadratic: Array | None = flat
+    if chosen:
         apart = weights - other_weights
         quadratic = _upper_form(apart.transpose() * exact.solve(mixed, apart))
     if constant is None or quadratic is None:
         return None
-    return ConditionalDivergence(constant, quadratic, infinite=False)
+    return ConditionalDivergence(constant, quadratic)
 
 
 def _upper_end(ball: Any) -> float | None:
@@ -145,12 +140,10 @@ def _conditioned(numbers: exact.Balls, belief: Gaussian, chosen: list[int]) -> t
     covariance = belief.formula(numbers)
     if not chosen:
         return None, covariance
-    others = [i for i in range(belief.entries) if i not in set(chosen)]
+    others = sorted(set(range(belief.entries)) - set(chosen))
     weights, left = exact.condition(numbers, covariance, chosen)
-    return (
-        numbers.block(weights, others, range(len(chosen))),
-        numbers.block(left, others, others),
-    )
+    given = range(len(chosen))
+    return numbers.block(weights, others, given), numbers.block(left, others, others)
 
 
 REGION = attrs.evolve(POSITIVE, infinite=True)
@@ -247,7 +240,14 @@ class Misspecification(LossMeasure):
         A member at the very edge of a finite divergence, which nothing can decide, gives none; that
         matters only if no other member gives one.
         """
-        self._check_region(question)
+        # The loss under Q depends on the displacement Δ alone, so ±Δ/2, both within r/2, stand for
+        # all pairs; the theorem says nothing of pairs that do not lie in its region.
+        needed = max(question.radii) / 2
+        if self.region < needed:
+            raise OutsideHypotheses(
+                f"misspecification.region must be at least half the radius of the secret, "
+                f"{needed:.6g}, to hold the pairs that the loss is about; got {self.region:.6g}."
+            )
         loss = worst_square(true, question, channel, self.order / 2)
         pairs = zip(question.groups, question.radii, strict=True)
         alone = [Displacements((group,), radii=radius) for group, radius in pairs]
@@ -264,19 +264,6 @@ class Misspecification(LossMeasure):
         return Reading(
             value=value, bound="upper", witness={"exact loss": loss.value}, how="Theorem 3.3"
         )
-
-    def _check_region(self, question: Displacements) -> None:
-        """Refuse a region that is too small for two secret values at the radius' distance.
-
-        The loss under Q depends on the displacement Δ alone, so ±Δ/2, both within r/2, stand for
-        all pairs; the theorem says nothing of pairs that do not lie in its region.
-        """
-        needed = max(question.radii) / 2
-        if self.region < needed:
-            raise OutsideHypotheses(
-                f"misspecification.region must be at least half the radius of the secret, "
-                f"{needed:.6g}, to hold the pairs that the loss is about; got {self.region:.6g}."
-            )
 
     def _bound_of(
         self, believed: Gaussian, true: Gaussian, alone: Displacements, channel: AdditiveGaussian

@@ -40,12 +40,7 @@ Array = NDArray[np.float64]
 
 @attrs.frozen(eq=False)
 class CredibleTraces:
-    """A Gaussian posterior over traces.
-
-    Attributes
-    ----------
-    mean : array in the shape of a trace
-    covariance : array (n, n) over the entries, time · d + coordinate
+    """A Gaussian posterior over traces: a mean in their shape, and a covariance of the entries.
 
     >>> belief = CredibleTraces(np.zeros(1), np.eye(1))
     >>> [round(float(end[0]), 2) for end in belief.credible_intervals(0.95)]
@@ -153,7 +148,8 @@ class PosteriorInterval(LossMeasure):
         else:
             found = [_width(belief, group, channel) for group in groups]
             widths, error = np.array([width for width, _ in found]), max(e for _, e in found)
-        if len(groups) > 1 and _is_every_point(belief, groups):
+        points = [(belief.entries_at(time),) for time in range(belief.times)]
+        if len(groups) > 1 and sorted(groups) == points:  # the times, each on its own
             width, how = float(widths.mean()), "mean over every point"
         else:
             width, how = float(widths.min()), "posterior precision"
@@ -168,11 +164,6 @@ class PosteriorInterval(LossMeasure):
         from sfumato_renyi import brute_force
 
         return brute_force.posterior_interval(belief, question, channel)
-
-
-def _is_every_point(belief: Gaussian, groups: tuple[Group, ...]) -> bool:
-    """Whether the groups are the times of the trace, each on its own."""
-    return sorted(groups) == [(belief.entries_at(time),) for time in range(belief.times)]
 
 
 def _scalar_widths(
@@ -233,9 +224,8 @@ class MeanSquaredError(LossMeasure):
     def evaluate(self, belief: Gaussian, question: Any, channel: AdditiveGaussian) -> Reading:
         """Return the trace of the noise over the number of entries."""
         del question
-        return Reading(
-            value=channel.noise.trace() / belief.entries, bound="exact", how="trace of the noise"
-        )
+        value = channel.noise.trace() / belief.entries
+        return Reading(value=value, bound="exact", how="trace of the noise")
 
     def brute_force(self, belief: Gaussian, question: Any, channel: AdditiveGaussian) -> Reading:
         """Return the same sum in fractions."""

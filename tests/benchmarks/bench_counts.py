@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 import sfumato as sf
-from sfumato_fano.position_sets import position_sets, programme
+from sfumato_fano.fano import position_sets, programme
 
 STATES, STEPS, TRIALS = 100, 10, 1000
 SENSORS = [37 * t % STATES for t in range(STEPS)]

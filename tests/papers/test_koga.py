@@ -53,9 +53,8 @@ def test_reference_entropy_information_and_exact_success(states, printed):
 )
 def test_reference_bounds(states, mistakes, printed):
     loose, tight, divergence, match = printed
-    from sfumato_fano.fano import divergence_success, log_choose
+    from sfumato_fano.fano import divergence_success, log_choose, position_sets
     from sfumato_fano.information import stepwise_information
-    from sfumato_fano.position_sets import position_sets
 
     played = scenario(states, mistakes)
     belief, channel = played[0].belief(), played[2].channel

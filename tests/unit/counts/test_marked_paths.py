@@ -10,7 +10,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import NoisyVectors
 from sfumato.errors import ParameterError, Undecidable
 from sfumato.inference.markov.smoothing import viterbi
-from sfumato_fano.marked_paths import MarkedPaths
+from sfumato_fano.attacks import MarkedPaths
 
 
 def random_scenario(seed, states, steps, sensors):

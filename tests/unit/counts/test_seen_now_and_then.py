@@ -12,7 +12,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Suppression, Symbols
 from sfumato_fano.best_guess import sighted_log_success
 from sfumato_fano.information import listed_information, sighted_information
-from sfumato_fano.matches import affordable_matches, match_sums
+from sfumato_fano.reconstruction import affordable_matches, match_sums
 from sfumato_fano.sightings import sightings_of
 
 

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 
 from sfumato.beliefs import Markov
 from sfumato_fano.fano import (
+    consecutive_logs,
     divergence_success,
     fano_success,
     han_verdu_success,
     log_choose,
     log_over_mistakes,
+    position_sets,
+    programme,
 )
-from sfumato_fano.position_sets import consecutive_logs, position_sets, programme
 
 INFORMATION = st.floats(0.0, 8.0)
 LOGS = st.floats(-60.0, -1e-6)
@@ -143,7 +145,7 @@ def test_the_programme_in_logarithms_agrees_with_the_programme_in_numbers(monkey
     matrix0[0, 1] += matrix0[0, 0]
     matrix0[0, 0] = 0.0
     numbers = [programme(chain, 5) for chain in (plain, Markov(np.full(4, 0.25), tiny, steps=6))]
-    monkeypatch.setattr("sfumato_fano.position_sets._SAFE", 0.0)  # logarithms from here on
+    monkeypatch.setattr("sfumato_fano.fano._SAFE", 0.0)  # logarithms from here on
     for chain, expected in zip(
         (plain, Markov(np.full(4, 0.25), tiny, steps=6)), numbers, strict=True
     ):
