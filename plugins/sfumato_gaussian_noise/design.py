@@ -129,6 +129,11 @@ def _free_values(copies: Array, group: Group) -> tuple[Array, Array, Balls]:
     return values, 1 / np.sqrt(taken), tuple(tuple(np.flatnonzero(c).tolist()) for c in seen)
 
 
+def is_isotropic(covariance: Array) -> bool:
+    """Whether a block is v I, for independent values that are alike."""
+    return np.array_equal(covariance, covariance[0, 0] * np.eye(len(covariance)))
+
+
 def entries_of_single_groups(question: Displacements) -> Indices | None:
     """Return the one entry of every group; None where a group has more."""
     entries = [[entry for ball in group for entry in ball] for group in question.groups]
@@ -227,7 +232,7 @@ class Members:
             member = self._known.get(prior) or Member(prior, self.secret)
             losses = worst_squares(member.belief, member.question, channel)
             seen[prior] = member, losses
-            return _never_nan(float(losses.ceilings.max()))
+            return float(np.nan_to_num(losses.ceilings.max(), nan=np.inf, posinf=np.inf))
 
         supremum = self._supremum(noise, loss)
         worst = seen.pop(supremum.member)
@@ -262,11 +267,7 @@ def rough_losses(priors: Array, noise: Array, entries: Indices, radii: Array) ->
     own = priors[:, entries, entries]
     with np.errstate(divide="ignore", invalid="ignore"):
         losses = np.max(radii**2 * (1 / variances - 1 / own), axis=1)
-    return [_never_nan(loss) for loss in losses.tolist()]
-
-
-def _never_nan(value: float) -> float:
-    return math.inf if math.isnan(value) else value
+    return [float(loss) for loss in np.where(np.isnan(losses), np.inf, losses)]
 
 
 # What no noise can beat ---------------------------------------------------------------------------
