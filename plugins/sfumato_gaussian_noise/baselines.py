@@ -6,7 +6,7 @@ import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import attrs
 import numpy as np
@@ -202,17 +202,12 @@ JUMP = 1e-6  # where the loss jumps, a budget is settled to this relative width
 REACH = 1e15  # largest factor between the first budget tried and the last
 
 
-@attrs.frozen
-class _Trial(Generic[T]):
+class _Trial(NamedTuple, Generic[T]):
     """A budget, how far its loss lies above the target (as a logarithm), and what it gave."""
 
     budget: float
     excess: float
     found: T
-
-    @property
-    def is_close(self) -> bool:
-        return -SLACK <= self.excess <= 0
 
 
 def smallest_budget(
@@ -237,7 +232,9 @@ def smallest_budget(
     above, below = min(low.excess, 1e3), max(high.excess, -1e3)
     for step in itertools.count():
         jumps = step >= STEPS
-        if high.is_close or high.budget <= low.budget * (1 + (JUMP if jumps else 1e-12)):
+        if -SLACK <= high.excess <= 0 or high.budget <= low.budget * (
+            1 + (JUMP if jumps else 1e-12)
+        ):
             break
         width = math.log(high.budget / low.budget)
         # Aim a little beyond the root: the answer must come from its safe side.
@@ -257,7 +254,7 @@ def _bracket(trial: Callable[[float], _Trial[T]], start: float) -> tuple[_Trial[
     low = high = trial(start)
     least = 1e-6  # doubled each time: where the loss hardly moves, its slope says nothing
     while low.excess <= 0:
-        if low.is_close or low.budget < start / REACH:
+        if low.excess >= -SLACK or low.budget < start / REACH:
             return low, low
         high, low = low, trial(low.budget * math.exp(max(1.01 * low.excess - least, -7.0)))
         least *= 2

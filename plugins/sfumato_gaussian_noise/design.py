@@ -54,7 +54,7 @@ class Block:
     balls: Balls  # which of the k values share a ball
     shift_error: Array  # (n, k): bounds the rounding of A, entry by entry
     spread_error: Array  # e, (n,): |yᵀ(C_true − C)y| ≤ (eᵀ|y|)²
-    values: Array = attrs.field(factory=lambda: np.zeros((0, 0)))  # W, (k, m)
+    values: Array  # W, (k, m)
 
     @property
     def is_box(self) -> bool:
@@ -93,14 +93,8 @@ def block_of(belief: Gaussian, group: Group, radius: float) -> Block | None:
     values, scales, balls = _free_values(secret.spread, group)
     rounding = 0.0 if np.all(scales == 1) else 64 * (n + len(entries)) * ROUNDOFF
     sizes = radius * scales
-    return Block(
-        shifts=found.weights * sizes,
-        spread=spread,
-        balls=balls,
-        shift_error=(found.weights_error + rounding * np.abs(found.weights)) * sizes,
-        spread_error=spread_error,
-        values=values,
-    )
+    shift_error = (found.weights_error + rounding * np.abs(found.weights)) * sizes
+    return Block(found.weights * sizes, spread, balls, shift_error, spread_error, values)
 
 
 def _free_values(copies: Array, group: Group) -> tuple[Array, Array, Balls]:

@@ -11,14 +11,8 @@ from sfumato.beliefs import Gaussian
 from sfumato.errors import SolverFailed
 from sfumato.matrices import Kronecker, Matrix, Toeplitz
 from sfumato.matrices.matrix import ROUNDOFF, Array
-from sfumato_gaussian_noise.design import (
-    Certified,
-    ClassLosses,
-    DualBound,
-    Solution,
-    Task,
-    is_isotropic,
-)
+from sfumato_gaussian_noise import design
+from sfumato_gaussian_noise.design import Certified, ClassLosses, DualBound, Solution, Task
 
 ITERATIONS = 5_000
 RESIDUAL = 1e-11  # relative residual at which the conjugate gradients stop
@@ -136,7 +130,7 @@ def _grid_block(task: Task) -> _GridBlock | None:
         return None
     ((chosen,),) = groups
     inner = covariance.block(chosen, chosen)
-    if not (inner[0, 0] > 0 and is_isotropic(inner)):
+    if not (inner[0, 0] > 0 and design.is_isotropic(inner)):
         return None
     cross = covariance.columns(chosen)
     return _GridBlock(task.belief, cross, float(inner[0, 0]), task.question.radii[0])

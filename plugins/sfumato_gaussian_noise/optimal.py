@@ -235,8 +235,9 @@ def _even(task: Task) -> Certified | None:
                 "some that are."
             )
         along = block.along(block.values @ worst.displacement)
-        reading = task.budget * np.linalg.solve(along.spread + noise.dense(), along.shifts[:, 0])
-        bound = dual_bound([Witness(1.0, along, reading)], task.budget, task.independent)
+        reading = np.linalg.solve(along.spread + noise.dense(), along.shifts[:, 0])
+        witness = Witness(1.0, along, task.budget * np.asarray(reading, np.float64))
+        bound = dual_bound([witness], task.budget, task.independent)
     return Certified(noise, losses, bound, "the only noise of its class")
 
 

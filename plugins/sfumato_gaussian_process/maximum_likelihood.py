@@ -287,9 +287,10 @@ def _refined(
             points = np.clip(best[at] + moves * step[at], low[at], high[at])
             return points, _at(model.log_likelihoods, some, points)
 
-        tried, found = (list(both) for both in zip(*map(look, offsets), strict=True))
-        top = look(quadratic_step(offsets, np.array(found) - values[active]))
-        tried, found = np.array([*tried, top[0]]), np.array([*found, top[1]])
+        looks = [look(offset) for offset in offsets]
+        gains = np.array([found for _, found in looks]) - values[active]
+        looks.append(look(quadratic_step(offsets, gains)))
+        tried, found = (np.array(both) for both in zip(*looks, strict=True))
         which = np.argmax(found, axis=0)
         rows = np.arange(active.size)
         better = found[which, rows] > values[active] + least[active]

@@ -231,6 +231,10 @@ class Kronecker(Matrix):
         return min(super().rank_bound(entries), whole)
 
 
+def _blocks(value: Iterable[Matrix]) -> tuple[Matrix, ...]:
+    return _matrices(value, "block_diagonal.blocks")
+
+
 @attrs.frozen(eq=False, repr=False)
 class BlockDiagonal(Matrix):
     """Square blocks along the diagonal, zero elsewhere.
@@ -242,9 +246,7 @@ class BlockDiagonal(Matrix):
            [0., 0., 3.]])
     """
 
-    blocks: tuple[Matrix, ...] = attrs.field(
-        converter=lambda value: _matrices(value, "block_diagonal.blocks")
-    )
+    blocks: tuple[Matrix, ...] = attrs.field(converter=_blocks)
 
     @property
     def size(self) -> int:

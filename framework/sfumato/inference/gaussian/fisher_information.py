@@ -351,8 +351,8 @@ def _solve(regression: Regression, total: Array, error: float, floor: float) -> 
     first += error * float(np.sum((lengths / scale) ** 2))
     # LAPACK's symmetric solvers are backward stable: a small multiple of n u ‖A‖.
     slack = 8.0 * float(size) * ROUNDOFF * float(np.trace(total)) + error
-    for bound_of in (lambda: floor, lambda: float(np.linalg.eigvalsh(total)[0]) - slack):
-        bound = bound_of()
+    for known in (True, False):  # the noise's own bound first: eigenvalues cost more
+        bound = floor if known else float(np.linalg.eigvalsh(total)[0]) - slack
         relative = first + float(np.sum(off**2)) / bound if bound > 0 else math.inf
         if relative <= EXACT / 2:
             break
