@@ -6,7 +6,7 @@ import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import attrs
 import numpy as np
@@ -84,23 +84,18 @@ class Calibrated(AdditiveMechanism):
     def noise(self, members: Members, mse: float) -> Design:
         """Design noise with `mse` as its average variance per entry."""
 
-    def other_prior(self) -> PriorClass | None:
-        """Return the class to design for, where it is not the one that is asked about."""
-        return None
-
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Design for the budget, or for the smallest budget that meets the target."""
         asked = Members(prior, secret)
         designed = self._designed_for(asked)
-        if self.mse is not None:
-            found = self._within(asked, designed, self.mse)
-        else:
-            found = self._for_target(asked, designed)
+        if self.epsilon is None or self.order is None:
+            return self.release(asked, self._within(asked, designed, self.mse or 0.0))
+        found = self._for_target(asked, designed, 2 * self.epsilon / self.order)
         return self.release(asked, found)
 
     def _designed_for(self, asked: Members) -> Members:
-        """Return the members to design for, after checking that they speak of the same trace."""
-        other = self.other_prior()
+        """Return the members of `design_prior`, about the same trace; without one, of the prior."""
+        other: PriorClass | None = getattr(self, "design_prior", None)
         if other is None:
             return asked
         if not issubclass(other.yields, Gaussian):
@@ -119,19 +114,11 @@ class Calibrated(AdditiveMechanism):
         belief = asked.first.belief
         least = SMALLEST * max(1.0, float(belief.covariance.diagonal().max()))
         if not least <= mse * belief.entries <= LARGEST:
-            raise self.reject(
-                "mse",
-                f"such that the total over {belief.entries} entries lies between {least:.3g} and "
-                f"{LARGEST:.0e}",
-                mse,
-            )
+            total = f"such that the total over {belief.entries} entries lies between {least:.3g}"
+            raise self.reject("mse", f"{total} and {LARGEST:.0e}", mse)
         return self.noise(designed, mse)
 
-    def _for_target(self, asked: Members, designed: Members) -> Design:
-        if self.epsilon is None or self.order is None:  # the rules exclude it; types do not
-            raise self.reject("epsilon", "given where mse is not", self.epsilon)
-        target = 2 * self.epsilon / self.order
-
+    def _for_target(self, asked: Members, designed: Members, target: float) -> Design:
         def try_budget(mse: float) -> tuple[float, Design]:
             found = self._within(asked, designed, mse)
             # A target must hold under the prior that is asked about, whatever was designed for.
@@ -215,17 +202,12 @@ JUMP = 1e-6  # where the loss jumps, a budget is settled to this relative width
 REACH = 1e15  # largest factor between the first budget tried and the last
 
 
-@attrs.frozen
-class _Trial(Generic[T]):
+class _Trial(NamedTuple, Generic[T]):
     """A budget, how far its loss lies above the target (as a logarithm), and what it gave."""
 
     budget: float
     excess: float
     found: T
-
-    @property
-    def is_close(self) -> bool:
-        return -SLACK <= self.excess <= 0
 
 
 def smallest_budget(
@@ -250,7 +232,9 @@ def smallest_budget(
     above, below = min(low.excess, 1e3), max(high.excess, -1e3)
     for step in itertools.count():
         jumps = step >= STEPS
-        if high.is_close or high.budget <= low.budget * (1 + (JUMP if jumps else 1e-12)):
+        if -SLACK <= high.excess <= 0 or high.budget <= low.budget * (
+            1 + (JUMP if jumps else 1e-12)
+        ):
             break
         width = math.log(high.budget / low.budget)
         # Aim a little beyond the root: the answer must come from its safe side.
@@ -270,7 +254,7 @@ def _bracket(trial: Callable[[float], _Trial[T]], start: float) -> tuple[_Trial[
     low = high = trial(start)
     least = 1e-6  # doubled each time: where the loss hardly moves, its slope says nothing
     while low.excess <= 0:
-        if low.is_close or low.budget < start / REACH:
+        if low.excess >= -SLACK or low.budget < start / REACH:
             return low, low
         high, low = low, trial(low.budget * math.exp(max(1.01 * low.excess - least, -7.0)))
         least *= 2

@@ -54,7 +54,7 @@ class Block:
     balls: Balls  # which of the k values share a ball
     shift_error: Array  # (n, k): bounds the rounding of A, entry by entry
     spread_error: Array  # e, (n,): |yᵀ(C_true − C)y| ≤ (eᵀ|y|)²
-    values: Array = attrs.field(factory=lambda: np.zeros((0, 0)))  # W, (k, m)
+    values: Array  # W, (k, m)
 
     @property
     def is_box(self) -> bool:
@@ -93,14 +93,8 @@ def block_of(belief: Gaussian, group: Group, radius: float) -> Block | None:
     values, scales, balls = _free_values(secret.spread, group)
     rounding = 0.0 if np.all(scales == 1) else 64 * (n + len(entries)) * ROUNDOFF
     sizes = radius * scales
-    return Block(
-        shifts=found.weights * sizes,
-        spread=spread,
-        balls=balls,
-        shift_error=(found.weights_error + rounding * np.abs(found.weights)) * sizes,
-        spread_error=spread_error,
-        values=values,
-    )
+    shift_error = (found.weights_error + rounding * np.abs(found.weights)) * sizes
+    return Block(found.weights * sizes, spread, balls, shift_error, spread_error, values)
 
 
 def _free_values(copies: Array, group: Group) -> tuple[Array, Array, Balls]:
@@ -127,6 +121,11 @@ def _free_values(copies: Array, group: Group) -> tuple[Array, Array, Balls]:
             "design."
         )
     return values, 1 / np.sqrt(taken), tuple(tuple(np.flatnonzero(c).tolist()) for c in seen)
+
+
+def is_isotropic(covariance: Array) -> bool:
+    """Whether a block is v I, for independent values that are alike."""
+    return np.array_equal(covariance, covariance[0, 0] * np.eye(len(covariance)))
 
 
 def entries_of_single_groups(question: Displacements) -> Indices | None:
@@ -227,7 +226,7 @@ class Members:
             member = self._known.get(prior) or Member(prior, self.secret)
             losses = worst_squares(member.belief, member.question, channel)
             seen[prior] = member, losses
-            return _never_nan(float(losses.ceilings.max()))
+            return float(np.nan_to_num(losses.ceilings.max(), nan=np.inf, posinf=np.inf))
 
         supremum = self._supremum(noise, loss)
         worst = seen.pop(supremum.member)
@@ -262,11 +261,7 @@ def rough_losses(priors: Array, noise: Array, entries: Indices, radii: Array) ->
     own = priors[:, entries, entries]
     with np.errstate(divide="ignore", invalid="ignore"):
         losses = np.max(radii**2 * (1 / variances - 1 / own), axis=1)
-    return [_never_nan(loss) for loss in losses.tolist()]
-
-
-def _never_nan(value: float) -> float:
-    return math.inf if math.isnan(value) else value
+    return [float(loss) for loss in np.where(np.isnan(losses), np.inf, losses)]
 
 
 # What no noise can beat ---------------------------------------------------------------------------

@@ -11,10 +11,10 @@ from sfumato.beliefs import Gaussian
 from sfumato.errors import SolverFailed
 from sfumato.matrices import Kronecker, Matrix, Toeplitz
 from sfumato.matrices.matrix import ROUNDOFF, Array
+from sfumato_gaussian_noise import design
 from sfumato_gaussian_noise.design import Certified, ClassLosses, DualBound, Solution, Task
 
 ITERATIONS = 5_000
-
 RESIDUAL = 1e-11  # relative residual at which the conjugate gradients stop
 # Times round the secret to which the first attempt confines the noise; then eightfold.
 WINDOW = 4_096
@@ -66,8 +66,8 @@ class _GridBlock:
 
     def shift_error(self) -> float:
         """Bound the error of each column of A."""
-        n = self.cross.shape[0]
-        return 4 * (self.belief.rounding + 4 * ROUNDOFF) * self.radius * math.sqrt(n)
+        entries = self.belief.rounding + 4 * ROUNDOFF
+        return 4 * entries * self.radius * math.sqrt(len(self.cross))
 
 
 def long_trace(task: Task) -> Certified | None:
@@ -130,7 +130,7 @@ def _grid_block(task: Task) -> _GridBlock | None:
         return None
     ((chosen,),) = groups
     inner = covariance.block(chosen, chosen)
-    if not (inner[0, 0] > 0 and np.array_equal(inner, inner[0, 0] * np.eye(len(chosen)))):
+    if not (inner[0, 0] > 0 and design.is_isotropic(inner)):
         return None
     cross = covariance.columns(chosen)
     return _GridBlock(task.belief, cross, float(inner[0, 0]), task.question.radii[0])

@@ -10,12 +10,7 @@ import numpy as np
 from sfumato.errors import OutsideHypotheses, SolverFailed
 from sfumato.matrices.matrix import Array
 from sfumato_gaussian_noise.design import Block, Certified, DualBound, Member, Task, Violation
-from sfumato_gaussian_noise.dual_program import (
-    ATTEMPTS,
-    best_noise,
-    mirror_groups,
-    sign_vectors,
-)
+from sfumato_gaussian_noise.dual_program import ATTEMPTS, best_noise, mirror_groups, sign_vectors
 from sfumato_gaussian_noise.reading_space import ReadingSpace
 
 ROUNDS = 60  # largest number of programs solved for one design
@@ -92,11 +87,10 @@ def _exchange(
     space: ReadingSpace | None,
     best: Certified | None,
 ) -> Certified:
+    apart = task.independent
     for turn in range(ROUNDS):
         blocks = list(pool.pieces.values())
-        solution = best_noise(
-            blocks, task.budget, attempt, independent=task.independent, space=space
-        )
+        solution = best_noise(blocks, task.budget, attempt, independent=apart, space=space)
         if space is not None:
             space.learn(solution.factor)
             if turn < UNLEARNT:
@@ -166,7 +160,9 @@ class _Pool:
             return self._enter_along(pair, block, signs)
         # The dual of the group was not tight: from now on it is taken sign by sign.
         self.pieces.pop((pair.member, pair.group, WHOLE), None)
-        several = sign_vectors(count) if count <= SIGNS else _one_sign_each(count)
+        # Of many signs, one is flipped at a time: with the vector of ones a basis.
+        flipped = 1 - 2 * np.diag([0, *np.ones(count - 1)])
+        several = sign_vectors(count) if count <= SIGNS else flipped
         return sum(self._enter_along(pair, block, signs) for signs in several) > 0
 
     def _enter_along(self, pair: Violation, block: Block, signs: Array) -> bool:
@@ -174,19 +170,10 @@ class _Pool:
         return self._enter(pair, block.along(signs), signs.tobytes())
 
     def _enter(self, pair: Violation, piece: Block, name: bytes) -> bool:
-        full = (pair.member, pair.group, name)
-        new = full not in self.pieces
-        self.pieces.setdefault(full, piece)
-        return new
+        return self.pieces.setdefault((pair.member, pair.group, name), piece) is piece
 
     def keep(self, positions: set[int]) -> None:
         """Drop the pieces that carried no weight."""
-        kept = [item for i, item in enumerate(self.pieces.items()) if i in positions]
-        self.pieces = dict(kept)
-
-
-def _one_sign_each(count: int) -> Array:
-    """Return the vector of ones and those with one sign flipped: a basis."""
-    flipped = np.ones((count, count)) - 2 * np.eye(count)
-    flipped[0] = 1.0
-    return flipped
+        self.pieces = {
+            name: self.pieces[name] for i, name in enumerate(self.pieces) if i in positions
+        }

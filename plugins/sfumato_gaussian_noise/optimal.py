@@ -23,6 +23,7 @@ from sfumato_gaussian_noise.design import (
     Task,
     Witness,
     dual_bound,
+    is_isotropic,
 )
 from sfumato_gaussian_noise.long_trace import long_trace
 from sfumato_gaussian_noise.member_exchange import member_exchange
@@ -77,10 +78,6 @@ class Optimal(Calibrated):
         doc="design for this prior class, whatever class the release is later measured under",
     )
 
-    def other_prior(self) -> PriorClass | None:
-        """Return `design_prior`."""
-        return self.design_prior
-
     def noise(self, members: Members, mse: float) -> Design:
         """Design by the cheapest route that can be certified."""
         question = members.first.question
@@ -90,13 +87,9 @@ class Optimal(Calibrated):
                 f"gaussian_optimal designs for radii between {1 / LARGEST_RADIUS:.0e} and "
                 f"{LARGEST_RADIUS:.0e}; got {low:.3g} to {high:.3g}: use other units."
             )
-        task = Task(
-            members=members,
-            budget=mse * members.first.belief.entries,
-            floor=self.floor,
-            tolerance=self.tolerance,
-            independent=np.array(question.entries) if self.independent_secret_noise else None,
-        )
+        apart = np.array(question.entries) if self.independent_secret_noise else None
+        budget = mse * members.first.belief.entries
+        task = Task(members, budget, self.floor, self.tolerance, independent=apart)
         found = cheapest_route(task)
         return Design(found.noise, self._claims(task, found), found.losses.worst)
 
@@ -148,13 +141,12 @@ def _one_ball(task: Task) -> Certified | None:
         for block in blocks
         if block is not None
     ]
-    if not solutions:
-        return None
 
     def lower(solution: Solution) -> float:
         return dual_bound(solution.witnesses, task.budget, independent).loss(task.budget)
 
-    return task.certify(max(solutions, key=lower), "closed form, one ball")
+    best = max(solutions, key=lower, default=None)
+    return None if best is None else task.certify(best, "closed form, one ball")
 
 
 def one_ball(block: Block, budget: float) -> Solution:
@@ -243,12 +235,9 @@ def _even(task: Task) -> Certified | None:
                 "some that are."
             )
         along = block.along(block.values @ worst.displacement)
-        reading = np.asarray(
-            np.linalg.solve(along.spread + noise.dense(), along.shifts[:, 0]), np.float64
-        )
-        bound = dual_bound(
-            [Witness(1.0, along, task.budget * reading)], task.budget, task.independent
-        )
+        reading = np.linalg.solve(along.spread + noise.dense(), along.shifts[:, 0])
+        witness = Witness(1.0, along, task.budget * np.asarray(reading, np.float64))
+        bound = dual_bound([witness], task.budget, task.independent)
     return Certified(noise, losses, bound, "the only noise of its class")
 
 
@@ -284,18 +273,9 @@ def _covers_alike(task: Task) -> bool:
     belief, question = task.belief, task.question
     variances = belief.covariance.diagonal()
     entries = [entry for group in question.groups for ball in group for entry in ball]
-    return (
-        len(set(question.radii)) == 1
-        and np.ptp(variances) == 0
-        and variances[0] > 0
-        and sorted(entries) == list(range(belief.entries))
-        and all(
-            len(group) == 1
-            and (len(group[0]) == 1 or _is_isotropic(belief.covariance.block(group[0], group[0])))
-            for group in question.groups
-        )
-    )
-
-
-def _is_isotropic(covariance: Array) -> bool:
-    return np.array_equal(covariance, covariance[0, 0] * np.eye(len(covariance)))
+    if len(set(question.radii)) > 1 or np.ptp(variances) > 0 or not variances[0] > 0:
+        return False
+    if sorted(entries) != list(range(belief.entries)) or any(len(g) > 1 for g in question.groups):
+        return False
+    balls = [group[0] for group in question.groups if len(group[0]) > 1]
+    return all(is_isotropic(belief.covariance.block(ball, ball)) for ball in balls)

@@ -29,10 +29,6 @@ class Published(Calibrated):
         doc="design for this prior, whatever class the release is later measured under",
     )
 
-    def other_prior(self) -> PriorClass | None:
-        """Return `design_prior`."""
-        return self.design_prior
-
     def noise_of_each(self, members: Members, budget: float) -> list[Matrix]:
         """Return the noise of SDP_A for every group of the secret, for a class of one prior."""
         if not members.is_single:
@@ -192,7 +188,6 @@ def _two_blocks(noise: Array, secret: Indices, budget: float) -> Matrix:
 
 TOLERANCE = 1e-9  # how far, relatively, the trace may be above the smallest one
 MOST_ROUNDS = 500
-
 NEGLIGIBLE = 1e-14  # eigenvalues below this share of the largest are rounding
 
 

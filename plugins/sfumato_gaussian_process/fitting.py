@@ -68,11 +68,8 @@ def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[
 
 def places_of(series: Sequence[Series]) -> dict[str, Any]:
     """Return the trace, coordinate and length of every series."""
-    return {
-        "trace": np.array([one.trace for one in series]),
-        "coordinate": np.array([one.coordinate for one in series]),
-        "lengths": np.array([len(one.stamps) for one in series]),
-    }
+    places = [(one.trace, one.coordinate, len(one.stamps)) for one in series]
+    return dict(zip(("trace", "coordinate", "lengths"), np.array(places).T, strict=True))
 
 
 def check_noise(name: str, noise: Any) -> None:
@@ -86,40 +83,32 @@ def _table(given: Any, where: str) -> Array:
     """Return a trace as (times, coordinates)."""
     try:
         array = np.asarray(given)
-    except ValueError:
-        raise ParameterError(f"{where} must have rows of equal length; got others.") from None
-    if array.dtype.kind not in "iuf" or array.ndim not in (1, 2):
+    except ValueError:  # rows of unequal length
+        array = np.asarray(None)
+    table = array[:, None] if array.ndim == 1 else array
+    real = array.dtype.kind in "iuf" and table.ndim == 2
+    if not (real and len(table) > 1 and table.size and np.all(np.isfinite(table))):
         raise ParameterError(
-            f"{where} must be an array (times,) or (times, d) of real numbers; got "
-            f"{array.dtype} of shape {array.shape}."
+            f"{where} must have two or more finite values, real numbers in an array (times,) or "
+            f"(times, d); got {array.dtype} of shape {array.shape}."
         )
-    table = array.astype(np.float64)[:, None] if array.ndim == 1 else array.astype(np.float64)
-    if len(table) < 2 or table.shape[1] == 0 or not np.all(np.isfinite(table)):
-        raise ParameterError(
-            f"{where} must have two or more finite values; got shape {array.shape}."
-        )
-    return table
+    return table.astype(np.float64)
 
 
 def _stamps(times: Any, position: int, count: int, length: int, where: str) -> Array:
     if times is None:
         return np.arange(length, dtype=np.float64)
-    own = times
-    if isinstance(times, Sequence) or np.ndim(times) == 2:
-        nested = len(times) > 0 and np.ndim(times[0]) == 1
-        if nested and len(times) != count:
-            raise ParameterError(
-                f"{where} must have its own times; got {len(times)} lists of them."
-            )
-        own = times[position] if nested else times
     try:
-        stamps = np.asarray(own, dtype=np.float64)
+        nested = np.ndim(next(iter(times), 0)) == 1
+        several = len(times) if nested else count
+        stamps = np.asarray(times[min(position, several - 1)] if nested else times, np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{where} must have {length} numbers as times; got others.") from None
-    if stamps.shape != (length,) or not np.all(np.isfinite(stamps)):
-        raise ParameterError(f"{where} must have {length} finite times; got shape {stamps.shape}.")
-    if not np.all(np.diff(stamps) > 0):
-        raise ParameterError(f"{where} must have increasing times; got others.")
+        several, stamps = count, np.zeros(0)
+    if several != count:
+        raise ParameterError(f"{where} must have its own times; got {several} lists of them.")
+    finite = stamps.shape == (length,) and np.all(np.isfinite(stamps))
+    if not (finite and np.all(np.diff(stamps) > 0)):
+        raise ParameterError(f"{where} must have {length} finite times, increasing; got others.")
     return stamps
 
 
@@ -156,17 +145,12 @@ def ordered_pair(
 
 @attrs.frozen(eq=False, kw_only=True)
 class Fitted(ABC):
-    """Maximum-likelihood parameters, one row for each coordinate of each trace.
-
-    `effective` are the fitted parameters by name, in which durations count samples (l / P in the
-    paper); `at_bound` says that they lie at an end of the search, so that the true optimum may lie
-    beyond.
-    """
+    """Maximum-likelihood parameters, one row for each coordinate of each trace."""
 
     prior: type[Any]
-    effective: Mapping[str, Array]
+    effective: Mapping[str, Array]  # by name; durations count samples (l / P in the paper)
     log_likelihoods: Array
-    at_bound: NDArray[np.bool_]
+    at_bound: NDArray[np.bool_]  # at an end of the search: the true optimum may lie beyond
     trace: NDArray[np.intp]
     coordinate: NDArray[np.intp]
     lengths: NDArray[np.intp]
@@ -205,15 +189,9 @@ class Fitted(ABC):
         """Return one row for each coordinate of each trace."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "trace": self.trace,
-                "coordinate": self.coordinate,
-                **self.columns(),
-                "log_likelihood": self.log_likelihoods,
-                "at_bound": self.at_bound,
-            }
-        )
+        told = {"log_likelihood": self.log_likelihoods, "at_bound": self.at_bound}
+        places = {"trace": self.trace, "coordinate": self.coordinate}
+        return pd.DataFrame({**places, **self.columns(), **told})
 
     def __len__(self) -> int:
         return len(self.trace)
@@ -265,7 +243,7 @@ class FittedPriors(Fitted):
         """Return the fixed parameters, durations in samples."""
         durations = set(self.fixed) & set(self.prior.in_time_units)
         periods = np.unique(self.sampling_periods)
-        if durations and periods.size > 1 and np.ptp(periods) > 1e-9 * periods[-1]:
+        if durations and np.ptp(periods) > 1e-9 * periods[-1]:
             raise ParameterError(
                 f"prior_class must have one sampling period to count {', '.join(durations)} in "
                 f"samples; got several."
@@ -325,9 +303,8 @@ def fit_kernels(
     try:
         expression = KernelExpression.read(kernel)
     except ValueError as reason:
-        raise ParameterError(
-            f"{cls.name}.fit kernel must be {reason}; got {KernelExpression.opened(kernel)!r}."
-        ) from None
+        got = KernelExpression.opened(kernel)
+        raise ParameterError(f"{cls.name}.fit kernel must be {reason}; got {got!r}.") from None
     start = expression.scikit_learn() if isinstance(kernel, (dict, KernelExpression)) else kernel
     if not start.theta.size:
         raise ParameterError(f"{cls.name}.fit kernel must have a free parameter; got {kernel!r}.")

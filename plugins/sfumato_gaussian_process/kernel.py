@@ -97,12 +97,7 @@ class KernelExpression:
 
     @staticmethod
     def opened(value: Any) -> Any:
-        """Return the tables of a kernel and of those inside it, unchecked; the rest as it is.
-
-        >>> from sklearn.gaussian_process.kernels import RBF
-        >>> KernelExpression.opened(RBF(2.0))
-        {'name': 'RBF', 'length_scale': 2.0}
-        """
+        """Return the tables of a kernel and of those inside it, unchecked; the rest as it is."""
         if isinstance(value, KernelExpression):
             return value.plain()
         if not isinstance(value, Mapping) and not _is_kernel(value):
@@ -112,9 +107,11 @@ class KernelExpression:
 
     def plain(self) -> dict[str, Any]:
         """Return the table that `read` reads."""
-        inner = zip(PARTS.get(self.name, ()), self.parts, strict=True)
-        parts = {key: part.plain() for key, part in inner}
+        parts = {key: part.plain() for key, part in self._inner().items()}
         return {"name": self.name, **parts, **dict(self.numbers)}
+
+    def _inner(self) -> dict[str, KernelExpression]:
+        return dict(zip(PARTS.get(self.name, ()), self.parts, strict=True))
 
     def __repr__(self) -> str:
         return repr(self.plain()).replace("inf", "float('inf')")
@@ -127,8 +124,7 @@ class KernelExpression:
         """Return the scikit-learn kernel."""
         from sklearn.gaussian_process import kernels
 
-        inner = zip(PARTS.get(self.name, ()), self.parts, strict=True)
-        made = {key: part.scikit_learn() for key, part in inner}
+        made = {key: part.scikit_learn() for key, part in self._inner().items()}
         return getattr(kernels, self.name)(**made, **dict(self.numbers))
 
 
@@ -168,11 +164,7 @@ def _number(name: str, key: str, value: Any) -> float:
 
 @attrs.frozen
 class KernelDomain(Domain):
-    """A scikit-learn kernel: the object itself, or a table of its name and parameters.
-
-    >>> KernelDomain().convert({"name": "RBF", "length_scale": 2.0}, Sizes()).name
-    'RBF'
-    """
+    """A scikit-learn kernel: the object itself, or a table of its name and parameters."""
 
     @property
     def sentence(self) -> str:
@@ -201,16 +193,13 @@ class KernelDomain(Domain):
 
         del sizes
 
-        def drawn(name: str) -> SearchStrategy[Any]:
-            scales = {key: st.floats(0.25, 8.0) for key in NUMBERS[name]}
-            return st.fixed_dictionaries({"name": st.just(name), **scales})
+        def drawn(name: str, values: SearchStrategy[Any]) -> SearchStrategy[Any]:
+            parameters = dict.fromkeys(NUMBERS.get(name, PARTS.get(name, ())), values)
+            return st.fixed_dictionaries({"name": st.just(name), **parameters})
 
-        single = st.one_of(
-            *map(drawn, ("RBF", "RationalQuadratic", "ExpSineSquared", "WhiteKernel"))
-        )
-        pair = st.fixed_dictionaries(
-            {"name": st.sampled_from(["Sum", "Product"]), "k1": single, "k2": single}
-        )
+        names = ("RBF", "RationalQuadratic", "ExpSineSquared", "WhiteKernel")
+        single = st.one_of(*(drawn(name, st.floats(0.25, 8.0)) for name in names))
+        pair = drawn("Sum", single) | drawn("Product", single)
         return (single | pair).map(KernelExpression.read)
 
 
@@ -274,13 +263,12 @@ def exact_covariance(kernel: KernelExpression, s: Any, t: Any) -> Any:
             else Matern.exact_correlation(lag, *given)
         ),
         "ExpSineSquared": lambda: Periodic.exact_correlation(lag, *given),
-        "RationalQuadratic": lambda: _exact_rational_quadratic(lag, *given),
+        "RationalQuadratic": lambda: _exact_rational_quadratic(lag / given[0], given[1]),
     }
     return formulas[kernel.name]()
 
 
-def _exact_rational_quadratic(lag: Any, length_scale: float, alpha: float) -> Any:
-    scaled = lag / length_scale
+def _exact_rational_quadratic(scaled: Any, alpha: float) -> Any:
     return (-(1 + scaled * scaled / alpha / 2).log() * alpha).exp()
 
 

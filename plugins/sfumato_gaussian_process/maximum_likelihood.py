@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.comparison.executors import watched
 from sfumato.errors import ParameterError
+from sfumato.matrices.matrix import Array
 from sfumato_gaussian_process.fitting import (
     FittedPriors,
     Series,
@@ -25,9 +25,6 @@ from sfumato_gaussian_process.fitting import (
 
 if TYPE_CHECKING:
     from sfumato_gaussian_process.stationary import StationaryPrior
-
-
-Array = NDArray[np.float64]
 
 FARTHEST = 8.0  # longest step along any axis, in units of the stencil
 
@@ -58,12 +55,12 @@ def quadratic_step(offsets: Array, gains: Array) -> Array:
     return np.asarray(steps * np.minimum(1.0, FARTHEST / np.maximum(longest, FARTHEST)))
 
 
-Points = NDArray[np.float64]  # (count, parameters): logarithms, durations in sampling periods
-
-
 @attrs.frozen
 class TraceLikelihood:
-    """The family of correlations that is fitted, and what of it is free."""
+    """The family of correlations that is fitted, and what of it is free.
+
+    Points (count, parameters) are logarithms of the free parameters, durations in sampling periods.
+    """
 
     cls: type[StationaryPrior]
     free: tuple[str, ...]
@@ -71,7 +68,7 @@ class TraceLikelihood:
     noise: float
     normalised: bool
 
-    def log_likelihoods(self, lags: Array, periods: Array, points: Points, values: Array) -> Array:
+    def log_likelihoods(self, lags: Array, periods: Array, points: Array, values: Array) -> Array:
         """Return the log likelihood of values (..., N, k) at points (..., p), shape (..., k).
 
         With R the correlation plus noise: −½ (xᵀR⁻¹x + log det 2πR), or, if the variance is free,
@@ -84,13 +81,13 @@ class TraceLikelihood:
         with np.errstate(divide="ignore"):  # a constant trace of zeros has no best variance
             return np.asarray(-0.5 * (size * np.log(squares / size) + size + determinant))
 
-    def variances(self, lags: Array, periods: Array, points: Points, values: Array) -> Array:
+    def variances(self, lags: Array, periods: Array, points: Array, values: Array) -> Array:
         """Return the best variance xᵀR⁻¹x / N of each series."""
         squares, _ = self._whitened(lags, periods, points, values)
         return np.asarray(squares / lags.shape[-1])
 
     def _whitened(
-        self, lags: Array, periods: Array, points: Points, values: Array
+        self, lags: Array, periods: Array, points: Array, values: Array
     ) -> tuple[Array, Array]:
         """Return xᵀR⁻¹x and log det 2πR."""
         size = lags.shape[-1]
@@ -102,7 +99,7 @@ class TraceLikelihood:
         determinant = 2 * np.sum(np.log(diagonal), axis=-1)[..., None]
         return squares, determinant + size * math.log(2 * math.pi)
 
-    def correlations(self, lags: Array, periods: Array, points: Points) -> Array:
+    def correlations(self, lags: Array, periods: Array, points: Array) -> Array:
         """Return the correlation matrices; lags and durations in sampling periods."""
         shape: list[Any] = []
         for name in self.cls.shape_parameters:
@@ -117,10 +114,9 @@ class TraceLikelihood:
 
 def _forward_substituted(factors: Array, values: Array) -> Array:
     """Return L⁻¹x for stacks of lower triangular L (..., N, N) and values (..., N, k)."""
-    size = factors.shape[-1]
     batch = np.broadcast_shapes(factors.shape[:-2], values.shape[:-2])
-    solved = np.empty((*batch, size, values.shape[-1]))
-    for i in range(size):
+    solved = np.empty((*batch, *values.shape[-2:]))
+    for i in range(factors.shape[-1]):
         known = factors[..., i : i + 1, :i] @ solved[..., :i, :]
         solved[..., i, :] = (values[..., i, :] - known[..., 0, :]) / factors[..., i, i, None]
     return solved
@@ -171,8 +167,7 @@ def fit_traces(
         best[group], values[group] = _refined(model, chosen, best[group], low[group], high[group])
         if not settled:
             variances[group] = _at(model.variances, chosen, best[group])
-    near = 2 * STEP
-    places = places_of(series)
+    near, places = 2 * STEP, places_of(series)
     effective = {name: np.exp(best[:, k]) for k, name in enumerate(model.free)}
     return FittedPriors(
         prior=cls,
@@ -195,9 +190,7 @@ def _model(
 ) -> TraceLikelihood:
     """Return what is to be fitted: shape parameters that are not known and have a range."""
     if not isinstance(bounds, Mapping):
-        raise ParameterError(
-            f"{cls.name}.fit bounds must be a table of pairs by parameter; got {bounds!r}."
-        )
+        raise ParameterError(f"{cls.name}.fit bounds must be a table of pairs; got {bounds!r}.")
     for name in (*(name for name in fixed if name != "variance"), *bounds):
         if name not in cls.shape_parameters:
             raise ParameterError(
@@ -217,7 +210,7 @@ def _model(
 
 def _limits(
     model: TraceLikelihood, series: Sequence[Series], bounds: Mapping[str, tuple[float, float]]
-) -> tuple[Points, Points]:
+) -> tuple[Array, Array]:
     """Return the logarithms of the ends of the search, (series, parameters)."""
     periods, ends = np.array([one.period for one in series]), []
     for name in model.free:
@@ -247,7 +240,7 @@ def _equally_long(series: Sequence[Series]) -> Iterator[list[int]]:
         yield from (group[start : start + step] for start in range(0, len(group), step))
 
 
-def _on_grid(model: TraceLikelihood, series: Sequence[Series], low: Points, high: Points) -> Points:
+def _on_grid(model: TraceLikelihood, series: Sequence[Series], low: Array, high: Array) -> Array:
     """Return each series' best point of one grid, among those inside its limits."""
     axes = [
         np.linspace(low[:, k].min(), high[:, k].max(), GRID[name])
@@ -260,12 +253,9 @@ def _on_grid(model: TraceLikelihood, series: Sequence[Series], low: Points, high
         # A fixed duration is another number of samples in each series: no grid is shared.
         parts = [_on_grid(model, [one], low[[i]], high[[i]]) for i, one in enumerate(series)]
         return np.concatenate(parts)
-    found = []
-    step = max(1, CHUNK // lags.size)
-    for start in range(0, len(points), step):
-        some = points[start : start + step]
-        periods = np.full(len(some), series[0].period)
-        found.append(model.log_likelihoods(lags, periods, some, values))
+    step, period = max(1, CHUNK // lags.size), np.array([series[0].period])
+    chunks = [points[start : start + step] for start in range(0, len(points), step)]
+    found = [model.log_likelihoods(lags, period, chunk, values) for chunk in chunks]
     likelihoods = np.concatenate(found)  # (points, series)
     inside = np.all((points[:, None] >= low - 1e-12) & (points[:, None] <= high + 1e-12), axis=2)
     likelihoods = np.where(inside, likelihoods, -np.inf)
@@ -274,8 +264,8 @@ def _on_grid(model: TraceLikelihood, series: Sequence[Series], low: Points, high
 
 
 def _refined(
-    model: TraceLikelihood, series: Sequence[Series], start: Points, low: Points, high: Points
-) -> tuple[Points, Array]:
+    model: TraceLikelihood, series: Sequence[Series], start: Array, low: Array, high: Array
+) -> tuple[Array, Array]:
     """Climb from each start: to the best neighbour on a stencil, or halve the stencil.
 
     Neighbours along the axes creep on a ridge, such as a long period and a length scale that only
@@ -283,9 +273,7 @@ def _refined(
     success.
     """
     width = len(model.free)
-    offsets = [
-        np.array(o, dtype=float) for o in itertools.product((-1, 0, 1), repeat=width) if any(o)
-    ]
+    offsets = np.array([o for o in itertools.product((-1.0, 0.0, 1.0), repeat=width) if any(o)])
     best = np.clip(start, low, high)
     values = _at(model.log_likelihoods, series, best)
     step = (high - low) / (np.array([GRID[name] for name in model.free]) - 1)
@@ -293,17 +281,20 @@ def _refined(
     active = np.arange(len(series))
     while active.size:
         some = [series[i] for i in active.tolist()]
-        tried = [
-            np.clip(best[active] + o * step[active], low[active], high[active]) for o in offsets
-        ]
-        found = np.stack([_at(model.log_likelihoods, some, points) for points in tried])
-        top = quadratic_step(np.array(offsets), found - values[active]) * step[active]
-        tried.append(np.clip(best[active] + top, low[active], high[active]))
-        found = np.vstack([found, _at(model.log_likelihoods, some, tried[-1])])
+
+        def look(moves: Array, some: Sequence[Series] = some, at: Any = active) -> Any:
+            """Return points that many stencils away, inside the limits, and their likelihoods."""
+            points = np.clip(best[at] + moves * step[at], low[at], high[at])
+            return points, _at(model.log_likelihoods, some, points)
+
+        looks = [look(offset) for offset in offsets]
+        gains = np.array([found for _, found in looks]) - values[active]
+        looks.append(look(quadratic_step(offsets, gains)))
+        tried, found = (np.array(both) for both in zip(*looks, strict=True))
         which = np.argmax(found, axis=0)
         rows = np.arange(active.size)
         better = found[which, rows] > values[active] + least[active]
-        winners = np.stack(tried)[which, rows]
+        winners = tried[which, rows]
         best[active[better]] = winners[better]
         values[active[better]] = found[which, rows][better]
         step[active[~better]] /= 2
@@ -312,9 +303,9 @@ def _refined(
 
 
 def _at(
-    function: Callable[[Array, Array, Points, Array], Array],
+    function: Callable[[Array, Array, Array, Array], Array],
     series: Sequence[Series],
-    points: Points,
+    points: Array,
 ) -> Array:
     """Evaluate a function of the model at one point for each series."""
     lags = np.stack([one.lags() for one in series])

@@ -96,17 +96,15 @@ class GaussianProcess(Prior):
         )
 
     def _refuse_what_looks_singular(self) -> None:
-        """Refuse a trace that is all but constant, and coordinates that others all but determine.
-
-        What float64 takes for singular although it is not would hide the worst displacement.
-        """
+        """Refuse what float64 takes for singular: that would hide the worst displacement."""
         span = self.times - 1 if isinstance(self.times, int) else float(np.ptp(self.times))
         if span > 0 and self.smoothest(span) > LONGEST:
             raise OutsideHypotheses(
                 f"{self.name}.{self.smoothed_by} must have length scales of at most {LONGEST:.0e} "
                 f"times the trace; got {getattr(self, self.smoothed_by)}: the trace is a constant."
             )
-        if not (self.across is None or _is_diagonal(self.across) or is_definite(self.across)):
+        across = np.eye(1) if self.across is None else self.across
+        if np.any(across - np.diag(np.diagonal(across))) and not is_definite(across):
             raise OutsideHypotheses(
                 "across must be positive definite or diagonal; got a singular matrix, under which "
                 "some coordinates determine others: leave those out."
@@ -115,15 +113,9 @@ class GaussianProcess(Prior):
     def trace_signature(self) -> Hashable:
         """Return the numbers of times and of coordinates, and stamps other than 0, 1, …."""
         width = (self.dimensions or 1) if self.across is None else len(self.across)
-        if isinstance(self.times, int):
-            return self.times, width
-        if np.array_equal(self.times, np.arange(len(self.times))):
-            return len(self.times), width
-        return len(self.times), width, tuple(self.times.tolist())
-
-
-def _is_diagonal(matrix: Array) -> bool:
-    return not np.any(matrix - np.diag(np.diagonal(matrix)))
+        points = stamps(self.times)
+        regular = np.array_equal(points, np.arange(len(points)))
+        return (len(points), width) if regular else (len(points), width, tuple(points.tolist()))
 
 
 def _formula_of_product(exact: Any, across: Array, numbers: Any) -> Any:

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from sfumato.errors import ParameterError
 from sfumato.matrices.combinations import Kronecker, Sum
-from sfumato.matrices.dense import Dense
 from sfumato.matrices.matrix import (
     ROUNDOFF,
     Arithmetic,
@@ -24,7 +23,7 @@ from sfumato.matrices.matrix import (
     finite_array,
     is_matrix,
 )
-from sfumato.matrices.structured import Toeplitz
+from sfumato.matrices.structured import Dense, Toeplitz
 from sfumato.randomness import generator_or_secure
 from sfumato.values import ByContent
 

@@ -172,7 +172,7 @@ class Covariance(Array):
 
     def check(self, array: NDArray[np.float64]) -> None:
         """Reject what a dense matrix rejects: asymmetry, or indefiniteness beyond rounding."""
-        from sfumato.matrices.dense import Dense
+        from sfumato.matrices.structured import Dense
 
         try:
             Dense(array)

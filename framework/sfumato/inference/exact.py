@@ -25,19 +25,12 @@ from sfumato.matrices.matrix import ROUNDOFF, Array, Indices, Matrix
 if TYPE_CHECKING:
     from sfumato.inference.gaussian.fisher_information import SecretEntries
 
+# The precision is doubled from the first to, at most, the last number of bits. Correlations of
+# float64 parameters come as close to one as 1 − 10⁻⁶¹⁶, which the last can tell.
 FIRST_BITS, LAST_BITS = 256, 4096
-"""The precision is doubled from the first to, at most, the last number of bits.
-
-Correlations of float64 parameters come as close to one as 1 − 10⁻⁶¹⁶, which the last can tell."""
-
-TARGET = 1e-10
-"""Relative radius at which a ball is accepted."""
-
-MOST_IN_BALLS = 400
-"""Largest trace for which balls are tried: the cost grows like n³ and with the precision."""
-
-MOST_RATIONAL = 32
-"""Largest matrix that is eliminated in rational numbers, whose digits grow with every step."""
+TARGET = 1e-10  # relative radius at which a ball is accepted
+MOST_IN_BALLS = 400  # largest trace for balls, whose cost grows like n³ and with the precision
+MOST_RATIONAL = 32  # largest matrix for rational numbers, whose digits grow with every step
 
 T = TypeVar("T")
 
@@ -123,12 +116,7 @@ def certify(attempt: Callable[[Balls], T | None]) -> T | None:
 
 
 def balls_apply(belief: Gaussian) -> bool:
-    """Whether the true covariance is known to any precision, of a trace short enough to use it.
-
-    >>> from sfumato.matrices import Diagonal
-    >>> balls_apply(Gaussian(Diagonal([1.0])))
-    False
-    """
+    """Whether the true covariance is known to any precision, of a trace short enough to use it."""
     return belief.is_known_exactly and belief.entries <= MOST_IN_BALLS
 
 
@@ -267,20 +255,18 @@ def midpoints(balls: Any) -> tuple[Array, Array] | None:
 # --- entries that are equal ----------------------------------------------------------------------
 
 
+@attrs.frozen(eq=False, slots=False)
 class Differences:
     """Which entries are equal with probability one, as far as stored numbers and balls tell."""
 
-    def __init__(self, belief: Gaussian) -> None:
-        self.belief = belief
+    belief: Gaussian
 
     def is_copy(self, one: int, other: int) -> bool:
         """Whether Var(X_one − X_other) = Σ_oo + Σ_pp − 2 Σ_op is exactly zero."""
-        if one == other:
-            return True
         stored = self.belief.covariance.formula(Rationals(), [one, other])
         if stored[0, 0] + stored[1, 1] != 2 * stored[0, 1]:
             return False
-        if self.belief.exact is None:
+        if one == other or self.belief.exact is None:
             return True
         with precision(LAST_BITS):
             balls = self._balls

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from sfumato.matrices.combinations import BlockDiagonal, Kronecker, Scaled, Sum
-from sfumato.matrices.dense import Dense
 from sfumato.matrices.matrix import MAX_DENSE, Matrix
-from sfumato.matrices.structured import Diagonal, LowRank, Toeplitz
+from sfumato.matrices.structured import Dense, Diagonal, LowRank, Toeplitz
 
 __all__ = [
     "MAX_DENSE",

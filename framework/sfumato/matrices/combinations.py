@@ -6,13 +6,13 @@ import functools
 import math
 import operator
 from collections.abc import Iterable, Iterator
+from numbers import Real
 from typing import Any
 
 import attrs
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.matrices.dense import Dense
 from sfumato.matrices.matrix import (
     ROUNDOFF,
     Arithmetic,
@@ -24,15 +24,13 @@ from sfumato.matrices.matrix import (
     rounded_up,
     some_or_all,
 )
+from sfumato.matrices.structured import Dense
 
 
 def _factor(value: float) -> float:
-    if isinstance(value, (bool, str)) or not np.isreal(value):
-        raise ParameterError(f"scaled.factor must be a real number; got {value!r}.")
-    factor = float(value)
-    if not (math.isfinite(factor) and factor >= 0):
-        raise ParameterError(f"scaled.factor must be finite and at least 0; got {factor}.")
-    return factor
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < math.inf:
+        raise ParameterError(f"scaled.factor must be a finite number of at least 0; got {value!r}.")
+    return float(value)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -149,11 +147,9 @@ class Sum(Matrix):
         return total * (1 - 2 * len(self.terms) * ROUNDOFF)
 
     def norm_bound(self) -> float:
-        """Return the sum of the terms' bounds."""
         return rounded_up(sum(term.norm_bound() for term in self.terms), len(self.terms))
 
     def rank_bound(self, entries: Indices | None = None) -> int:
-        """Return the sum of the terms' bounds, at most the number of nonzero variances."""
         return min(
             super().rank_bound(entries), sum(term.rank_bound(entries) for term in self.terms)
         )
@@ -224,16 +220,13 @@ class Kronecker(Matrix):
         return rounded_up(factors + 2 * ROUNDOFF * self.trace(), self.size)
 
     def smallest_eigenvalue(self) -> float:
-        """Return the product of the factors' bounds."""
         product = self.time.smallest_eigenvalue() * self.across.smallest_eigenvalue()
         return product * (1 - 2 * ROUNDOFF)
 
     def norm_bound(self) -> float:
-        """Return the product of the factors' bounds."""
         return self.time.norm_bound() * self.across.norm_bound() * (1 + 4 * ROUNDOFF)
 
     def rank_bound(self, entries: Indices | None = None) -> int:
-        """Return the product of the factors' bounds, at most the number of nonzero variances."""
         whole = self.time.rank_bound() * self.across.rank_bound()
         return min(super().rank_bound(entries), whole)
 
@@ -259,26 +252,26 @@ class BlockDiagonal(Matrix):
     def size(self) -> int:
         return sum(block.size for block in self.blocks)
 
-    def _placed(self) -> Iterator[tuple[int, int, Matrix]]:
+    def _within(self, chosen: Positions) -> Iterator[tuple[Positions, Positions, Matrix]]:
+        """Yield, for each block, positions in `chosen` and what they are inside the block."""
         start = 0
         for block in self.blocks:
-            yield start, start + block.size, block
+            mine = np.flatnonzero((chosen >= start) & (chosen < start + block.size))
+            yield mine, chosen[mine] - start, block
             start += block.size
 
     def diagonal(self) -> Array:
         return np.concatenate([block.diagonal() for block in self.blocks])
 
     def _apply(self, x: Array) -> Array:
-        return np.concatenate([block.apply(x[i:j]) for i, j, block in self._placed()])
+        parts = self._within(np.arange(self.size))
+        return np.concatenate([block.apply(x[mine]) for mine, _, block in parts])
 
     def _block(self, rows: Positions, columns: Positions) -> Array:
         result = np.zeros((rows.size, columns.size))
-        for start, stop, block in self._placed():
-            mine = np.flatnonzero((rows >= start) & (rows < stop))
-            yours = np.flatnonzero((columns >= start) & (columns < stop))
-            if mine.size and yours.size:
-                inner = block.block(rows[mine] - start, columns[yours] - start)
-                result[np.ix_(mine, yours)] = inner
+        pairs = zip(self._within(rows), self._within(columns), strict=True)
+        for (mine, inner, block), (yours, outer, _) in pairs:
+            result[np.ix_(mine, yours)] = block.block(inner, outer)
         return result
 
     def _draw(self, rng: np.random.Generator, count: int) -> Array:
@@ -293,26 +286,15 @@ class BlockDiagonal(Matrix):
                     result[i, j] = made[a, b]
         return result
 
-    def _within(self, chosen: Positions) -> Iterator[tuple[Positions, Positions, Matrix]]:
-        """Yield, per block touched, positions in `chosen` and indices inside the block."""
-        for start, stop, block in self._placed():
-            mine = np.flatnonzero((chosen >= start) & (chosen < stop))
-            if mine.size:
-                yield mine, chosen[mine] - start, block
-
     def error_bound(self) -> float:
-        """Return the largest of the blocks' bounds."""
         return max(block.error_bound() for block in self.blocks)
 
     def smallest_eigenvalue(self) -> float:
-        """Return the smallest of the blocks' bounds."""
         return min(block.smallest_eigenvalue() for block in self.blocks)
 
     def norm_bound(self) -> float:
-        """Return the largest of the blocks' bounds."""
         return max(block.norm_bound() for block in self.blocks)
 
     def rank_bound(self, entries: Indices | None = None) -> int:
-        """Return the sum of the blocks' bounds."""
         chosen = some_or_all(entries, self.size)
         return sum(block.rank_bound(inner) for _, inner, block in self._within(chosen))

@@ -141,7 +141,7 @@ class Matrix(ByContent, abc.ABC):
 
     def permuted(self, order: Indices) -> Matrix:
         """Return the matrix whose entry (i, j) is A[order[i], order[j]]."""
-        from sfumato.matrices.dense import Dense
+        from sfumato.matrices.structured import Dense
 
         order = as_permutation(order, self.size)
         return Dense(self.block(order, order))
@@ -165,11 +165,7 @@ def rounded_up(total: float, terms: int) -> float:
 
 
 def finite_array(value: ArrayLike, name: str, ndim: int) -> Array:
-    """Return a read-only float64 array; refuse what is empty, misshapen, complex or not finite.
-
-    >>> finite_array([1, 2], "diagonal.variances", 1)
-    array([1., 2.])
-    """
+    """Return a read-only float64 array; refuse what is empty, misshapen, complex or not finite."""
     given = np.asarray(value)
     if given.dtype.kind not in "iuf":
         raise ParameterError(f"{name} must hold real numbers; got dtype {given.dtype}.")
@@ -192,11 +188,7 @@ def refuse_overflow(variances: Array, name: str) -> None:
 
 
 def as_indices(indices: Indices, size: int) -> Positions:
-    """Return `indices` as an index array after checking that each lies in 0..size − 1.
-
-    >>> as_indices([0, 2], 3)
-    array([0, 2])
-    """
+    """Return `indices` as an index array after checking that each lies in 0..size − 1."""
     array = np.asarray(indices)
     if array.size == 0:
         return np.zeros(0, dtype=np.intp)
@@ -212,20 +204,12 @@ def as_indices(indices: Indices, size: int) -> Positions:
 
 
 def some_or_all(indices: Indices | None, size: int) -> Positions:
-    """Return `indices`, checked; every index where there are none.
-
-    >>> some_or_all(None, 3)
-    array([0, 1, 2])
-    """
+    """Return `indices`, checked; every index where there are none."""
     return np.arange(size) if indices is None else as_indices(indices, size)
 
 
 def as_permutation(order: Indices, size: int) -> Positions:
-    """Return `order` as an index array after checking that it is a permutation.
-
-    >>> as_permutation([1, 0], 2)
-    array([1, 0])
-    """
+    """Return `order` as an index array after checking that it is a permutation."""
     array = np.asarray(order)
     if array.dtype.kind not in "iu" or not np.array_equal(np.sort(array), np.arange(size)):
         raise ParameterError(

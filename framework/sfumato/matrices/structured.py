@@ -1,4 +1,4 @@
-"""Matrices of one known structure: diagonal, low rank, Toeplitz."""
+"""Matrices given by numbers of their own: dense, diagonal, low rank, Toeplitz."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import OutsideHypotheses, ParameterError
-from sfumato.matrices.dense import Dense, is_semidefinite
 from sfumato.matrices.matrix import (
     MAX_DENSE,
     ROUNDOFF,
@@ -26,6 +25,147 @@ from sfumato.matrices.matrix import (
     rounded_up,
     some_or_all,
 )
+from sfumato.values import read_only
+
+# Up to this size, a Toeplitz matrix is checked for definiteness and sampled as a dense one.
+SMALL = 1_000
+# Largest asymmetry, relative to the entries' standard deviations, that counts as rounding.
+ASYMMETRY = 1e-12
+
+
+def _entries(value: ArrayLike) -> Array:
+    array = finite_array(value, "dense.entries", 2)
+    rows, columns = array.shape
+    if rows != columns:
+        raise ParameterError(f"dense.entries must be square; got shape {array.shape}.")
+    if rows > MAX_DENSE:
+        raise OutsideHypotheses(
+            f"dense.entries must have at most {MAX_DENSE} rows; got {rows}: use a structure."
+        )
+    correlation = _correlation(array)
+    if np.max(np.abs(correlation - correlation.T)) > ASYMMETRY or not is_semidefinite(correlation):
+        raise ParameterError(
+            "dense.entries must be symmetric and positive semidefinite up to rounding; got others."
+        )
+    return array if np.array_equal(array, array.T) else read_only(array / 2 + array.T / 2)
+
+
+def _correlation(entries: Array) -> Array:
+    """Scale to unit diagonal, so that every later test is free of units."""
+    variances = np.diagonal(entries)
+    silent = variances == 0
+    if np.any(variances < 0) or np.any(entries[silent]) or np.any(entries[:, silent]):
+        raise ParameterError(
+            "dense.entries must be positive semidefinite; got a negative variance, or a covariance "
+            "with a variance of zero."
+        )
+    refuse_overflow(variances, "dense.entries")
+    deviations = np.sqrt(np.where(silent, 1.0, variances))
+    # Entry by entry in two steps: a product of deviations could overflow or underflow.
+    return np.asarray(entries / deviations[:, None] / deviations[None, :])
+
+
+def is_semidefinite(correlation: Array) -> bool:
+    """Whether a matrix of diagonal 0 or 1 is positive semidefinite up to rounding of its entries.
+
+    A Cholesky factorisation of A + 64 n u I succeeds if A is within that of semidefinite.
+    """
+    from scipy.linalg import LinAlgError, cholesky
+
+    size = correlation.shape[0]
+    shifted = correlation + 64 * size * ROUNDOFF * np.eye(size)
+    try:
+        cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True
+
+
+@attrs.frozen(eq=False, repr=False, slots=False)
+class Dense(Matrix):
+    """A matrix given by all its entries.
+
+    What is sampled is F Fᵀ for the factor F of a Cholesky factorisation with pivoting, which stops
+    where only rounding is left: rounded entries may be slightly indefinite.
+
+    >>> Dense([[2.0, 1.0], [1.0, 2.0]]).apply([1.0, 0.0])
+    array([2., 1.])
+    """
+
+    entries: Array = attrs.field(converter=_entries)
+
+    @property
+    def size(self) -> int:
+        return int(self.entries.shape[0])
+
+    def dense(self) -> Array:
+        return self.entries
+
+    def diagonal(self) -> Array:
+        return np.diagonal(self.entries)
+
+    def _apply(self, x: Array) -> Array:
+        return np.asarray(self.entries @ x)
+
+    def _block(self, rows: Positions, columns: Positions) -> Array:
+        return self.entries[np.ix_(rows, columns)]
+
+    @functools.cached_property
+    def sampling_factor(self) -> Array:
+        """The (n, rank) factor F; what is sampled has covariance F Fᵀ."""
+        from scipy.linalg.lapack import dpstrf
+
+        deviations = np.sqrt(self.diagonal())
+        packed, pivots, rank, _ = dpstrf(_correlation(self.entries), lower=1)
+        factor = np.zeros((self.size, rank))
+        factor[pivots - 1] = np.tril(packed)[:, :rank]
+        return deviations[:, None] * factor
+
+    def _draw(self, rng: np.random.Generator, count: int) -> Array:
+        factor = self.sampling_factor
+        return np.asarray(rng.standard_normal((count, factor.shape[1])) @ factor.T)
+
+    def _exactly(self, numbers: Arithmetic, chosen: Positions, sampled: bool) -> Any:
+        if not sampled:
+            return super()._exactly(numbers, chosen, sampled)
+        factor = numbers.matrix(self.sampling_factor[chosen])
+        return factor * factor.transpose()
+
+    def error_bound(self) -> float:
+        """Bound ‖F Fᵀ − A‖: |E_ij| ≤ ε σ_i σ_j implies ‖E‖ ≤ ε Σ σ_i²; ε is measured."""
+        return self._error
+
+    @functools.cached_property
+    def _error(self) -> float:
+        deviations = np.sqrt(self.diagonal())
+        factor = self.sampling_factor / np.where(deviations == 0, 1.0, deviations)[:, None]
+        difference = factor @ factor.T - _correlation(self.entries)
+        measured = float(np.max(np.abs(difference))) + (self.size + 8) * ROUNDOFF
+        return rounded_up(measured * self.trace(), self.size)
+
+    @functools.cached_property
+    def _smallest(self) -> float:
+        # By a power of two, exactly, so that entries of 1e±300 neither overflow nor underflow.
+        scale = 2.0 ** np.floor(np.log2(max(self.diagonal().max(), np.finfo(float).tiny)))
+        return float(np.linalg.eigvalsh(self.entries / scale)[0] * scale)
+
+    def smallest_eigenvalue(self) -> float:
+        """Return the computed smallest eigenvalue less every rounding, of A as sampled too."""
+        # LAPACK's symmetric solvers are backward stable: a small multiple of n u ‖A‖.
+        solver = 8 * self.size * ROUNDOFF * self.norm_bound()
+        return max(0.0, self._smallest - solver - self.error_bound())
+
+    def norm_bound(self) -> float:
+        """Return the smaller of the trace and the largest absolute row sum."""
+        rows = float(np.max(np.sum(np.abs(self.entries), axis=1)))
+        return rounded_up(min(self.trace(), rows), self.size)
+
+    def permuted(self, order: Indices) -> Dense:
+        """Permute what is sampled, too, bit for bit: another factorisation would round anew."""
+        order = as_permutation(order, self.size)
+        made = Dense(self.block(order, order))
+        made.__dict__["sampling_factor"] = self.sampling_factor[order]
+        return made
 
 
 def _variances(value: ArrayLike) -> Array:
@@ -69,16 +209,13 @@ class Diagonal(Matrix):
     def _draw(self, rng: np.random.Generator, count: int) -> Array:
         return np.sqrt(self.variances) * rng.standard_normal((count, self.size))
 
-    def error_bound(self) -> float:
-        """Bound the error of the square roots."""
+    def error_bound(self) -> float:  # of the square roots
         return 4 * ROUNDOFF * self.norm_bound()
 
     def smallest_eigenvalue(self) -> float:
-        """Return the smallest variance."""
         return float(self.variances.min())
 
     def norm_bound(self) -> float:
-        """Return the largest variance."""
         return float(self.variances.max())
 
     def permuted(self, order: Indices) -> Diagonal:
@@ -137,18 +274,10 @@ class LowRank(Matrix):
         return LowRank(self.factor[as_permutation(order, self.size)])
 
 
-SMALL = 1_000
-"""Up to this size, definiteness is checked and draws are made with the dense matrix."""
-
-
 def _first_column(value: ArrayLike) -> Array:
     column = finite_array(value, "toeplitz.first_column", 1)
-    variance = float(column[0])
-    if variance < 0:
-        raise ParameterError(f"toeplitz.first_column must start with a variance; got {variance}.")
-    if not math.isfinite(variance * column.size):
-        raise ParameterError("toeplitz.first_column must give a finite trace; got inf.")
-    if np.max(np.abs(column)) > variance or _is_indefinite(column):
+    refuse_overflow(np.broadcast_to(column[:1], column.shape), "toeplitz.first_column")
+    if np.max(np.abs(column)) > column[0] or _is_indefinite(column):
         raise ParameterError(
             "toeplitz.first_column must give a positive semidefinite matrix up to rounding; "
             "got an indefinite one."
@@ -165,11 +294,16 @@ def _is_indefinite(column: Array) -> bool:
         return False
     correlation, size = column / column[0], column.size
     if size <= SMALL:
-        lags = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
-        return not is_semidefinite(correlation[lags])
+        return not is_semidefinite(_all_lags(correlation))
     weighted = (1 - np.arange(size) / size) * correlation
     quotients = 2 * np.fft.fft(weighted).real - 1
     return bool(quotients.min() < -64 * size * ROUNDOFF)
+
+
+def _all_lags(column: Array) -> Array:
+    """Return the n x n array of c_|i − j|: row i is a window of one vector."""
+    ring = np.concatenate([column[:0:-1], column])
+    return np.array(np.lib.stride_tricks.sliding_window_view(ring, column.size)[::-1])
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -217,11 +351,9 @@ class Toeplitz(Matrix):
         return np.asarray(self.first_column[np.abs(rows[:, None] - columns[None, :])])
 
     def dense(self) -> Array:
-        """Return the n x n array, where that is reasonable: row i is a window of one vector."""
         if self.size > MAX_DENSE:
             return super().dense()  # which refuses
-        ring = np.concatenate([self.first_column[:0:-1], self.first_column])
-        return np.array(np.lib.stride_tricks.sliding_window_view(ring, self.size)[::-1])
+        return _all_lags(self.first_column)
 
     @functools.cached_property
     def _small(self) -> Dense:
@@ -269,13 +401,12 @@ class Toeplitz(Matrix):
         return self._small.formula(numbers, chosen, sampled=True)
 
     def error_bound(self) -> float:
-        """Bound the covariance error of what is sampled."""
         if self.size <= SMALL:
             return self._small.error_bound()
         return 2 * self._spectrum_error()
 
     def smallest_eigenvalue(self) -> float:
-        """Return the smallest eigenvalue's bound: A is a block of the circulant matrix."""
+        """Bound it by that of the circulant matrix, of which A is a block."""
         if self.size <= SMALL:
             return self._small.smallest_eigenvalue()
         return float(max(0.0, self._spectrum.min() - 3 * self._spectrum_error()))

@@ -275,7 +275,7 @@ def test_what_is_no_fit_is_refused_in_a_sentence():
         ((trace,), {"noise": "a"}, "noise must be finite and positive"),
         ((trace,), {"bounds": {"length_scale": (3,)}}, "bounds must be pairs"),
         ((trace,), {"bounds": {"length_scale": ("a", "b")}}, "bounds must be pairs"),
-        ((trace,), {"times": ["a"] * 4}, "4 numbers as times"),
+        ((trace,), {"times": ["a"] * 4}, "4 finite times"),
     ]
     for given, options, message in bad:
         with pytest.raises(sf.ParameterError, match=message):

@@ -414,7 +414,6 @@ def test_belief_and_channel_must_fit():
     for channel in (
         AdditiveGaussian(Diagonal.constant(1.0, 3)),
         AdditiveGaussian(Diagonal.constant(1.0, 4), dimensions=2),
-        None,
     ):
         with pytest.raises(Incompatible):
             fisher_information(belief, channel, [0])

@@ -31,27 +31,16 @@ class Information:
     """The Fisher information M of a release about the secret entries.
 
     Two values of the secret that differ by Δ have Rényi divergence (λ/2) ΔᵀMΔ of order λ.
-
-    Attributes
-    ----------
-    matrix : array (k, k)
-        M; zero off the support. Infinite on the diagonal where `infinite`.
-    support : array (k, r)
-        Orthonormal basis of the differences Δ that the belief allows, range(Σ_SS): a vector for
-        each free value, over the entries that are copies of it.
-    infinite : bool
-        Whether some allowed difference is revealed exactly.
-    relative_error : float
-        Certified ρ with −ρ D ⪯ M_true − M ⪯ ρ D for D = diag(M). The supremum of ΔᵀMΔ over a ball
-        or a product of balls is then right to within the same ρ: such a set is closed under
-        changes of sign, and ΔᵀDΔ is the average of ΔᵀMΔ over the signs of Δ.
-    how : str
-        How it was found.
+    The relative error ρ is certified: −ρ D ⪯ M_true − M ⪯ ρ D for D = diag(M). The supremum of
+    ΔᵀMΔ over a ball or a product of balls is then right to within the same ρ: such a set is closed
+    under changes of sign, and ΔᵀDΔ is the average of ΔᵀMΔ over the signs of Δ.
     """
 
-    matrix: Array
+    matrix: Array  # M, (k, k); zero off the support, infinite on the diagonal where `infinite`
+    # Orthonormal basis (k, r) of the differences that the belief allows, range(Σ_SS): a vector for
+    # each free value, over the entries that are copies of it.
     support: Array
-    infinite: bool
+    infinite: bool  # whether some allowed difference is revealed exactly
     relative_error: float
     how: str
 
@@ -62,11 +51,7 @@ class Information:
 
     @classmethod
     def unbounded(cls, size: int, how: str) -> Information:
-        """Return the information of a release that reveals some difference exactly.
-
-        >>> Information.unbounded(1, "no noise").matrix
-        array([[inf]])
-        """
+        """Return the information of a release that reveals some difference exactly."""
         matrix = np.diag(np.full(size, np.inf))
         return cls(matrix, np.eye(size), infinite=True, relative_error=0.0, how=how)
 
@@ -77,10 +62,6 @@ class Information:
         A difference Δ = T δ of the entries is δ = T⁺Δ of the values, so M = T⁺ᵀ M_Y T⁺. As every
         row of T has at most one entry, 1, a change of sign of a value is one of its copies, and the
         error carries over as it is.
-
-        >>> Information.spread(np.array([[4.0]]), np.ones((2, 1)), 0.0, "a copy").matrix
-        array([[1., 1.],
-               [1., 1.]])
         """
         counts = np.sum(copies, axis=0)
         inverse = copies / counts
@@ -131,11 +112,6 @@ def fisher_information(
 
 def check_fit(belief: Gaussian, channel: AdditiveGaussian) -> None:
     """Refuse a belief and a channel about traces of different shapes."""
-    if not isinstance(belief, Gaussian) or not isinstance(channel, AdditiveGaussian):
-        raise Incompatible(
-            f"the Fisher information takes a Gaussian belief and an AdditiveGaussian channel; got "
-            f"{type(belief).__name__} and {type(channel).__name__}."
-        )
     if belief.shape != channel.shape:
         raise Incompatible(
             f"belief and channel must speak of one trace; got shapes {belief.shape} and "
@@ -145,8 +121,7 @@ def check_fit(belief: Gaussian, channel: AdditiveGaussian) -> None:
 
 def _structurally_infinite(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> str:
     """Say why the loss is infinite, where that needs no tolerance; else the empty string."""
-    silent = noise.diagonal() == 0
-    if np.any(secret.copies[silent]):
+    if np.any(secret.copies[noise.diagonal() == 0]):
         return "a secret entry is released without noise"
     if belief.definite and noise.rank_bound(secret.entries) < secret.entries.size:
         return "the noise of the secret entries has too small a rank"
@@ -172,24 +147,12 @@ def _why(belief: Gaussian, secret: SecretEntries) -> str:
 
 @attrs.frozen(eq=False)
 class SecretEntries:
-    """The secret entries of a belief, sorted out.
-
-    Attributes
-    ----------
-    entries : array (k,)
-        The secret entries.
-    representatives : array (r,)
-        Those of them that are neither constants nor copies of earlier ones.
-    copies : array (n, r)
-        1.0 where an entry of the trace equals the representative with probability one.
-    others : array
-        Entries of the trace that are neither constants nor copies of representatives.
-    """
+    """The secret entries of a belief, sorted out."""
 
     entries: NDArray[np.intp]
-    representatives: NDArray[np.intp]
-    copies: Array
-    others: NDArray[np.intp]
+    representatives: NDArray[np.intp]  # the r of them that are neither constants nor copies
+    copies: Array  # (n, r): 1.0 where an entry of the trace surely equals the representative
+    others: NDArray[np.intp]  # entries that are neither constants nor copies of representatives
 
     @property
     def spread(self) -> Array:
@@ -232,8 +195,15 @@ def _without_copies(belief: Gaussian, live: NDArray[np.intp]) -> tuple[NDArray[n
     differences = exact.Differences(belief)
     for position, entry in enumerate(live.tolist()):
         if np.any(copies[entry]):
-            _require_vouched_copies(belief)
-            continue
+            if belief.is_known_exactly:
+                continue
+            # Taking for one what may differ by less than the belief's rounding would leave out the
+            # displacements that tell them apart, and with them the worst loss. (A copy that is not
+            # secret can only be counted as telling too much.)
+            raise Undecidable(
+                "two secret entries are equal in float64 but may differ: give the belief its exact "
+                "form, or say that its covariance is exact by rounding=0."
+            )
         close = np.isclose(columns[:, position], variances[entry], rtol=1e-12, atol=0.0)
         close &= np.isclose(variances, variances[entry], rtol=1e-12, atol=0.0)
         equal = [j for j in np.flatnonzero(close).tolist() if differences.is_copy(entry, j)]
@@ -241,19 +211,6 @@ def _without_copies(belief: Gaussian, live: NDArray[np.intp]) -> tuple[NDArray[n
         representatives.append(entry)
     _require_independent(belief, representatives)
     return np.array(representatives, dtype=np.intp), copies[:, : len(representatives)]
-
-
-def _require_vouched_copies(belief: Gaussian) -> None:
-    """Refuse two secret entries that may differ by less than the belief's rounding.
-
-    Taking them for one would leave out the displacements that tell them apart, and with them
-    the worst loss. (A copy that is not secret can only be counted as telling too much.)
-    """
-    if not belief.is_known_exactly:
-        raise Undecidable(
-            "two secret entries are equal in float64 but may differ: give the belief its exact "
-            "form, or say that its covariance is exact by rounding=0."
-        )
 
 
 def _require_independent(belief: Gaussian, entries: list[int]) -> None:
@@ -392,20 +349,15 @@ def _solve(regression: Regression, total: Array, error: float, floor: float) -> 
     first = 2 * _gram(regression.weights_error, solution, scale)
     first += 2 * (size + 4) * ROUNDOFF * _gram(weights, solution, scale)
     first += error * float(np.sum((lengths / scale) ** 2))
-    for smallest in (floor, None):
-        bound = _smallest(total, error) if smallest is None else smallest
+    # LAPACK's symmetric solvers are backward stable: a small multiple of n u ‖A‖.
+    slack = 8.0 * float(size) * ROUNDOFF * float(np.trace(total)) + error
+    for known in (True, False):  # the noise's own bound first: eigenvalues cost more
+        bound = floor if known else float(np.linalg.eigvalsh(total)[0]) - slack
         relative = first + float(np.sum(off**2)) / bound if bound > 0 else math.inf
         if relative <= EXACT / 2:
             break
     # M/(1 + ρ) ≤ M_true must hold as well as M_true ≤ M/(1 − ρ).
     return matrix, relative / (1 - relative) if relative < 0.5 else math.inf
-
-
-def _smallest(total: Array, error: float) -> float:
-    """Return a lower bound of the smallest eigenvalue of every matrix within `error` of `total`."""
-    # LAPACK's symmetric solvers are backward stable: a small multiple of n u ‖A‖.
-    solver = 8.0 * float(total.shape[0]) * ROUNDOFF * float(np.trace(total))
-    return float(np.linalg.eigvalsh(total)[0]) - (solver + error)
 
 
 def _norms(columns: Array) -> Array:

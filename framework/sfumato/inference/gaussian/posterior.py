@@ -27,10 +27,6 @@ def posterior_covariance(prior: Matrix, noise: Matrix) -> Array:
     >>> posterior_covariance(Diagonal([1.0]), Diagonal([1e-20]))
     array([[1.e-20]])
     """
-    if prior.size != noise.size:
-        raise ParameterError(
-            f"prior and noise must have equal sizes; got {prior.size} and {noise.size}."
-        )
     believed, added = prior.dense(), noise.dense()
     inverse, _ = _pseudo_inverse(believed + added)
     from_prior, from_noise = inverse @ believed, inverse @ added
@@ -54,13 +50,12 @@ def posterior(
     """
     check_fit(belief, channel)
     seen = np.asarray(observed)
-    if seen.dtype.kind not in "iuf" or seen.shape != belief.shape:
+    real = seen.dtype.kind in "iuf" and seen.shape == belief.shape
+    if not (real and np.all(np.isfinite(seen))):
         raise ParameterError(
-            f"observed must be real numbers of shape {belief.shape}; got {seen.dtype} of shape "
-            f"{seen.shape}."
+            f"observed must be finite real numbers of shape {belief.shape}; got {seen.dtype} of "
+            f"shape {seen.shape}."
         )
-    if not np.all(np.isfinite(seen)):
-        raise ParameterError("observed must be finite; got nan or inf.")
     mean = np.zeros(belief.entries) if belief.mean is None else belief.mean
     surprise = seen.reshape(-1) - mean
     total = belief.covariance.dense() + channel.noise.dense()

@@ -14,8 +14,9 @@ from sfumato.inference.gaussian.fisher_information import EXACT, check_fit, fish
 from sfumato.matrices import Diagonal
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
 
+# Secrets looked at together: few enough for their columns to stay in the processor's cache.
 CHUNK = 256
-"""Secrets looked at together: few enough for their columns to stay in the processor's cache."""
+PANEL = 256  # columns that are solved for together: few and large products
 
 
 def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Array, float]:
@@ -106,14 +107,15 @@ def _look(problem: _Problem, chunk: np.ndarray[tuple[int], np.dtype[np.intp]]) -
     block = slice(int(chunk[0]), int(chunk[-1]) + 1)
     solved = problem.mixed[block]
     if np.any(loud):
-        solved = np.where(loud[:, None], 0.0, solved)
+        solved = np.array(solved)
         solved[loud] = problem.prior[chunk[loud]] @ problem.inverse
     other = -solved
     other[rows, chunk] += 1.0
     left, weights = solved, other
     if np.any(loud):
-        left = np.where(loud[:, None], other, solved)
-        weights = np.where(loud[:, None], solved, other)
+        left, weights = (
+            np.where(loud[:, None], *pair) for pair in ((other, solved), (solved, other))
+        )
     spread = left @ problem.prior
     jitter = problem.noise.apply(weights.T).T
     residual = spread - jitter
@@ -152,28 +154,21 @@ def _problem(belief: Gaussian, noise: Matrix) -> _Problem | None:
     if np.any((scales != 0) & ((scales < 1e-150) | (scales > 1e150))):
         return None
     prior = belief.covariance.dense()
+    inverse = _inverse(_sum(prior, noise))
+    if inverse is None:
+        return None
+    sigma, gamma = np.sqrt(belief.covariance.diagonal()), np.sqrt(noise.diagonal())
+    wrong, mixed = noise.error_bound(), noise.apply(inverse)
+    return _Problem(prior, noise, inverse, mixed, sigma, gamma, belief.rounding, wrong)
+
+
+def _sum(prior: Array, noise: Matrix) -> Array:
     total = np.array(prior)
     if isinstance(noise, Diagonal):
         np.einsum("ii->i", total)[:] += noise.variances
     else:
         total += noise.dense()
-    inverse = _inverse(total)
-    if inverse is None:
-        return None
-    if isinstance(noise, Diagonal):
-        mixed = noise.variances[:, None] * inverse
-    else:
-        mixed = noise.apply(inverse)
-    return _Problem(
-        prior=prior,
-        noise=noise,
-        inverse=inverse,
-        mixed=mixed,
-        sigma=np.sqrt(belief.covariance.diagonal()),
-        gamma=np.sqrt(noise.diagonal()),
-        rounding=belief.rounding,
-        noise_error=noise.error_bound(),
-    )
+    return total
 
 
 def _inverse(total: Array) -> Array | None:
@@ -198,10 +193,6 @@ def _inverse(total: Array) -> Array | None:
 
 def _dot(left: Array, right: Array) -> Array:
     return np.asarray(np.einsum("si,si->s", left, right))
-
-
-PANEL = 256
-"""Columns that are solved for together: few and large products."""
 
 
 def one_substitution(belief: Gaussian, noise: Matrix) -> tuple[Array, Array] | None:
@@ -250,11 +241,7 @@ def _removed(prior: Array, noise: Matrix) -> Array | None:
     from scipy.linalg.lapack import dpotrf
 
     added = None if isinstance(noise, Diagonal) else noise.dense()
-    total = np.array(prior)
-    if added is None:
-        np.einsum("ii->i", total)[:] += noise.diagonal()
-    else:
-        total += added
+    total = _sum(prior, noise)
     # The transpose of an array by rows is one by columns: it is factorised in its own memory.
     factor, failed = dpotrf(total.T, lower=1, overwrite_a=1, clean=0)
     if failed:

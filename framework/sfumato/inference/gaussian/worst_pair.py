@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
@@ -33,24 +34,12 @@ AGREEMENT = 1e-9
 
 @attrs.frozen(eq=False)
 class WorstSquares:
-    """For each group j of a question, r_j² sup ΔᵀM_jΔ over unit balls: the loss at order 2.
+    """For each group j of a question, r_j² sup ΔᵀM_jΔ over unit balls: the loss at order 2."""
 
-    Attributes
-    ----------
-    values : array
-        As computed: where `exact`, right to within `errors`; else upper bounds.
-    errors : array
-        Certified relative errors; 0.0 where the value is an upper bound.
-    exact : array of bool
-    displacements : sequence of arrays
-        For each group a Δ that is worst or close to it, in units of the radius; empty where the
-        loss is infinite.
-    hows : sequence of str
-    """
-
-    values: Array
-    errors: Array
+    values: Array  # where `exact`, right to within `errors`; else upper bounds
+    errors: Array  # certified relative errors; 0.0 where the value is an upper bound
     exact: NDArray[np.bool_]
+    # For each group a Δ (close to) the worst, in units of the radius; empty for an infinite loss.
     displacements: Sequence[Array]
     hows: Sequence[str]
 
@@ -123,11 +112,7 @@ def _worst_of_group(
 
 
 def multiply(factors: float | Array, squares: Array) -> Array:
-    """Return the products; refuse where one overflows, or all vanish, though no factor does.
-
-    >>> multiply(2.0, np.array([0.0, math.inf]))
-    array([ 0., inf])
-    """
+    """Return the products; refuse where one overflows, or all vanish, though no factor does."""
     with np.errstate(over="ignore", under="ignore"):
         products = np.asarray(factors * squares)
     overflows = np.any(np.isinf(products) & np.isfinite(squares))
@@ -139,11 +124,7 @@ def multiply(factors: float | Array, squares: Array) -> Array:
 
 
 def is_scalar(group: Group) -> bool:
-    """Whether the group is one ball of one entry.
-
-    >>> is_scalar(((3,),)), is_scalar(((3,), (4,)))
-    (True, False)
-    """
+    """Whether the group is one ball of one entry."""
     return len(group) == 1 and len(group[0]) == 1
 
 
@@ -153,7 +134,7 @@ def positions(group: Group) -> tuple[tuple[int, ...], ...]:
     >>> positions(((7, 8), (3, 4)))
     ((0, 1), (2, 3))
     """
-    counter = iter(range(sum(len(ball) for ball in group)))
+    counter = itertools.count()
     return tuple(tuple(next(counter) for _ in ball) for ball in group)
 
 
@@ -174,34 +155,25 @@ def worst_pair(
     *,
     support: Array | None = None,
 ) -> WorstPair:
-    """Return the supremum of ΔᵀMΔ over ‖Δ_k‖ ≤ r for every ball k.
+    """Return the supremum of ΔᵀMΔ over ‖Δ_k‖ ≤ r for every ball k of positions in M.
 
     One ball: r² λ_max(M). Balls of one entry each: a convex quadratic is maximal at an extreme
     point, so the maximum over sign vectors, all compared up to 20 of them. Else the dual bound
     r² min Σ d_k subject to blkdiag(d_k I) ⪰ M, with every d made feasible before it counts.
 
-    Parameters
-    ----------
-    information : array (k, k)
-        The finite, semidefinite matrix M.
-    balls : sequence of sequences of positions in M
-        A partition of the positions: one time's coordinates each, as a rule.
-    radius : float
-        The radius r of every ball.
-    support : array (k, m), optional
-        Orthonormal vectors, on disjoint entries, that span the Δ that the belief allows: the copies
-        of each free value. Each is limited by the ball that holds most of it; if others hold some,
-        leaving their limits out gives an upper bound, exact if the witness keeps to them.
+    `support` holds orthonormal vectors, on disjoint entries, that span the Δ that the belief
+    allows: the copies of each free value. Each is limited by the ball that holds most of it; if
+    others hold some, leaving their limits out gives an upper bound, exact if the witness keeps to
+    them.
 
-    Examples
-    --------
     >>> worst_pair([[2.0, 1.0], [1.0, 2.0]], [(0,), (1,)], 1.0).value
     6.0
     """
-    matrix = _semidefinite(information)
-    groups = _partition(balls, matrix.shape[0])
-    if not (math.isfinite(radius) and radius > 0):
-        raise ParameterError(f"radius must be finite and positive; got {radius}.")
+    matrix = finite_array(information, "information", 2)
+    matrix = (matrix + matrix.T) / 2
+    if float(np.linalg.eigvalsh(matrix)[0]) < -1e-9 * float(np.max(np.abs(matrix))):
+        raise ParameterError("information must be positive semidefinite; got an indefinite matrix.")
+    groups = tuple(np.array(ball, dtype=np.intp) for ball in balls)
     found = _supported(matrix, groups, np.eye(len(matrix)) if support is None else support)
     return WorstPair(radius**2 * found.value, found.bound, radius * found.witness, found.how)
 
@@ -246,7 +218,7 @@ def _bounded(matrix: Array, balls: Balls) -> WorstPair:
     scaled = matrix / unit
     witness = local_maximum(scaled, balls)
     attained = float(witness @ scaled @ witness)
-    value, how = best_dual(scaled, balls, witness)
+    value, how = _best_dual(scaled, balls, witness)
     # For two balls the dual has no gap (the S-lemma): agreement with a witness is then exact.
     exact = len(balls) == 2 and value - attained <= AGREEMENT * value
     return WorstPair(unit * value, "exact" if exact else "upper", witness, how)
@@ -279,9 +251,6 @@ def local_maximum(matrix: Array, balls: Balls) -> Array:
 
     (By convexity ΔᵀMΔ lies above its tangent, which the step maximises.) Starts are the leading
     eigenvector, the largest ball alone, and fixed pseudo-random directions.
-
-    >>> local_maximum(np.diag([3.0, 1.0]), (np.array([0]), np.array([1])))
-    array([1., 1.])
     """
     size = matrix.shape[0]
     rng = np.random.default_rng(0)  # a search, not a release: it must give the same answer twice
@@ -304,16 +273,11 @@ def local_maximum(matrix: Array, balls: Balls) -> Array:
     return np.asarray(best if best[np.argmax(np.abs(best))] > 0 else -best)
 
 
-def best_dual(matrix: Array, balls: Balls, witness: Array) -> tuple[float, str]:
+def _best_dual(matrix: Array, balls: Balls, witness: Array) -> tuple[float, str]:
     """Return the smallest certified bound Σ d_k with blkdiag(d_k I) ⪰ M, and how it was found.
 
     The multipliers d_k = ‖(MΔ)_k‖ of the witness are tried first; if they prove it optimal, no
     program is solved.
-
-    >>> matrix = np.diag([3.0, 1.0])
-    >>> balls = (np.array([0]), np.array([1]))
-    >>> round(best_dual(matrix, balls, np.ones(2))[0], 9)
-    4.0
     """
     attained = float(witness @ matrix @ witness)
     gradient = matrix @ witness
@@ -329,11 +293,7 @@ def best_dual(matrix: Array, balls: Balls, witness: Array) -> tuple[float, str]:
 
 
 def feasible_value(matrix: Array, balls: Balls, multipliers: Array) -> float:
-    """Return Σ d_k for multipliers raised, if need be, until blkdiag(d_k I) ⪰ M is certain.
-
-    >>> feasible_value(np.eye(2), (np.array([0]), np.array([1])), np.zeros(2)) >= 2.0
-    True
-    """
+    """Return Σ d_k for multipliers raised, if need be, until blkdiag(d_k I) ⪰ M is certain."""
     size = matrix.shape[0]
     diagonal = np.empty(size)
     for multiplier, ball in zip(multipliers, balls, strict=True):
@@ -388,28 +348,3 @@ def _normalised(points: Array, balls: Balls) -> Array:
         axis[0] = 1.0
         result[ball] = np.where(lengths > 0, part / np.where(lengths > 0, lengths, 1.0), axis)
     return result
-
-
-def _semidefinite(information: ArrayLike) -> Array:
-    matrix = finite_array(information, "information", 2)
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ParameterError(f"information must be square; got shape {matrix.shape}.")
-    size = float(np.max(np.abs(matrix)))
-    if float(np.max(np.abs(matrix - matrix.T))) > 1e-12 * size:
-        raise ParameterError("information must be symmetric; got a matrix that is not.")
-    matrix = (matrix + matrix.T) / 2
-    if float(np.linalg.eigvalsh(matrix)[0]) < -1e-9 * size:
-        raise ParameterError("information must be positive semidefinite; got an indefinite matrix.")
-    return matrix
-
-
-def _partition(balls: Sequence[Sequence[int]], size: int) -> Balls:
-    groups = tuple(np.array(ball, dtype=np.intp) for ball in balls)
-    positions = np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
-    if any(group.size == 0 for group in groups) or not np.array_equal(
-        np.sort(positions), np.arange(size)
-    ):
-        raise ParameterError(
-            f"balls must hold each of the positions 0..{size - 1} once; got {balls!r}."
-        )
-    return groups
