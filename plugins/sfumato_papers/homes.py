@@ -118,10 +118,9 @@ def read_kasteren(path: str | Path, *, bad_rows: BadRows | None = None) -> Activ
 
 
 def _log(path: str | Path, rows: Any, bad_rows: BadRows | None) -> ActivityLog:
-    policy = BadRows() if bad_rows is None else bad_rows
-    rows = policy.drop(
-        path, rows, rows.end < rows.begin, "an activity must not end before it begins"
-    )
+    backwards = rows.end < rows.begin
+    policy = bad_rows or BadRows()
+    rows = policy.drop(path, rows, backwards, "an activity must not end before it begins")
     return ActivityLog(Path(path).stem, rows.begin, rows.end, rows.activity)
 
 
