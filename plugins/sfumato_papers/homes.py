@@ -39,11 +39,10 @@ class ActivityLog(ByContent):
     activities: tuple[str, ...] = attrs.field(converter=_names)
 
     def __attrs_post_init__(self) -> None:
-        count = len(self.activities)
-        if count == 0 or self.begins.shape != (count,) or self.ends.shape != (count,):
+        if not self.activities or not len(self.begins) == len(self.ends) == len(self.activities):
             raise DataError(
-                f"an activity log must have a beginning and an end for each activity; got "
-                f"{count} activities, {self.begins.shape} and {self.ends.shape}."
+                f"an activity log must have a beginning and an end for each activity, at least "
+                f"one; got {len(self.activities)} activities of {self.home}."
             )
         if not (self.begins <= self.ends).all():  # written so that NaN fails
             raise DataError(f"an activity must not end before it begins; got one of {self.home}.")

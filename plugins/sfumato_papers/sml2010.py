@@ -65,17 +65,14 @@ def sml2010_as_published(trace: RealTrace) -> list[RealTrace]:
     return windows
 
 
-def _published(path: Path, bad_rows: BadRows) -> list[RealTrace]:
-    return sml2010_as_published(read_sml2010(path, column=WEATHER, bad_rows=bad_rows))
-
-
 FORMATS = {
     "sml2010": Format(
         "traces",
         read_sml2010,
         lambda path: path.name.endswith(".T15.txt"),
         published=Published(
-            read=_published,
+            prepare=lambda traces: sml2010_as_published(*traces),
+            reading={"column": WEATHER},
             options={
                 "noise": 0.1,
                 "normalise": False,  # the windows were scaled before they were filtered

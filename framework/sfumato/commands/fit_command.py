@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from sfumato.beliefs import Gaussian
-from sfumato.commands.arguments import source, specification, with_plugins, with_source
+from sfumato.commands.arguments import DATA, PATH, Source, specification, with_plugins, with_source
 from sfumato.datasets import RealTrace, labels_of
 from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
@@ -27,9 +27,9 @@ QUARTERS = (0.25, 0.5, 0.75)
 @click.command("fit")
 @with_plugins
 @with_source
-@click.argument("data", type=click.Path(exists=True, path_type=Path))
+@click.argument("data", type=DATA)
 @click.option("--prior", required=True, help="The kind of prior and what is known of it: rbf.")
-@click.option("--output", "-o", required=True, type=click.Path(path_type=Path), help="TOML file.")
+@click.option("--output", "-o", required=True, type=PATH, help="TOML file.")
 @click.option("--published", is_flag=True, help="Prepare the data as in the literature.")
 @click.option("--standardise", is_flag=True, help="Scale every trace to variance one.")
 @click.option("--noise", default=0.0025, show_default=True, help="Measurement error's share.")
@@ -55,10 +55,7 @@ def command(
     smoothing: float,
     user: str | None,
     force: bool,
-    form: str | None,
-    skip_bad: bool,
-    minutes: int,
-    latitude: float | None,
+    source: Callable[[Path], Source],
 ) -> None:
     """Fit DATA and write the class of priors that it suggests.
 
@@ -71,7 +68,7 @@ def command(
     refuse_unwritable(output, overwrite=force)
     known = specification("prior", prior)
     cls = default_registry().get("prior", known.pop("name"))  # before much is read
-    given = source(data, form, minutes, latitude, skip_bad=skip_bad)
+    given = source(data)
     prepared = given.published() if published else map(_centred, given.records())
     records = given.of_user(prepared, user)
     recipe = given.format.published if published else None

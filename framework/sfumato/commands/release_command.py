@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ import pandas as pd
 
 from sfumato.beliefs import Markov
 from sfumato.commands.arguments import (
+    DATA,
     FORMS,
+    PATH,
     Source,
     fitted_step,
     noun,
-    source,
     with_plugins,
     with_source,
 )
@@ -38,18 +40,18 @@ MARK = "⊥"
 @click.command("release")
 @with_plugins
 @with_source
-@click.argument("trace", required=False, type=click.Path(exists=True, path_type=Path))
+@click.argument("trace", required=False, type=DATA)
 @click.option("--prior", required=True, help=f"What the adversary may believe: {FORMS}.")
 @click.option("--secret", required=True, help="What must stay hidden, in the same forms.")
 @click.option("--mechanism", required=True, help="How to release, in the same forms.")
 @click.option("--measure", "measures", multiple=True, help="Certify by this measure (repeatable).")
 @click.option("--user", help="Release only this user's traces.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="The protected trace, CSV.")
-@click.option("--certificate", type=click.Path(path_type=Path), help="The certificate, JSON.")
+@click.option("--output", "-o", type=PATH, help="The protected trace, CSV.")
+@click.option("--certificate", type=PATH, help="The certificate, JSON.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("--seed", type=int, help="Repeatable noise, for research only.")
 @click.option("--stream", is_flag=True, help="Read states line by line and answer each at once.")
-@click.option("--state", type=click.Path(path_type=Path), help="Where a stream is kept to resume.")
+@click.option("--state", type=PATH, help="Where a stream is kept to resume.")
 def command(
     *,
     trace: Path | None,
@@ -64,10 +66,7 @@ def command(
     seed: int | None,
     stream: bool,
     state: Path | None,
-    form: str | None,
-    skip_bad: bool,
-    minutes: int,
-    latitude: float | None,
+    source: Callable[[Path], Source],
 ) -> None:
     """Release TRACE so that the secret stays hidden, and certify it.
 
@@ -95,7 +94,7 @@ def command(
             table["seconds_per_sample"] = step
         paper = certificate_text(table) + "\n"
     if trace is not None and output is not None:
-        given = source(trace, form, minutes, latitude, skip_bad=skip_bad)
+        given = source(trace)
         records = given.of_user(given.records(), user)
         for record in records:
             _require_step(record, step)

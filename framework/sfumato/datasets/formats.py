@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,9 +18,10 @@ Suits = Callable[[Path], bool]
 
 @attrs.frozen(kw_only=True)
 class Published:
-    """How a data set was prepared in the literature: read, with which options fitted, in words."""
+    """How the literature prepares a data set: what is read, what is made of it, and how fitted."""
 
-    read: Callable[[Path, BadRows], Sequence[Any]]
+    prepare: Callable[[Iterable[Any]], Sequence[Any]]
+    reading: Mapping[str, Any] = attrs.field(factory=dict)
     options: Mapping[str, Any] = attrs.field(factory=dict)
     note: str
 
@@ -43,9 +44,12 @@ class Format:
     in_degrees: Suits = lambda _: False
     published: Published | None = None
 
-    def read(self, path: str | Path, bad_rows: BadRows, *, minutes: int = 30) -> Iterator[Any]:
+    def read(
+        self, path: str | Path, bad_rows: BadRows, *, minutes: int = 30, **options: Any
+    ) -> Iterator[Any]:
         """Yield the records; the steps of days have this many minutes."""
-        options = {"minutes": minutes} if self.kind == "days" else {}
+        if self.kind == "days":
+            options["minutes"] = minutes
         found = self.reader(path, bad_rows=bad_rows, **options)
         yield from found if isinstance(found, (Iterator, list)) else [found]
 

@@ -222,13 +222,12 @@ def read_trace_table(
     *,
     values: Sequence[str] | None = None,
     time: str = "time",
-    user: str = "user",
     trace: str = "trace",
     bad_rows: BadRows | None = None,
 ) -> Iterator[RealTrace]:
     """Yield the traces of a table with a header, one for each user (and `trace`, if it has one).
 
-    Times are seconds, or ISO dates; without a column `user` all rows belong to one.
+    Times are seconds, or ISO dates; without a column user all rows belong to one.
     The values are in the columns named, or in what there is of x, y, z, or else in lat and lon.
     """
     if values is None:
@@ -236,23 +235,17 @@ def read_trace_table(
         values = [name for name in ("x", "y", "z") if name in columns] or ("lat", "lon")
     on_globe = {"lat": latitude, "lon": longitude} if tuple(values) == ("lat", "lon") else {}
     converters = {time: seconds, **{name: on_globe.get(name, finite) for name in values}}
-    frame = _read_table(path, converters, user, trace, bad_rows)
+    frame = _read_table(path, converters, trace, bad_rows)
     for who, name, times, cells in by_trace(frame, list(values), time):
         yield RealTrace(who, times, cells, name=name)
 
 
 def read_state_table(
-    path: str | Path,
-    *,
-    state: str = "state",
-    time: str = "time",
-    user: str = "user",
-    trace: str = "trace",
-    bad_rows: BadRows | None = None,
+    path: str | Path, *, bad_rows: BadRows | None = None
 ) -> Iterator[StateSequence]:
-    """Yield the sequences of a table with a header, one for each user (and `trace`, if any)."""
-    frame = _read_table(path, {time: seconds, state: named}, user, trace, bad_rows)
-    for who, name, times, states in by_trace(frame, state, time):
+    """Yield the sequences of a table with a header, one for each user (and trace, if any)."""
+    frame = _read_table(path, {"time": seconds, "state": named}, "trace", bad_rows)
+    for who, name, times, states in by_trace(frame, "state"):
         yield StateSequence(who, times, states, name=name)
 
 
@@ -262,18 +255,14 @@ def table_columns(path: str | Path) -> list[str]:
 
 
 def _read_table(
-    path: str | Path,
-    converters: Mapping[str, Converter],
-    user: str,
-    trace: str,
-    bad_rows: BadRows | None,
+    path: str | Path, converters: Mapping[str, Converter], trace: str, bad_rows: BadRows | None
 ) -> pd.DataFrame:
     """Return the converted columns, and "user" and "trace", which a table need not have."""
     columns, rows, separator = _open(Path(path))
-    who = {name: kind for name, kind in ((user, named), (trace, str)) if name in columns}
+    who = {name: kind for name, kind in (("user", named), (trace, str)) if name in columns}
     wanted = {**converters, **who}
     frame = read_rows(path, rows, columns, wanted, separator=separator, bad_rows=bad_rows)
-    return frame.assign(user=frame.get(user, Path(path).stem), trace=frame.get(trace, ""))
+    return frame.assign(user=frame.get("user", Path(path).stem), trace=frame.get(trace, ""))
 
 
 def _open(path: Path) -> tuple[list[str], Rows, str]:
