@@ -90,7 +90,8 @@ def _array_rows(path: str | Path) -> tables.Rows:
         users, venues, minutes = np.atleast_2d(np.load(path, allow_pickle=False)).T.tolist()
     except (ValueError, EOFError) as error:
         raise DataError(
-            f"{Path(path).name} must be an array with rows of (user, venue, minute); got {error}."
+            f"{Path(path).name} must be an array of numbers, rows of (user, venue, minute); got "
+            f"{error}."
         ) from None
     rows = zip(map(str, users), map(str, venues), map(str, minutes), strict=True)
     yield from enumerate(rows, start=1)

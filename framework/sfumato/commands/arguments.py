@@ -141,8 +141,7 @@ class Source:
         """Yield traces (in metres where asked for) or sequences."""
         if self.flat is not None and not self.format.in_degrees(self.path):
             raise DataError(
-                f"--metres must have data in degrees, (latitude, longitude); got {self.path.name}, "
-                f"which has none."
+                f"--metres must have data in degrees, (latitude, longitude); got {self.path.name}."
             )
         for record in self.format.read(self.path, self.bad_rows, minutes=self.minutes):
             flat = isinstance(record, RealTrace) and self.flat
@@ -165,11 +164,8 @@ class Source:
         found = [record for record in records if user is None or record.user == user]
         if not found:
             raise DataError(f"the data must have a trace{f' of {user}' if user else ''}; got none.")
-        if self.bad_rows.count:
-            click.echo(
-                f"{self.bad_rows.count} bad rows were skipped; the first: {self.bad_rows.first}",
-                err=True,
-            )
+        if bad := self.bad_rows.count:
+            click.echo(f"{bad} bad rows were skipped; the first: {self.bad_rows.first}", err=True)
         return found
 
 
@@ -182,6 +178,22 @@ def _known_format(_context: click.Context, _option: click.Parameter, name: str |
 def with_source(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how data are read, and give the command ``source(path)``."""
 
+    @click.option(
+        "--format",
+        "form",
+        metavar="NAME",
+        callback=_known_format,
+        help="Data format (gpx, states, traces, or a plugin's); told from the file by default.",
+    )
+    @click.option("--skip-bad", is_flag=True, help="Leave out bad rows, with a count.")
+    @click.option("--minutes", default=30, show_default=True, help="Step of a home's days.")
+    @click.option(
+        "--metres",
+        "latitude",
+        type=float,
+        metavar="LATITUDE",
+        help="Map (latitude, longitude) to metres around this public latitude.",
+    )
     @functools.wraps(function)
     def wrapped(
         *, form: str | None, skip_bad: bool, minutes: int, latitude: float | None, **others: Any
@@ -192,24 +204,4 @@ def with_source(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return function(source=source, **others)
 
-    options = (
-        click.option(
-            "--format",
-            "form",
-            metavar="NAME",
-            callback=_known_format,
-            help="Data format (gpx, states, traces, or a plugin's); told from the file by default.",
-        ),
-        click.option("--skip-bad", is_flag=True, help="Leave out bad rows, with a count."),
-        click.option(
-            "--minutes", default=30, show_default=True, help="Step of an activity home's days."
-        ),
-        click.option(
-            "--metres",
-            "latitude",
-            type=float,
-            metavar="LATITUDE",
-            help="Map (latitude, longitude) to metres around this public latitude.",
-        ),
-    )
-    return functools.reduce(lambda command, option: option(command), reversed(options), wrapped)
+    return wrapped

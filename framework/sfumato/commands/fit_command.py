@@ -34,11 +34,7 @@ QUARTERS = (0.25, 0.5, 0.75)
 @click.option("--standardise", is_flag=True, help="Scale every trace to variance one.")
 @click.option("--noise", default=0.0025, show_default=True, help="Measurement error's share.")
 @click.option("--quantiles", nargs=2, type=float, default=QUARTILES, show_default=True)
-@click.option(
-    "--times",
-    type=click.IntRange(min=1),
-    help="Points of a trace; 50, or as many as all traces have.",
-)
+@click.option("--times", type=click.IntRange(1), help="Points of a trace; 50, or as all have.")
 @click.option("--smoothing", default=1.0, show_default=True, help="Added to each move's count.")
 @click.option("--user", help="Fit only this user's traces.")
 @click.option("--force", is_flag=True, help="Overwrite the output.")
@@ -169,7 +165,6 @@ def _fit_sequences(
     for record, trace in zip(records, traces, strict=True):
         people.setdefault(record.user, []).append(trace)
     chains = cls.fit_each(people, smoothing=smoothing, states=states, steps=steps)
+    found = chains[0] if len(chains) == 1 else AnyOf(*chains)
     facts = {"users": len(people), "traces": len(traces), "states": len(states)}
-    if len(chains) == 1:
-        return chains[0].specification(), facts
-    return AnyOf(*chains).specification(), facts
+    return found.specification(), facts

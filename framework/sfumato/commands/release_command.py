@@ -12,7 +12,7 @@ import click
 import numpy as np
 import pandas as pd
 
-from sfumato.beliefs import Markov
+from sfumato.beliefs import Gaussian, Markov
 from sfumato.commands.arguments import (
     DATA,
     FORMS,
@@ -77,8 +77,7 @@ def command(
     rng = None if seed is None else np.random.default_rng(seed)
     if stream == (trace is not None) or (not stream and output is None):
         raise click.UsageError("give a TRACE and --output, or --stream and neither.")
-    written = [path for path in (output, certificate) if path is not None]
-    refuse_unwritable(*written, overwrite=force)
+    refuse_unwritable(*filter(None, (output, certificate)), overwrite=force)
     release = noun("mechanism", mechanism, registry).protect(
         noun("prior", prior, registry), noun("secret", secret, registry)
     )
@@ -122,11 +121,15 @@ def _released_table(
 ) -> pd.DataFrame:
     """Return one released record as (user, trace, time, state), or with its values."""
     head = {"user": record.user, "trace": record.name, "time": record.times}
+    belief = release.prior.yields
+    if belief is not (Markov if isinstance(record, StateSequence) else Gaussian):
+        raise DataError(
+            f"the prior '{release.prior.name}' must fit the data, {type(record).__name__}; got one "
+            f"of {belief.__name__} beliefs."
+        )
     if isinstance(record, StateSequence):
-        _require_fit(release, "Markov", record)
         states = [_written(symbol) for symbol in release.apply(record.states, rng)]
         return pd.DataFrame({**head, "state": states})
-    _require_fit(release, "Gaussian", record)
     shape = release.channel.shape
     if len(record) != shape[0] or record.dimensions != (shape[1] if len(shape) > 1 else 1):
         raise DataError(
@@ -135,20 +138,11 @@ def _released_table(
         )
     _warn_of_gaps(record)
     values = release.apply(np.reshape(record.values, shape), rng).reshape(len(record), -1)
+    count = record.dimensions
+    names = ["x", "y", "z"][:count] if count <= 3 else [f"x{place}" for place in range(count)]
     if given.flat is not None:
         values, names = given.flat.degrees(values), ["lat", "lon"]
-    else:
-        count = record.dimensions
-        names = ["x", "y", "z"][:count] if count <= 3 else [f"x{place}" for place in range(count)]
     return pd.DataFrame({**head, **dict(zip(names, values.T, strict=True))})
-
-
-def _require_fit(release: Release, belief: str, record: Any) -> None:
-    if release.prior.yields.__name__ != belief:
-        raise DataError(
-            f"the prior '{release.prior.name}' must fit the data, {type(record).__name__}; got one "
-            f"of {release.prior.yields.__name__} beliefs."
-        )
 
 
 def _require_step(record: RealTrace | StateSequence, step: float | None) -> None:
@@ -161,9 +155,8 @@ def _require_step(record: RealTrace | StateSequence, step: float | None) -> None
     found = float(np.median(np.diff(record.times)))
     if not step / STEP_RATIO <= found <= step * STEP_RATIO:
         raise DataError(
-            f"the trace of '{record.user}' must have a sample about every {step:g} s, as the "
-            f"traces that the prior was fitted to; got one every {found:g} s: fit a prior at "
-            f"that rate."
+            f"the trace of '{record.user}' must have a sample about every {step:g} s, as those "
+            f"that the prior was fitted to; got one every {found:g} s: fit a prior at that rate."
         )
 
 
