@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -14,58 +14,9 @@ from sfumato.datasets import BadRows, StateSequence, tables
 from sfumato.datasets.formats import Format, Published
 from sfumato.errors import DataError
 
-GOWALLA = ("user", "time", "lat", "lon", "state")
-CITY = ("user", "state", "category", "kind", "lat", "lon", "offset", "time")
-WORLD = ("user", "state", "time", "offset")
 SECONDS_PER_MINUTE = 60.0
 SECONDS_PER_DAY = 86400.0
 ELSEWHERE = "somewhere else"
-
-
-def read_gowalla(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterator[StateSequence]:
-    """Yield each person's venues in order of time (seconds since 1970).
-
-    Rows are separated by tabs: user, time, latitude, longitude, venue; ``.gz`` is read through.
-    """
-    kinds: dict[str, tables.Converter] = {
-        "user": tables.named,
-        "time": tables.seconds,
-        "lat": tables.latitude,
-        "lon": tables.longitude,
-        "state": tables.named,
-    }
-    yield from _people(path, tables.numbered_lines(path), GOWALLA, kinds, bad_rows)
-
-
-def read_foursquare(
-    path: str | Path, *, bad_rows: BadRows | None = None
-) -> Iterator[StateSequence]:
-    """Yield each person's venues in order of time (seconds since 1970, or minutes' seconds).
-
-    Three forms are told apart: tab-separated rows of 8 fields (one city: user, venue, category id,
-    category, latitude, longitude, offset, time), of 4 fields (the world: user, venue, time,
-    offset), and a ``.npy`` array of whole numbers (user, venue, minute).
-    """
-    if Path(path).suffix == ".npy":
-        kinds: dict[str, tables.Converter] = {"user": _number, "state": _number, "time": _minutes}
-        yield from _people(path, _array_rows(path), ("user", "state", "time"), kinds, bad_rows)
-        return
-    columns = WORLD if len(_first_cells(Path(path))) == len(WORLD) else CITY
-    kinds = {"user": tables.named, "state": tables.named, "time": _date}
-    yield from _people(path, tables.numbered_lines(path), columns, kinds, bad_rows)
-
-
-def _people(
-    path: str | Path,
-    rows: tables.Rows,
-    columns: Sequence[str],
-    kinds: Mapping[str, tables.Converter],
-    bad_rows: BadRows | None,
-) -> Iterator[StateSequence]:
-    lines = with_progress(rows, f"reading {Path(path).name}")
-    found = tables.read_rows(path, lines, columns, kinds, separator="\t", bad_rows=bad_rows)
-    for user, _, times, states in tables.by_trace(found.assign(trace=""), "state"):
-        yield StateSequence(user, times, states)
 
 
 def _date(text: str) -> float:
@@ -81,16 +32,69 @@ def _number(text: str) -> str:
     return text
 
 
+GOWALLA: dict[str, tables.Converter] = {
+    "user": tables.named,
+    "time": tables.seconds,
+    "lat": tables.latitude,
+    "lon": tables.longitude,
+    "state": tables.named,
+}
+FOURSQUARE: dict[str, tables.Converter] = {
+    "user": tables.named,
+    "state": tables.named,
+    "time": _date,
+}
+ARRAY: dict[str, tables.Converter] = {"user": _number, "state": _number, "time": _minutes}
+CITY = ("user", "state", "category", "kind", "lat", "lon", "offset", "time")
+WORLD = ("user", "state", "time", "offset")
+
+
+def read_gowalla(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterator[StateSequence]:
+    """Yield each person's venues in order of time (seconds since 1970).
+
+    Rows are separated by tabs: user, time, latitude, longitude, venue; ``.gz`` is read through.
+    """
+    return _people(path, tables.numbered_lines(path), list(GOWALLA), GOWALLA, bad_rows)
+
+
+def read_foursquare(
+    path: str | Path, *, bad_rows: BadRows | None = None
+) -> Iterator[StateSequence]:
+    """Yield each person's venues in order of time (seconds since 1970, or minutes' seconds).
+
+    Three forms are told apart: tab-separated rows of 8 fields (one city: user, venue, category id,
+    category, latitude, longitude, offset, time), of 4 fields (the world: user, venue, time,
+    offset), and a ``.npy`` array of whole numbers (user, venue, minute).
+    """
+    if Path(path).suffix == ".npy":
+        return _people(path, _array_rows(path), list(ARRAY), ARRAY, bad_rows)
+    columns = WORLD if len(_first_cells(Path(path))) == len(WORLD) else CITY
+    return _people(path, tables.numbered_lines(path), columns, FOURSQUARE, bad_rows)
+
+
+def _people(
+    path: str | Path,
+    rows: tables.Rows,
+    columns: Sequence[str],
+    kinds: Mapping[str, tables.Converter],
+    bad_rows: BadRows | None,
+) -> Iterator[StateSequence]:
+    lines = with_progress(rows, f"reading {Path(path).name}")
+    found = tables.read_rows(path, lines, columns, kinds, separator="\t", bad_rows=bad_rows)
+    for user, _, times, states in tables.by_trace(found.assign(trace=""), "state"):
+        yield StateSequence(user, times, states)
+
+
 def _array_rows(path: str | Path) -> tables.Rows:
     try:
-        table = np.load(path, allow_pickle=False)
+        users, venues, minutes = np.atleast_2d(np.load(path, allow_pickle=False)).T.tolist()
     except (ValueError, EOFError) as error:
-        raise DataError(f"{Path(path).name} must be an array of numbers; got {error}.") from None
-    if table.ndim != 2 or table.shape[1] != 3:
         raise DataError(
-            f"{Path(path).name} must have rows of (user, venue, minute); got shape {table.shape}."
-        )
-    yield from enumerate((list(map(str, row)) for row in table.tolist()), start=1)
+            f"{Path(path).name} must be an array of numbers, rows of (user, venue, minute); got "
+            f"{error}."
+        ) from None
+    rows = zip(map(str, users), map(str, venues), map(str, minutes), strict=True)
+    yield from enumerate(rows, start=1)
 
 
 def _first_cells(path: Path) -> list[str]:
@@ -148,17 +152,11 @@ def check_ins_as_published(
     return windowed
 
 
-def _format(
-    reader: Callable[..., Iterable[StateSequence]], suits: Callable[[Path], bool]
-) -> Format:
-    published = Published(
-        read=lambda path, bad_rows: check_ins_as_published(reader(path, bad_rows=bad_rows)),
-        note="windows of 20 days, the 100 places visited most, people seen in 10 windows",
-    )
-    return Format("sequences", reader, suits, published=published)
-
-
+PUBLISHED = Published(
+    prepare=check_ins_as_published,
+    note="windows of 20 days, the 100 places visited most, people seen in 10 windows",
+)
 FORMATS = {
-    "foursquare": _format(read_foursquare, _is_foursquare),
-    "gowalla": _format(read_gowalla, _is_gowalla),
+    "foursquare": Format("sequences", read_foursquare, _is_foursquare, published=PUBLISHED),
+    "gowalla": Format("sequences", read_gowalla, _is_gowalla, published=PUBLISHED),
 }

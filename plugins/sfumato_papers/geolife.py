@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import attrs
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.comparison.executors import with_progress
 from sfumato.datasets import BadRows, RealTrace, read_trace_table
 from sfumato.datasets.formats import Format, Published, has_columns
+from sfumato.datasets.records import EARTH_RADIUS
 from sfumato.datasets.tables import (
     Converter,
     finite,
@@ -26,7 +27,6 @@ HEADER_LINES = 6
 COLUMNS = ("lat", "lon", "zero", "feet", "day", "date", "clock")
 CONVERTERS: dict[str, Converter] = {"lat": latitude, "lon": longitude, "day": finite}
 SECONDS_PER_DAY = 86400.0
-EARTH_RADIUS = 6.371e6
 
 LONGEST = 320.0
 SHORTEST = 240.0
@@ -48,23 +48,14 @@ def read_geolife(folder: str | Path, *, bad_rows: BadRows | None = None) -> Iter
     )
     if not files:
         raise FileNotFoundError(f"there are no <user>/Trajectory/*.plt files in {folder}.")
+    policy = bad_rows or BadRows()
     for file in with_progress(files, "reading GeoLife", len(files)):
-        trace = read_plt(file, bad_rows=bad_rows)
-        if trace is not None:
-            yield trace
-
-
-def read_plt(file: str | Path, *, bad_rows: BadRows | None = None) -> RealTrace | None:
-    """Return the trace of one ``.plt`` file, or None where no row can be read."""
-    policy = BadRows() if bad_rows is None else bad_rows
-    path = Path(file)
-    lines = numbered_lines(path, skip=HEADER_LINES)
-    rows = read_rows(path, lines, COLUMNS, CONVERTERS, bad_rows=policy)
-    rows = policy.drop(path, rows, rows.day < rows.day.cummax(), "the clock must not run back")
-    if rows.empty:
-        return None
-    times = (rows.day - rows.day.iloc[0]) * SECONDS_PER_DAY
-    return RealTrace(path.parent.parent.name, times, rows[["lat", "lon"]], name=path.stem)
+        lines = numbered_lines(file, skip=HEADER_LINES)
+        rows = read_rows(file, lines, COLUMNS, CONVERTERS, bad_rows=policy)
+        rows = policy.drop(file, rows, rows.day < rows.day.cummax(), "the clock must not run back")
+        if not rows.empty:
+            times = (rows.day - rows.day.iloc[0]) * SECONDS_PER_DAY
+            yield RealTrace(file.parent.parent.name, times, rows[["lat", "lon"]], name=file.stem)
 
 
 def read_geolife_table(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterator[RealTrace]:
@@ -97,8 +88,7 @@ def geolife_as_published(traces: Iterable[RealTrace]) -> list[RealTrace]:
         centred = short.values - short.values.mean(axis=0)
         spread = centred.std(axis=0)
         if spread.all():
-            scaled = attrs.evolve(short, values=centred / spread)
-            by_user[trace.user].append(scaled)
+            by_user[trace.user].append(attrs.evolve(short, values=centred / spread))
     return [
         trace
         for kept in by_user.values()
@@ -137,16 +127,13 @@ def metres(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack((ring * np.cos(lam), ring * np.sin(lam)))
 
 
-def _format(reader: Callable[..., Iterable[RealTrace]], suits: Callable[[Path], bool]) -> Format:
-    published = Published(
-        read=lambda path, bad_rows: geolife_as_published(reader(path, bad_rows=bad_rows)),
-        options={"noise": 0.0025, "normalise": True, "bounds": {"length_scale": (1.0, 40.0)}},
-        note="240 to 320 s, at most 50 points, users with 10 traces or more, 50 of each",
-    )
-    return Format("traces", reader, suits, in_degrees=lambda _: True, published=published)
-
-
+PUBLISHED = Published(
+    prepare=geolife_as_published,
+    options={"noise": 0.0025, "normalise": True, "bounds": {"length_scale": (1.0, 40.0)}},
+    note="240 to 320 s, at most 50 points, users with 10 traces or more, 50 of each",
+)
+is_table = has_columns("traj", "days_1899", "lat", "lon")
 FORMATS = {
-    "geolife": _format(read_geolife, Path.is_dir),
-    "geolife-table": _format(read_geolife_table, has_columns("traj", "days_1899", "lat", "lon")),
+    "geolife": Format("traces", read_geolife, Path.is_dir, lambda _: True, PUBLISHED),
+    "geolife-table": Format("traces", read_geolife_table, is_table, lambda _: True, PUBLISHED),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
@@ -39,11 +39,10 @@ class ActivityLog(ByContent):
     activities: tuple[str, ...] = attrs.field(converter=_names)
 
     def __attrs_post_init__(self) -> None:
-        count = len(self.activities)
-        if count == 0 or self.begins.shape != (count,) or self.ends.shape != (count,):
+        if not self.activities or not len(self.begins) == len(self.ends) == len(self.activities):
             raise DataError(
-                f"an activity log must have a beginning and an end for each activity; got "
-                f"{count} activities, {self.begins.shape} and {self.ends.shape}."
+                f"an activity log must have a beginning and an end for each activity, at least "
+                f"one; got {len(self.activities)} activities of {self.home}."
             )
         if not (self.begins <= self.ends).all():  # written so that NaN fails
             raise DataError(f"an activity must not end before it begins; got one of {self.home}.")
@@ -64,17 +63,14 @@ class ActivityLog(ByContent):
         for midnight in SECONDS_PER_DAY * np.arange(first, last + 1):
             moments = midnight + steps
             date = datetime.fromtimestamp(int(midnight), UTC).date().isoformat()
-            states = self._in_force(moments, idle)
+            states = [self._in_force(moment, idle) for moment in moments]
             streams.append(StateSequence(f"{self.home} {date}", moments, states))
         return streams
 
-    def _in_force(self, moments: NDArray[np.int64], idle: str) -> list[str]:
-        open_now = (self.begins <= moments[:, None]) & (moments[:, None] < self.ends)
-        newest = np.where(open_now, self.begins, -np.inf).argmax(axis=1)
-        return [
-            self.activities[place] if any_open else idle
-            for place, any_open in zip(newest, np.asarray(open_now.any(axis=1)), strict=True)
-        ]
+    def _in_force(self, moment: int, idle: str) -> str:
+        going_on = (self.begins <= moment) & (moment < self.ends)
+        newest = np.where(going_on, self.begins, -np.inf).argmax()
+        return self.activities[newest] if going_on.any() else idle
 
 
 def read_ordonez(path: str | Path, *, bad_rows: BadRows | None = None) -> ActivityLog:
@@ -82,13 +78,10 @@ def read_ordonez(path: str | Path, *, bad_rows: BadRows | None = None) -> Activi
 
     Fields are separated by tabs or blanks, in any mixture.
     """
-    columns = ("day", "hour", "last_day", "last_hour", "activity")
-    converters: dict[str, Converter] = dict(
-        zip(columns, (_day, _clock, _day, _clock, str), strict=True)
-    )
-    rows = read_rows(
-        path, numbered_lines(path, skip=2), columns, converters, separator=None, bad_rows=bad_rows
-    )
+    kinds: dict[str, Converter] = {
+        "day": _day, "hour": _clock, "last_day": _day, "last_hour": _clock, "activity": str
+    }  # fmt: skip
+    rows = _rows(path, kinds, bad_rows, titles=2)
     begins, ends = rows.day + rows.hour, rows.last_day + rows.last_hour
     return _log(path, rows.assign(begin=begins, end=ends), bad_rows)
 
@@ -98,11 +91,10 @@ def read_kasteren(path: str | Path, *, bad_rows: BadRows | None = None) -> Activ
 
     The names come from the ``.activity_names`` file beside it.
     """
-    names_file = Path(path).with_suffix(".activity_names")
-    lines = ((number, line.split(maxsplit=1)) for number, line in numbered_lines(names_file))
-    found = read_rows(
-        names_file, lines, ("key", "name"), {"key": str, "name": str.strip}, bad_rows=bad_rows
-    )
+    file = Path(path).with_suffix(".activity_names")
+    lines = ((number, line.split(maxsplit=1)) for number, line in numbered_lines(file))
+    kinds: dict[str, Converter] = {"key": str, "name": str.strip}
+    found = read_rows(file, lines, list(kinds), kinds, bad_rows=bad_rows)
     names: dict[str, str] = dict(zip(found.key, found.name, strict=True))
 
     def name_of(number: str) -> str:
@@ -110,18 +102,21 @@ def read_kasteren(path: str | Path, *, bad_rows: BadRows | None = None) -> Activ
             raise ValueError(f"the activity must have a name; got number {number}")
         return names[number]
 
-    converters: dict[str, Converter] = {"begin": finite, "length": finite, "activity": name_of}
-    rows = read_rows(
-        path, numbered_lines(path), list(converters), converters, separator=None, bad_rows=bad_rows
-    )
+    rows = _rows(path, {"begin": finite, "length": finite, "activity": name_of}, bad_rows)
     return _log(path, rows.assign(end=rows.begin + rows.length), bad_rows)
 
 
+def _rows(
+    path: str | Path, kinds: Mapping[str, Converter], bad_rows: BadRows | None, titles: int = 0
+) -> Any:
+    lines = numbered_lines(path, skip=titles)
+    return read_rows(path, lines, list(kinds), kinds, separator=None, bad_rows=bad_rows)
+
+
 def _log(path: str | Path, rows: Any, bad_rows: BadRows | None) -> ActivityLog:
-    policy = BadRows() if bad_rows is None else bad_rows
-    rows = policy.drop(
-        path, rows, rows.end < rows.begin, "an activity must not end before it begins"
-    )
+    backwards = rows.end < rows.begin
+    policy = bad_rows or BadRows()
+    rows = policy.drop(path, rows, backwards, "an activity must not end before it begins")
     return ActivityLog(Path(path).stem, rows.begin, rows.end, rows.activity)
 
 

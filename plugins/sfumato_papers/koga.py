@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 import numpy as np
@@ -20,6 +20,7 @@ from sfumato_papers.check_ins import ELSEWHERE, check_ins_as_published
 
 SEED = 0
 CHANCE = "chance of reconstruction"
+SIGMA = "noise standard deviation σ"
 
 # Simulated people ---------------------------------------------------------------------------------
 
@@ -91,13 +92,13 @@ def figure_7(request: FigureRequest) -> Drawing:
         Curve(f"{name}, no noise", [0.0], [raw[name]], "level", name)
         for name in ("tight bound", "reconstruction (ours)", "MAP attacker")
     ]
-    panel = _panel("noise standard deviation σ", NOISES, noisy, levels)
+    panel = _panel(SIGMA, NOISES, noisy)
+    panel = attrs.evolve(panel, curves=[*panel.curves, *levels], log="x")
     # What cannot be seen in a picture that begins at zero.
     ours = max(one["reconstruction (ours)"] for one in noisy)
     best = max(one[name] for one in noisy for name in ATTACKERS)
     attack = f"Our bound is at most {ours:.2g}, the best attacker has {best:.2g}."
-    account = ACCOUNT.format(attack=attack) + NOISE
-    return Drawing(panels=[attrs.evolve(panel, log="x")], account=account, columns=1)
+    return Drawing(panels=[panel], account=ACCOUNT.format(attack=attack) + NOISE, columns=1)
 
 
 def success(setting: Setting) -> dict[str, float]:
@@ -105,29 +106,25 @@ def success(setting: Setting) -> dict[str, float]:
     places, steps, mistakes, noise = setting
     chain = priors.markov_chain.simulated(states=places, tau=TAU, steps=steps)
     secret = secrets.trajectory(mistakes=mistakes)
-    release = mechanisms.sensor_counts("drawn", noise=noise, seed=SEED).protect(chain, secret)
-    chosen: dict[str, Any] = {words: getattr(measures, name)() for words, name in BOUNDS.items()}
+    release = _drawn_sensors(noise).protect(chain, secret)
+    chosen = {words: getattr(measures, name)() for words, name in BOUNDS.items()}
     for words, name in ATTACKERS.items():
         adversary = getattr(adversaries, name)()
         chosen[words] = measures.attack_success(adversary=adversary, trials=TRIALS, seed=SEED)
-    return {
-        words: float(measure.loss(chain, secret, release).value)
-        for words, measure in chosen.items()
-    }
+    return {words: one.loss(chain, secret, release).value for words, one in chosen.items()}
 
 
-def _panel(
-    words: str,
-    places: Iterable[float],
-    found: Sequence[dict[str, float]],
-    others: Sequence[Curve] = (),
-) -> Panel:
+def _drawn_sensors(noise: float | None = None) -> Any:
+    return mechanisms.sensor_counts("drawn", noise=noise, seed=SEED)
+
+
+def _panel(words: str, places: Iterable[float], found: Sequence[dict[str, float]]) -> Panel:
     at = list(places)
     curves = [
         Curve(name, at, [one[name] for one in found], "line" if name in BOUNDS else "dashed")
         for name in (*BOUNDS, *ATTACKERS)
     ]
-    return Panel(title=words, x=words, y=CHANCE, curves=[*curves, *others])
+    return Panel(title=words, x=words, y=CHANCE, curves=curves)
 
 
 # Real people --------------------------------------------------------------------------------------
@@ -141,6 +138,7 @@ SMOOTHING = 0.001
 
 DEVIATIONS = (0.3, 0.5, 1.0, 2.0, 4.0)
 
+REAL_BOUNDS = {"loose bound": "fano_loose", "tight bound": "fano_tight", "ours": "reconstruction"}
 STYLES: dict[str, Style] = {
     "MAP attacker": "dashed",
     "prior attacker": "dots",  # often on the line of the MAP attacker
@@ -155,7 +153,7 @@ PEOPLE = """
     9760 people and 27 windows for Foursquare, 318 and 32 for Gowalla.
 
     Differs: the paper does not say how a window with several places, or a place never left, is
-    treated: the place visited most often stands for a window, and {smoothing} is added to every
+    treated: the place visited most often stands for a window, and {added} is added to every
     count of moves.
     Random sensors are drawn with seed 0.
 """
@@ -194,15 +192,11 @@ def population(data: Path | None) -> Population:
         past, smoothing=SMOOTHING, states=labels_of(people), steps=HORIZON
     )
     visits = Counter(state for states in past for state in states if state != ELSEWHERE)
-    words = PEOPLE.format(
-        people=len(people),
-        data=data.name,
-        windows=len(people[0]),
-        bad=rows.count,
-        smoothing=SMOOTHING,
+    account = PEOPLE.format(
+        people=len(people), data=data.name, windows=len(people[0]), bad=rows.count, added=SMOOTHING
     )
     last = tuple(person.states[-HORIZON:] for person in people)
-    return Population(chains, past, last, visits.most_common(1)[0][0], words)
+    return Population(chains, past, last, visits.most_common(1)[0][0], account)
 
 
 def figure_3(request: FigureRequest) -> Drawing:
@@ -225,38 +219,25 @@ def figure_6(request: FigureRequest) -> Drawing:
     everyone = population(request.data)
     scenarios = {right: (_drawn_sensors(), HORIZON - right) for right in range(1, HORIZON + 1)}
     curves = _mean_curves(everyone, scenarios, request)
-    panel = Panel(
-        title="mean over people", x="steps that must be right, of 5", y=CHANCE, curves=curves
-    )
-    return Drawing(panels=[panel], account=everyone.account + ATTACKS, columns=1)
+    return _means("steps that must be right, of 5", curves, everyone)
 
 
 def figure_8(request: FigureRequest) -> Drawing:
     """Return mean bounds and attacks against the noise."""
     everyone = population(request.data)
     scenarios = {sigma: (_drawn_sensors(sigma), REAL_MISTAKES) for sigma in DEVIATIONS}
-    levels = [
-        Curve(
-            f"{_short(name)}, no noise",
-            [0.0],
-            [_losses(everyone, _drawn_sensors(), REAL_MISTAKES, measure, request).mean()],
-            "level",
-            _short(name),
-        )
-        for name, measure in BOUNDS.items()
-    ]
-    curves = [*_mean_curves(everyone, scenarios, request), *levels]
-    words = "noise standard deviation σ"
-    panel = Panel(title="mean over people", x=words, y=CHANCE, curves=curves, log="x")
+    curves = _mean_curves(everyone, scenarios, request)
+    for name, measure in REAL_BOUNDS.items():
+        level = _losses(everyone, _drawn_sensors(), REAL_MISTAKES, measure, request).mean()
+        curves.append(Curve(f"{name}, no noise", [0.0], [level], "level", name))
+    return _means(SIGMA, curves, everyone, log="x")
+
+
+def _means(
+    words: str, curves: Sequence[Curve], everyone: Population, log: Literal["", "x"] = ""
+) -> Drawing:
+    panel = Panel(title="mean over people", x=words, y=CHANCE, curves=curves, log=log)
     return Drawing(panels=[panel], account=everyone.account + ATTACKS, columns=1)
-
-
-def _drawn_sensors(noise: float | None = None) -> Any:
-    return mechanisms.sensor_counts("drawn", noise=noise, seed=SEED)
-
-
-def _short(name: str) -> str:
-    return "ours" if "ours" in name else name
 
 
 def _mean_curves(
@@ -266,63 +247,43 @@ def _mean_curves(
 
     A scenario is a mechanism and a number of mistakes, at its place on the axis.
     """
-    different = dict.fromkeys(mechanism for mechanism, _ in scenarios.values())
+    at, different = list(scenarios), {mechanism for mechanism, _ in scenarios.values()}
     found = {mechanism: _matches(everyone, mechanism) for mechanism in different}
-    bounds = [
-        Curve(
-            _short(name),
-            list(scenarios),
-            [
-                _losses(everyone, *scenario, measure, request).mean()
-                for scenario in scenarios.values()
-            ],
-        )
-        for name, measure in BOUNDS.items()
-    ]
-    attacks = [
-        Curve(
-            name,
-            list(scenarios),
-            [
-                np.mean(found[mechanism][name] >= HORIZON - mistakes)
-                for mechanism, mistakes in scenarios.values()
-            ],
-            style,
-        )
-        for name, style in STYLES.items()
-    ]
-    return [*bounds, *attacks]
+    curves = []
+    for name, measure in REAL_BOUNDS.items():
+        losses = [_losses(everyone, *one, measure, request).mean() for one in scenarios.values()]
+        curves.append(Curve(name, at, losses))
+    for name, style in STYLES.items():
+        shares = [
+            np.mean(found[mechanism][name] >= HORIZON - mistakes)
+            for mechanism, mistakes in scenarios.values()
+        ]
+        curves.append(Curve(name, at, shares, style))
+    return curves
 
 
 def _losses(
     everyone: Population, mechanism: Any, mistakes: int, measure: str, request: FigureRequest
 ) -> NDArray[np.float64]:
     """Return one measure of every person, in parallel."""
-    secret = secrets.trajectory(mistakes=mistakes)
-    found = getattr(measures, measure)().of_population(
-        everyone.chains, secret, mechanism, processes=request.jobs
-    )
+    secret, chosen = secrets.trajectory(mistakes=mistakes), getattr(measures, measure)()
+    found = chosen.of_population(everyone.chains, secret, mechanism, processes=request.jobs)
     return np.asarray(found.values)
 
 
 def _matches(everyone: Population, mechanism: Any) -> dict[str, NDArray[np.int64]]:
     """Return how many steps each attacker gets right of what each person really did."""
-    rng = np.random.default_rng(SEED)
-    guessers: dict[str, Callable[[Any, Any, Any], Sequence[Hashable]]] = {
-        "MAP attacker": adversaries.map().infer,
-        "prior attacker": adversaries.prior_mode().infer,
-    }
-    found: dict[str, list[int]] = {name: [] for name in guessers}
+    rng, secret = np.random.default_rng(SEED), secrets.trajectory(mistakes=REAL_MISTAKES)
+    guessers = {"MAP attacker": adversaries.map(), "prior attacker": adversaries.prior_mode()}
+    hits: dict[str, list[int]] = {name: [] for name in guessers}
     for chain, truth in zip(everyone.chains, everyone.last, strict=True):
-        channel = mechanism.protect(chain, secrets.trajectory(mistakes=REAL_MISTAKES)).channel
-        belief = chain.belief()
+        channel = mechanism.protect(chain, secret).channel
         observed = channel.sample(truth, rng)
-        for name, infer in guessers.items():
-            guess = infer(belief, channel, observed)
-            found[name].append(sum(a == b for a, b in zip(guess, truth, strict=True)))
-    hits = {name: np.array(counts) for name, counts in found.items()}
-    hits["constant attacker"] = _best_constant(everyone)
-    return hits
+        for name, adversary in guessers.items():
+            guess = adversary.infer(chain.belief(), channel, observed)
+            hits[name].append(sum(a == b for a, b in zip(guess, truth, strict=True)))
+    found = {name: np.array(counts) for name, counts in hits.items()}
+    return {**found, "constant attacker": _best_constant(everyone)}
 
 
 def _best_constant(everyone: Population) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from sfumato.figures import Curve, Drawing, FigureRequest, Panel
 from sfumato.plugin_registry import measures, mechanisms, secrets
 from sfumato.values import SUPPRESSED
 from sfumato_papers.context_people import Person, people
+from sfumato_papers.maskit_examples import bars
 
 DELTA = 0.1
 DELTAS = (0.05, 0.1, 0.2, 0.3)
@@ -46,15 +47,15 @@ def figure_4(request: FigureRequest) -> Drawing:
     """Return what each check releases and suppresses with three sensitive contexts."""
     found, words = _with_three_contexts(request)
     names = ("MaskSensitive", *CHECKS)
-    released = np.array([_mean(found, name) for name in names])
+    released = [_mean(found, name) for name in names]
     per_length, sensitive = _mean(found, "breaches per length"), _mean(found, "sensitive")
     breaches = per_length / sensitive if sensitive else 0.0
-    curves = [
-        Curve("released", range(len(names)), released, "bars"),
-        Curve("suppressed", range(len(names)), 1 - released, "bars"),
-        Curve("breached", [0], [per_length], "bars"),
-    ]
-    panel = Panel(title=THREE, x="", y="fraction of all states", curves=curves, names=_below(names))
+    parts = {
+        "released": dict(enumerate(released)),
+        "suppressed": {place: 1 - share for place, share in enumerate(released)},
+        "breached": {0: per_length},
+    }
+    panel = bars(THREE, "fraction of all states", names, parts)
     shares = [f"{name} {share:.1%}" for name, share in zip(names, released, strict=True)]
     account = f"""
     Of the sensitive states that MaskSensitive suppresses, {breaches:.0%} are breached (the paper,
@@ -63,7 +64,7 @@ def figure_4(request: FigureRequest) -> Drawing:
     The paper has 76.4 % for MaskSensitive and 75.8 % for the hybrid; its simulatable check loses
     less than 13 % of what MaskSensitive releases, and its probabilistic one less than 31 %.
     """
-    return Drawing(panels=[panel], account=EXACT + account + words + NEW, columns=1)
+    return _drawing(account + words, panel)
 
 
 def figure_5(request: FigureRequest) -> Drawing:
@@ -77,29 +78,28 @@ def figure_5(request: FigureRequest) -> Drawing:
     across = "person, sorted by the probabilistic check"
     panel = Panel(title=THREE, x=across, y=RELEASED, curves=curves)
     better = np.mean([one["probabilistic"] > one["simulatable"] for one in found])
-    right = np.mean(
-        [one["hybrid"] >= max(one["probabilistic"], one["simulatable"]) for one in found]
-    )
+    best = [max(one["probabilistic"], one["simulatable"]) for one in found]
+    right = np.mean([one["hybrid"] >= high for one, high in zip(found, best, strict=True)])
     account = f"""
     The probabilistic check is the better one for {better:.0%} of the people (the paper: 55 %), and
     the hybrid, which goes by expectations, takes the better one for {right:.0%} (the paper: 95 %).
     """
-    return Drawing(panels=[panel], account=EXACT + account + words + NEW, columns=1)
+    return _drawing(account + words, panel)
 
 
 def figure_6(request: FigureRequest) -> Drawing:
     """Return the utility against δ, for a random sensitive context and for the home."""
     everyone, words = people(request.data)
-    panels = [
-        _trade_off(request, "a random sensitive context", everyone, _random_context),
-        _trade_off(request, "the home is sensitive", everyone, lambda person: (person.home,)),
-    ]
-    at = {curve.label: curve.y[DELTAS.index(DELTA)] for curve in panels[0].curves}
+    contexts = [tuple(person.some_contexts(1)) for person in everyone]
+    some = _trade_off(request, "a random sensitive context", everyone, contexts)
+    homes = [(person.home,) for person in everyone]
+    home = _trade_off(request, "the home is sensitive", everyone, homes)
+    at = {curve.label: curve.y[DELTAS.index(DELTA)] for curve in some.curves}
     account = f"""
     With a random sensitive context and δ = 0.1, MaskSensitive releases {at["MaskSensitive"]:.0%}
     and the hybrid {at["hybrid"]:.0%} (the paper: 91 % and 84 %).
     """
-    return Drawing(panels=panels, account=EXACT + account + words + NEW)
+    return _drawing(account + words, some, home)
 
 
 def figure_7(request: FigureRequest) -> Drawing:
@@ -111,31 +111,28 @@ def figure_7(request: FigureRequest) -> Drawing:
         tasks = [(person, count, mechanism) for count in counts for person in everyone]
         found = np.array(request.each(weaker_utility, tasks, f"set labels, {name}"))
         curves.append(_check_curve(name, counts, found.reshape(len(counts), -1).mean(axis=1)))
-    panel = Panel(
-        title="adversaries who know a generalised chain",
-        x="contexts that may be the sensitive one",
-        y=RELEASED,
-        curves=curves,
-    )
+    across = "contexts that may be the sensitive one"
+    title = "adversaries who know a generalised chain"
+    panel = Panel(title=title, x=across, y=RELEASED, curves=curves)
     account = """
     As in the paper, each state keeps δ = 0.1, so that the guarantee against the adversary is 0.1
     times the number of contexts (Theorem 7).
 
     Differs: the paper takes 25 people with 15 to 20 contexts; here it is everybody.
     """
-    return Drawing(panels=[panel], account=EXACT + account + words + NEW, columns=1)
+    return _drawing(account + words, panel)
 
 
 def figure_8(request: FigureRequest) -> Drawing:
     """Return the trade-off for activities in place of places."""
     everyone, words = people(request.data)
-    panel = _trade_off(request, "a random sensitive activity", everyone, _random_context)
+    contexts = [tuple(person.some_contexts(1)) for person in everyone]
+    panel = _trade_off(request, "a random sensitive activity", everyone, contexts)
     account = """
     Differs: the contexts are the same made-up ones as in Figure 6; give an activity home with
     --data for real activities.
     """
-    account = "" if request.data else account
-    return Drawing(panels=[panel], account=EXACT + account + words + NEW, columns=1)
+    return _drawing(words if request.data else account + words, panel)
 
 
 def table_1(request: FigureRequest) -> Drawing:
@@ -144,14 +141,9 @@ def table_1(request: FigureRequest) -> Drawing:
     rows = [timings(person) for person in everyone]
     panels = []
     for part, (title, unit, scale, stated) in enumerate(STATED):
-        means = [scale * np.mean([row[name][part] for row in rows]) for name in CHECKS]
-        curves = [
-            Curve("here", range(len(CHECKS)), means, "bars"),
-            Curve("the paper's server", list(stated), list(stated.values()), "bars"),
-        ]
-        panels.append(
-            Panel(title=title, x="", y=unit, curves=curves, names=_below(CHECKS), log="y")
-        )
+        means = [scale * float(np.mean([row[name][part] for row in rows])) for name in CHECKS]
+        found = {"here": dict(enumerate(means)), "the paper's server": stated}
+        panels.append(bars(title, unit, CHECKS, found, log="y"))
     account = """
     Differs: the paper measured a 2.33 GHz server, shown here, and a phone (128 ms a decision of the
     simulatable check); the probabilistic check decides in less than 1 ms there, drawn as 1 ms, and
@@ -161,20 +153,18 @@ def table_1(request: FigureRequest) -> Drawing:
     return Drawing(panels=panels, account=account + words + NEW)
 
 
-Task = tuple[Person, tuple[Hashable, ...], float, int]
-"""A person, the sensitive contexts, δ, and a seed."""
+def outcome(task: tuple[Person, tuple[Hashable, ...], float, int]) -> dict[str, float]:
+    """Return the fraction that each check releases, and the breaches of MaskSensitive.
 
-
-def outcome(task: Task) -> dict[str, float]:
-    """Return the fraction that each check releases, and the breaches of MaskSensitive."""
+    A task is a person, the sensitive contexts, δ, and a seed.
+    """
     person, sensitive, delta, seed = task
     chain, secret = person.chain, secrets.contexts(list(sensitive))
     naive = mechanisms.suppress_sensitive().protect(chain, secret)
     breach = measures.breach_rate(traces=person.days, delta=delta, per="length")
-    rates = breach.loss(chain, secret, naive).witness
     found = {
         "MaskSensitive": _released(naive, person.days, seed),
-        "breaches per length": rates["length"],
+        "breaches per length": breach.loss(chain, secret, naive).witness["length"],
         "sensitive": float(np.mean([state in sensitive for day in person.days for state in day])),
     }
     for name, mechanism in CHECKS.items():
@@ -206,9 +196,8 @@ def timings(person: Person) -> dict[str, tuple[float, float]]:
         ready = time.perf_counter()
         for day in person.days:
             release.apply(day)
-        spent = time.perf_counter() - ready
         decisions = len(person.days) * len(person.days[0])
-        found[name] = (ready - began, spent / decisions)
+        found[name] = (ready - began, (time.perf_counter() - ready) / decisions)
     return found
 
 
@@ -218,19 +207,19 @@ def _with_three_contexts(request: FigureRequest) -> tuple[list[dict[str, float]]
     return request.each(outcome, tasks, "checking people"), words
 
 
-def _random_context(person: Person) -> tuple[Hashable, ...]:
-    return tuple(person.some_contexts(1))
+def _drawing(account: str, *panels: Panel) -> Drawing:
+    return Drawing(panels=panels, account=EXACT + account + NEW, columns=len(panels))
 
 
 def _trade_off(
     request: FigureRequest,
     title: str,
     everyone: Sequence[Person],
-    sensitive: Callable[[Person], tuple[Hashable, ...]],
+    contexts: Sequence[tuple[Hashable, ...]],
 ) -> Panel:
     """Return what each check releases against δ, on average over people."""
-    tasks = [(person, sensitive(person), delta, 1) for delta in DELTAS for person in everyone]
-    found = request.each(outcome, tasks, title)
+    who = list(zip(everyone, contexts, strict=True))
+    found = request.each(outcome, [(*one, delta, 1) for delta in DELTAS for one in who], title)
     by_delta = [found[k : k + len(everyone)] for k in range(0, len(found), len(everyone))]
     curves = [
         _check_curve(name, DELTAS, [_mean(group, name) for group in by_delta])
@@ -253,8 +242,3 @@ def _released(release: Any, days: Sequence[Sequence[Hashable]], seed: int) -> fl
 
 def _mean(found: Sequence[dict[str, float]], name: str) -> float:
     return float(np.mean([one[name] for one in found]))
-
-
-def _below(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names as they stand below bars."""
-    return tuple(name.replace(" ", "\n") for name in names)

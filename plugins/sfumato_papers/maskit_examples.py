@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -35,14 +35,24 @@ def examples(request: FigureRequest) -> Drawing:
     }
     panels = []
     for title, rows in tables.items():
-        known = {place: stated for place, (_, _, stated) in enumerate(rows) if stated is not None}
-        curves = [
-            Curve("found", range(len(rows)), [found for _, found, _ in rows], "bars"),
-            Curve("paper", list(known), list(known.values()), "bars"),
-        ]
-        names = tuple(words.replace(" ", "\n") for words, _, _ in rows)
-        panels.append(Panel(title=title, x="", y="value", curves=curves, names=names))
+        names, found, stated = zip(*rows, strict=True)
+        paper = {place: value for place, value in enumerate(stated) if value is not None}
+        heights = {"found": dict(enumerate(found)), "paper": paper}
+        panels.append(bars(title, "value", names, heights))
     return Drawing(panels=panels, account=ACCOUNT)
+
+
+def bars(
+    title: str,
+    unit: str,
+    names: Iterable[str],
+    heights: Mapping[str, Mapping[int, float]],
+    log: Literal["", "y"] = "",
+) -> Panel:
+    """Return bars above the names: the heights of each kind, by the place of the name."""
+    below = tuple(name.replace(" ", "\n") for name in names)
+    curves = [Curve(kind, list(at), list(at.values()), "bars") for kind, at in heights.items()]
+    return Panel(title=title, x="", y=unit, curves=curves, names=below, log=log)
 
 
 def layered(layers: Sequence[Sequence[str]], edges: Mapping[str, Sequence[str]]) -> Any:
@@ -78,14 +88,13 @@ def _utility(chain: Any, secret: Any, mechanism: Any) -> float:
 
 def _example_1() -> list[Row]:
     chain, secret = layered([["s", "x"]], {}), secrets.contexts({"s"})
-    release = _check("probabilistic", 0.25).protect(chain, secret)
+    check = _check("probabilistic", 0.25)
+    p_s, p_x = check.protect(chain, secret).channel.start[0]
     segmented = _check("segmented", 0.25).protect(chain, secret)
-    p_s, p_x = release.channel.start[0]
-    gap = measures.posterior_gap().loss(chain, secret, release).value
     return [
         ("p(s)", p_s, 1.0),
         ("p(x)", p_x, 1 / 3),
-        ("posterior", 0.5 + gap, 3 / 4),
+        ("posterior", 0.5 + _gap(chain, secret, check), 3 / 4),
         ("segmented p(x)", segmented.channel.start[0, 1], None),
     ]
 
@@ -100,11 +109,10 @@ def _example_2() -> list[Row]:
     def gap(**chances: float) -> float:
         return _gap(chain, secret, _masking(chain, {**hidden, **chances}))
 
-    half = gap(y1=0.5, y2=0.5, z1=0.5, z2=0.5)
     return [
         ("convex p", gap(y1=1, y2=1), 1 / 4),
         ("convex q", gap(z1=1, z2=1), 1 / 4),
-        ("half way", half, 5 / 12),
+        ("half way", gap(y1=0.5, y2=0.5, z1=0.5, z2=0.5), 5 / 12),
         ("concave p", gap(y1=1, z1=1), 3 / 4),
         ("concave q", gap(y2=1, z2=1), 3 / 4),
     ]
@@ -112,9 +120,8 @@ def _example_2() -> list[Row]:
 
 def _example_3() -> list[Row]:
     chain, secret = layered([["s1", "s2", "x1", "x2"]], {}), secrets.contexts({"s1", "s2"})
-    naive = mechanisms.suppress_sensitive()
     return [
-        ("posterior", 0.25 + _gap(chain, secret, naive), 1 / 2),
+        ("posterior", 0.25 + _gap(chain, secret, mechanisms.suppress_sensitive()), 1 / 2),
         ("probabilistic", _utility(chain, secret, _check("probabilistic", 0.25)), 1 / 2),
         ("simulatable", _utility(chain, secret, _check("simulatable", 0.25)), 0.0),
         ("segmented", _utility(chain, secret, _check("segmented", 0.25)), None),

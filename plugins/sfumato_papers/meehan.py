@@ -17,6 +17,7 @@ from sfumato.plugin_registry import measures, mechanisms, priors, secrets
 from sfumato.prior_classes.sets import AnyOf
 
 MSE = 0.02
+MIDDLE = 24
 SEED = 0
 
 ACCOUNT = """
@@ -40,10 +41,9 @@ ACCOUNT = """
 
 @attrs.frozen
 class Setting:
-    """One kernel of the figure: its priors, secrets and swept length scales."""
+    """One kernel of the figure: its priors, two points together and swept length scales."""
 
     prior: Callable[[float], Any]
-    basic: Any
     compound: Any
     rescale: float
     length_scales: tuple[float, ...]
@@ -55,7 +55,6 @@ def setting(kernel: str) -> Setting:
     if kernel == "RBF":
         return Setting(
             lambda length_scale: priors.rbf(length_scale=length_scale, times=50),
-            secrets.basic(24),
             secrets.compound([24, 25]),
             1000.0,
             tuple(np.sqrt(np.linspace(1.0, 100.0, 20)).tolist()),
@@ -63,7 +62,6 @@ def setting(kernel: str) -> Setting:
         )
     return Setting(
         lambda length_scale: priors.periodic(length_scale=length_scale, period=24.0, times=48),
-        secrets.basic(24),
         secrets.compound([16, 32]),
         10.0,
         tuple(np.sqrt(np.linspace(0.25, 2.25, 20)).tolist()),
@@ -128,7 +126,7 @@ def intervals(task: Task) -> dict[str, float]:
     if words == "misspecified prior":
         return _misspecified(chosen, length_scale, ours=ours)
     one = words == "basic secret"
-    secret = chosen.basic if one else chosen.compound
+    secret = secrets.basic(MIDDLE) if one else chosen.compound
     named: dict[str, Any] = {
         "uniform": mechanisms.gaussian_uniform(mse=MSE),
         "concentrated": mechanisms.gaussian_concentrated(mse=MSE),
@@ -151,21 +149,17 @@ def _width(prior: Any, secret: Any, release: Any) -> float:
 def _every_point(prior: Any, *, ours: bool) -> dict[str, float]:
     """Return 2 √(mean posterior variance); the budget is what Algorithm 1 ends up with."""
     secret = secrets.every_point()
-    found = {}
-    mse = MSE
+    found, mse = {}, MSE
     if not ours:
         single = mechanisms.gaussian_multiple_secrets(mse=MSE, rescale=1e4).protect(prior, secret)
         # Algorithm 1 gives each secret the budget MSE; all is linear in it, so scale to that.
         mse = MSE * MSE / single.claims["mse_of_each_secret"]
-        published = mechanisms.gaussian_given(
-            covariance=single.channel.covariance() * (mse / MSE)
-        ).protect(prior, secret)
-        found["SDP"] = _mean_width(prior, published)
-    for name, mechanism in {
-        "uniform": mechanisms.gaussian_uniform(mse=mse),
-        "optimal (ours)": mechanisms.gaussian_optimal(mse=mse),
-    }.items():
-        found[name] = _mean_width(prior, mechanism.protect(prior, secret))
+        noise = single.channel.covariance() * (mse / MSE)
+        published = mechanisms.gaussian_given(covariance=noise)
+        found["SDP"] = _mean_width(prior, published.protect(prior, secret))
+    uniform, best = mechanisms.gaussian_uniform(mse=mse), mechanisms.gaussian_optimal(mse=mse)
+    found["uniform"] = _mean_width(prior, uniform.protect(prior, secret))
+    found["optimal (ours)"] = _mean_width(prior, best.protect(prior, secret))
     return found
 
 
@@ -183,7 +177,7 @@ def _misspecified(chosen: Setting, length_scale: float, *, ours: bool) -> dict[s
         ", data less correlated": chosen.prior(0.5 * length_scale),
         ", data more correlated": chosen.prior(1.5 * length_scale),
     }
-    secret, best = chosen.basic, mechanisms.gaussian_optimal(mse=MSE)
+    secret, best = secrets.basic(MIDDLE), mechanisms.gaussian_optimal(mse=MSE)
     releases = {"optimal for all three (ours)": best.protect(AnyOf(*truths.values()), secret)}
     if not ours:
         sdp = mechanisms.gaussian_sdp_a(mse=MSE, rescale=10.0)
@@ -224,13 +218,12 @@ def appendix_7_1_2(request: FigureRequest) -> Drawing:
 
 
 def _baselines() -> dict[str, Any]:
-    prior = setting("RBF").prior(6.0)
-    spread = secrets.compound([12, 24, 36])
+    prior, middle = setting("RBF").prior(6.0), secrets.basic(MIDDLE)
     concentrated = mechanisms.gaussian_concentrated(mse=MSE)
     return {
-        "uniform": mechanisms.gaussian_uniform(mse=MSE).protect(prior, secrets.basic(24)),
-        "concentrated, one": concentrated.protect(prior, secrets.basic(24)),
-        "concentrated, three": concentrated.protect(prior, spread),
+        "uniform": mechanisms.gaussian_uniform(mse=MSE).protect(prior, middle),
+        "concentrated, one": concentrated.protect(prior, middle),
+        "concentrated, three": concentrated.protect(prior, secrets.compound([12, 24, 36])),
     }
 
 
@@ -248,7 +241,7 @@ def _designs(kernel: str, length_scale: float, *, ours: bool = False) -> dict[st
         f"{kernel}, {words}{', ours' if ours else ''}": mechanism.protect(prior, secret)
         for words, secret, mechanism in zip(
             ("basic", "compound", "all basic"),
-            (chosen.basic, chosen.compound, secrets.every_point()),
+            (secrets.basic(MIDDLE), chosen.compound, secrets.every_point()),
             (best,) * 3 if ours else published,
             strict=True,
         )

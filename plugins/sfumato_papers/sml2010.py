@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.datasets import BadRow, BadRows, RealTrace
+from sfumato.datasets import BadRows, RealTrace
 from sfumato.datasets.formats import Format, Published
 from sfumato.datasets.tables import finite, numbered_lines, read_rows, unix_seconds
 from sfumato.errors import DataError
@@ -29,15 +29,9 @@ def read_sml2010(
     lines = numbered_lines(path)
     header = next(lines, (1, ""))[1].split()
     names = [token.partition(":")[2] for token in header if ":" in token]
-    if column not in names:
-        raise BadRow(
-            f"{Path(path).name}, line 1: the header must have a column '{column}'; got "
-            f"{', '.join(names) or 'none'}."
-        )
-    date, clock, *_ = names
-    converters = {date: _seconds("%d/%m/%Y"), clock: _seconds("%H:%M"), column: finite}
+    converters = {column: finite, "Date": _seconds("%d/%m/%Y"), "Time": _seconds("%H:%M")}
     rows = read_rows(path, lines, names, converters, separator=None, bad_rows=bad_rows)
-    times = rows[date] + rows[clock] - _seconds("%H:%M")("00:00")
+    times = rows.Date + rows.Time - _seconds("%H:%M")("00:00")
     return RealTrace(Path(path).stem, times, rows[column])
 
 
@@ -71,17 +65,14 @@ def sml2010_as_published(trace: RealTrace) -> list[RealTrace]:
     return windows
 
 
-def _published(path: Path, bad_rows: BadRows) -> list[RealTrace]:
-    return sml2010_as_published(read_sml2010(path, column=WEATHER, bad_rows=bad_rows))
-
-
 FORMATS = {
     "sml2010": Format(
         "traces",
         read_sml2010,
         lambda path: path.name.endswith(".T15.txt"),
         published=Published(
-            read=_published,
+            prepare=lambda traces: sml2010_as_published(*traces),
+            reading={"column": WEATHER},
             options={
                 "noise": 0.1,
                 "normalise": False,  # the windows were scaled before they were filtered

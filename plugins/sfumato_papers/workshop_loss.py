@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.figures import Curve, Drawing, FigureRequest, Panel
+from sfumato.figures import Curve, Drawing, FigureRequest, Panel, Style
 from sfumato.plugin_registry import measures, mechanisms, priors, secrets
-from sfumato.protocols import Release
 
 POINTS = 10
 SECRET = (0, 2, 4, 6, 8)
@@ -28,26 +29,29 @@ ACCOUNT = """
 """
 
 
+def _noise(variance: float) -> Any:
+    return mechanisms.gaussian_uniform(mse=variance)
+
+
 def figure_2(request: FigureRequest) -> Drawing:
     """Return the loss against the noise variance, and the worst pair at length scale 2."""
     del request  # nothing to choose
     secret = secrets.compound(list(SECRET), radius=1.0)
     # Of independent points, the loss is (λ/2) |S| r² / σ².
     curves = [Curve("independent", VARIANCES, ORDER / 2 * len(SECRET) / VARIANCES)]
-    for measure in (measures.renyi_paper_bound(order=ORDER), measures.renyi(order=ORDER)):
-        paper = measure.name == "renyi_paper_bound"
+    kinds: dict[str, tuple[Any, Style]] = {
+        "": (measures.renyi_paper_bound(order=ORDER), "line"),
+        ", exact": (measures.renyi(order=ORDER), "dashed"),
+    }
+    for kind, (measure, style) in kinds.items():
         for squared in SQUARED_LENGTH_SCALES:
             prior = priors.rbf(length_scale=float(np.sqrt(squared)), times=POINTS)
             losses = [
-                measure.loss(prior, secret, _release(prior, secret, variance)).value
+                measure.loss(prior, secret, _noise(variance).protect(prior, secret)).value
                 for variance in VARIANCES.tolist()
             ]
             words = f"l² = {squared:g}"
-            curves.append(
-                Curve(words, VARIANCES, losses)
-                if paper
-                else Curve(f"{words}, exact", VARIANCES, losses, "dashed", words)
-            )
+            curves.append(Curve(words + kind, VARIANCES, losses, style, words))
     panel = Panel(
         title="(a) worst-case loss",
         x="noise variance of every point",
@@ -61,11 +65,6 @@ def figure_2(request: FigureRequest) -> Drawing:
     )
 
 
-def _release(prior: object, secret: object, variance: float) -> Release:
-    release: Release = mechanisms.gaussian_uniform(mse=variance).protect(prior, secret)
-    return release
-
-
 def _rise(curves: list[Curve], variance: float) -> float:
     """Return how much more l = 1 loses than independent points."""
     place = int(np.argmin(np.abs(VARIANCES - variance)))
@@ -75,7 +74,7 @@ def _rise(curves: list[Curve], variance: float) -> float:
 def _worst_pair(secret: object) -> Panel:
     """Return the displacements that are told apart best at l = 2, in the ball and in the box."""
     prior = priors.rbf(length_scale=2.0, times=POINTS)
-    loss = measures.renyi(order=ORDER).loss(prior, secret, _release(prior, secret, 0.1))
+    loss = measures.renyi(order=ORDER).loss(prior, secret, _noise(0.1).protect(prior, secret))
     box = np.ravel(loss.witness["displacement"])
     ball = _worst_in_the_ball(prior.belief().covariance.dense(), 0.1)
     return Panel(

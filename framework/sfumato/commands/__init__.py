@@ -8,18 +8,8 @@ import sys
 
 import click
 
-from sfumato import __version__
+from sfumato import __version__, errors
 from sfumato.comparison.study import StudyError
-from sfumato.errors import (
-    REFUSALS,
-    DataError,
-    ImpossibleObservation,
-    ParameterError,
-    PluginError,
-    SolverFailed,
-    UnknownName,
-    UnknownParameter,
-)
 
 SUFFIX = "_command"
 
@@ -48,18 +38,12 @@ def cli() -> None:
     """Inferential privacy of correlated data: state the question, see every definition's answer."""
 
 
+DECLARED = (value for value in vars(errors).values() if isinstance(value, type))
 # Anything else is a mistake of the program, and keeps its traceback.
-USERS_PROBLEMS = (
-    *REFUSALS,
-    DataError,
-    ImpossibleObservation,
+USERS_PROBLEMS: tuple[type[Exception], ...] = (
     OSError,
-    ParameterError,
-    PluginError,
-    SolverFailed,
     StudyError,
-    UnknownName,
-    UnknownParameter,
+    *(error for error in DECLARED if issubclass(error, Exception)),
 )
 
 

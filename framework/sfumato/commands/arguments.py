@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
@@ -18,6 +19,12 @@ from sfumato.datasets.formats import Format, format_of, formats
 from sfumato.errors import BrokenPluginWarning, DataError, did_you_mean
 from sfumato.plugin_registry import ENVIRONMENT, Entry, Registry, use_registry
 from sfumato.protocols import NOUNS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+PATH = click.Path(path_type=Path)
+DATA = click.Path(exists=True, path_type=Path)
 
 
 def with_plugins(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,6 +52,16 @@ def _load(_context: click.Context, _option: click.Parameter, files: tuple[str, .
         click.secho(f"plugin {problem.origin} was skipped: {problem.reason}", err=True, fg="yellow")
 
 
+def plain_table(*headings: str) -> Table:
+    """Return an empty table without lines whose cells are never cut."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
+
+
 def require_known(name: str, registry: Registry) -> list[Entry]:
     """Return what is registered under a name, whatever its noun, or say what was meant."""
     found = [entry for entry in registry.find(name) if entry.kind in NOUNS]
@@ -58,7 +75,7 @@ FORMS = "a name and parameters (basic index=24 radius=0.5), an inline table, or 
 
 
 def noun(kind: str, text: str, registry: Registry) -> Any:
-    """Build one noun from what was written: see `specification`."""
+    """Build what `specification` says."""
     return registry.build(kind, specification(kind, text))
 
 
@@ -124,8 +141,7 @@ class Source:
         """Yield traces (in metres where asked for) or sequences."""
         if self.flat is not None and not self.format.in_degrees(self.path):
             raise DataError(
-                f"--metres must have data in degrees, (latitude, longitude); got {self.path.name}, "
-                f"which has none."
+                f"--metres must have data in degrees, (latitude, longitude); got {self.path.name}."
             )
         for record in self.format.read(self.path, self.bad_rows, minutes=self.minutes):
             flat = isinstance(record, RealTrace) and self.flat
@@ -140,18 +156,16 @@ class Source:
                 f"--published must have one of {', '.join(known)}, without --metres; got "
                 f"{self.form}{' with it' if self.flat else ''}."
             )
-        return list(recipe.read(self.path, self.bad_rows))
+        records = self.format.read(self.path, self.bad_rows, **recipe.reading)
+        return list(recipe.prepare(records))
 
     def of_user(self, records: Iterable[Any], user: str | None) -> list[RealTrace | StateSequence]:
         """Return the records, only those of `user` where one is named; say what was skipped."""
         found = [record for record in records if user is None or record.user == user]
         if not found:
             raise DataError(f"the data must have a trace{f' of {user}' if user else ''}; got none.")
-        if self.bad_rows.count:
-            click.echo(
-                f"{self.bad_rows.count} bad rows were skipped; the first: {self.bad_rows.first}",
-                err=True,
-            )
+        if bad := self.bad_rows.count:
+            click.echo(f"{bad} bad rows were skipped; the first: {self.bad_rows.first}", err=True)
         return found
 
 
@@ -162,35 +176,32 @@ def _known_format(_context: click.Context, _option: click.Parameter, name: str |
 
 
 def with_source(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how data are read."""
-    options = (
-        click.option(
-            "--format",
-            "form",
-            metavar="NAME",
-            callback=_known_format,
-            help="Data format (gpx, states, traces, or a plugin's); told from the file by default.",
-        ),
-        click.option("--skip-bad", is_flag=True, help="Leave out bad rows, with a count."),
-        click.option(
-            "--minutes", default=30, show_default=True, help="Step of an activity home's days."
-        ),
-        click.option(
-            "--metres",
-            "latitude",
-            type=float,
-            metavar="LATITUDE",
-            help="Map (latitude, longitude) to metres around this public latitude.",
-        ),
+    """Add the options that say how data are read, and give the command ``source(path)``."""
+
+    @click.option(
+        "--format",
+        "form",
+        metavar="NAME",
+        callback=_known_format,
+        help="Data format (gpx, states, traces, or a plugin's); told from the file by default.",
     )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    @click.option("--skip-bad", is_flag=True, help="Leave out bad rows, with a count.")
+    @click.option("--minutes", default=30, show_default=True, help="Step of a home's days.")
+    @click.option(
+        "--metres",
+        "latitude",
+        type=float,
+        metavar="LATITUDE",
+        help="Map (latitude, longitude) to metres around this public latitude.",
+    )
+    @functools.wraps(function)
+    def wrapped(
+        *, form: str | None, skip_bad: bool, minutes: int, latitude: float | None, **others: Any
+    ) -> Any:
+        def source(path: Path) -> Source:
+            flat = None if latitude is None else LocalMetres(latitude)
+            return Source(path, form or format_of(path), minutes, flat, BadRows(skip=skip_bad))
 
+        return function(source=source, **others)
 
-def source(
-    path: Path, form: str | None, minutes: int, latitude: float | None, *, skip_bad: bool
-) -> Source:
-    """Return the source; the format is told from the path where it is not given."""
-    flat = None if latitude is None else LocalMetres(latitude)
-    return Source(path, form or format_of(path), minutes, flat, BadRows(skip=skip_bad))
+    return wrapped

@@ -169,7 +169,6 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     The exit status is 1 when a cell failed; that a definition does not apply is an answer.
     """
     from sfumato.comparison.cache import default_cache_folder
-    from sfumato.comparison.study_files import bundled_study, default_study, read_study
     from sfumato.report.style import save_figure
 
     csv, parquet = beside(study, csv, ".csv"), beside(study, parquet, ".parquet")
@@ -179,16 +178,8 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     )
     if cache and no_cache:
         raise click.UsageError("give --cache DIR or --no-cache, not both.")
-    registry = default_registry()
     given = {"prior": priors, "secret": secrets, "mechanism": mechanisms, "measure": measures}
-    if any(given.values()):
-        question = _given_here(study, given, registry)
-    elif study is None:
-        question = default_study(registry)
-    elif str(study) in registry.names("study") and not study.exists():
-        question = bundled_study(str(study), registry)
-    else:
-        question = read_study(study, registry)
+    question = _question(study, given, default_registry())
     folder = None if no_cache else cache or default_cache_folder()
     result = _run(question, jobs=jobs, dask=dask, cache=folder, maps=html is not None)
     _print(result)
@@ -205,12 +196,19 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
         sys.exit(1)
 
 
-def _given_here(
+def _question(
     study: Path | None, given: Mapping[str, tuple[str, ...]], registry: Registry
 ) -> Study:
-    """Return the study of the nouns on the command line."""
+    """Return the study: in a file, a plugin's, the bundled one, or of nouns given instead."""
     from sfumato.comparison.study import Study
+    from sfumato.comparison.study_files import bundled_study, default_study, read_study
 
+    if not any(given.values()):
+        if study is None:
+            return default_study(registry)
+        if str(study) in registry.names("study") and not study.exists():
+            return bundled_study(str(study), registry)
+        return read_study(study, registry)
     if study is not None or not all(given.values()):
         raise click.UsageError(
             "give a STUDY, or --prior, --secret, --mechanism and --measure, each once or more."
@@ -236,11 +234,9 @@ def _run(question: Study, *, cache: Path | None, **where: Any) -> StudyResult:
         with progress("cells") as update:
             return question.run(cache=cache, progress=note, **where)
     except KeyboardInterrupt:
-        kept = (
-            f"they are kept in {cache}, and the same command goes on from there."
-            if cache
-            else "nothing was kept, as --no-cache says."
-        )
+        kept = "nothing was kept, as --no-cache says."
+        if cache:
+            kept = f"they are kept in {cache}, and the same command goes on from there."
         done, total = finished
         click.echo(f"interrupted: {done} of {total} cells are finished; {kept}", err=True)
         sys.exit(INTERRUPTED)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sfumato.commands.arguments import require_known, with_plugins
+from sfumato.commands.arguments import plain_table, require_known, with_plugins
 from sfumato.plugin_registry import Entry, default_registry
 
 WORDS = {"asks": "needs", "reads": "needs", "yields": "gives"}
@@ -28,16 +28,13 @@ def command(name: str) -> None:
 
 def _describe(entry: Entry, console: Any) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     cls = entry.value
     console.print(f"[bold]{entry.name}[/bold]  ({entry.kind}, from {escape(entry.origin)})\n")
     document = (inspect.getdoc(cls) or "").split("\n>>>")[0].strip()
     console.print(escape(document), "")
     if cls.parameters():
-        table = Table(box=None, pad_edge=False, title_justify="left")
-        for heading in ("parameter", "must be", "default", "meaning"):
-            table.add_column(heading, overflow="fold")
+        table = plain_table("parameter", "must be", "default", "meaning")
         for item in cls.parameters():
             default = "" if item.required else repr(item.default)
             cells = (item.name, item.domain.sentence, default, item.doc)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from sfumato.beliefs import Gaussian
-from sfumato.commands.arguments import source, specification, with_plugins, with_source
+from sfumato.commands.arguments import DATA, PATH, Source, specification, with_plugins, with_source
 from sfumato.datasets import RealTrace, labels_of
 from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
@@ -27,18 +27,14 @@ QUARTERS = (0.25, 0.5, 0.75)
 @click.command("fit")
 @with_plugins
 @with_source
-@click.argument("data", type=click.Path(exists=True, path_type=Path))
+@click.argument("data", type=DATA)
 @click.option("--prior", required=True, help="The kind of prior and what is known of it: rbf.")
-@click.option("--output", "-o", required=True, type=click.Path(path_type=Path), help="TOML file.")
+@click.option("--output", "-o", required=True, type=PATH, help="TOML file.")
 @click.option("--published", is_flag=True, help="Prepare the data as in the literature.")
 @click.option("--standardise", is_flag=True, help="Scale every trace to variance one.")
 @click.option("--noise", default=0.0025, show_default=True, help="Measurement error's share.")
 @click.option("--quantiles", nargs=2, type=float, default=QUARTILES, show_default=True)
-@click.option(
-    "--times",
-    type=click.IntRange(min=1),
-    help="Points of a trace; 50, or as many as all traces have.",
-)
+@click.option("--times", type=click.IntRange(1), help="Points of a trace; 50, or as all have.")
 @click.option("--smoothing", default=1.0, show_default=True, help="Added to each move's count.")
 @click.option("--user", help="Fit only this user's traces.")
 @click.option("--force", is_flag=True, help="Overwrite the output.")
@@ -55,10 +51,7 @@ def command(
     smoothing: float,
     user: str | None,
     force: bool,
-    form: str | None,
-    skip_bad: bool,
-    minutes: int,
-    latitude: float | None,
+    source: Callable[[Path], Source],
 ) -> None:
     """Fit DATA and write the class of priors that it suggests.
 
@@ -71,7 +64,7 @@ def command(
     refuse_unwritable(output, overwrite=force)
     known = specification("prior", prior)
     cls = default_registry().get("prior", known.pop("name"))  # before much is read
-    given = source(data, form, minutes, latitude, skip_bad=skip_bad)
+    given = source(data)
     prepared = given.published() if published else map(_centred, given.records())
     records = given.of_user(prepared, user)
     recipe = given.format.published if published else None
@@ -172,7 +165,6 @@ def _fit_sequences(
     for record, trace in zip(records, traces, strict=True):
         people.setdefault(record.user, []).append(trace)
     chains = cls.fit_each(people, smoothing=smoothing, states=states, steps=steps)
+    found = chains[0] if len(chains) == 1 else AnyOf(*chains)
     facts = {"users": len(people), "traces": len(traces), "states": len(states)}
-    if len(chains) == 1:
-        return chains[0].specification(), facts
-    return AnyOf(*chains).specification(), facts
+    return found.specification(), facts

@@ -8,13 +8,10 @@ from collections.abc import Iterator
 
 import click
 
-from sfumato.commands.arguments import require_known, with_plugins
+from sfumato.commands.arguments import plain_table, require_known, with_plugins
 from sfumato.compatibility import why_no_loss, why_no_release
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.protocols import NOUNS
-
-SUMMARY = ("noun", "name", "what it is", "from")
-SCENARIO = ("prior", "secret", "mechanism", "measures")
 
 
 @click.command("list")
@@ -30,13 +27,14 @@ SCENARIO = ("prior", "secret", "mechanism", "measures")
 def command(compatible: str | None) -> None:
     """List every registered prior, secret, mechanism, adversary and measure."""
     from rich.console import Console
-    from rich.table import Table
 
     registry = default_registry()
-    table = Table(box=None, pad_edge=False)
-    for heading in SUMMARY if compatible is None else SCENARIO:
-        table.add_column(heading, overflow="fold")
-    for row in _summaries(registry) if compatible is None else _scenarios(registry, compatible):
+    if compatible is None:
+        table, rows = plain_table("noun", "name", "what it is", "from"), _summaries(registry)
+    else:
+        table = plain_table("prior", "secret", "mechanism", "measures")
+        rows = _scenarios(registry, compatible)
+    for row in rows:
         table.add_row(*row)
     Console().print(table)
 
@@ -51,28 +49,24 @@ def _summaries(registry: Registry) -> Iterator[tuple[str, ...]]:
 
 
 def _scenarios(registry: Registry, name: str) -> Iterator[tuple[str, ...]]:
-    """Yield each (prior, secret, mechanism) that fits, with the measures that apply to it."""
-    if name:
-        require_known(name, registry)
-    for *triple, measures in compatible_scenarios(registry):
-        if name in ("", *triple):
-            yield *triple, ", ".join(measures)
-        elif name in measures:
-            yield *triple, name
-
-
-def compatible_scenarios(registry: Registry) -> Iterator[tuple[str, str, str, list[str]]]:
     """Yield each (prior, secret, mechanism) that fits, with the measures that apply to it.
 
     Nothing is constructed: the classes' declared types decide.
     """
-    kinds = [[registry.get(kind, name) for name in registry.names(kind)] for kind in NOUNS]
+    if name:
+        require_known(name, registry)
+    kinds = [[registry.get(kind, one) for one in registry.names(kind)] for kind in NOUNS]
     priors, secrets, mechanisms, _, measures = kinds
     for prior, secret, mechanism in itertools.product(priors, secrets, mechanisms):
-        if not why_no_release(mechanism, prior, secret):
-            fitting = [
-                measure.name
-                for measure in measures
-                if not why_no_loss(measure, prior, secret, mechanism.yields, mechanism.name)
-            ]
-            yield prior.name, secret.name, mechanism.name, fitting
+        if why_no_release(mechanism, prior, secret):
+            continue
+        fitting = [
+            measure.name
+            for measure in measures
+            if not why_no_loss(measure, prior, secret, mechanism.yields, mechanism.name)
+        ]
+        triple = (prior.name, secret.name, mechanism.name)
+        if name in ("", *triple):
+            yield *triple, ", ".join(fitting)
+        elif name in fitting:
+            yield *triple, name

@@ -78,11 +78,14 @@ def command(kind: str, name: str, into: Path) -> None:
     )
 
 
-def example(kind: str) -> list[str]:
-    """Return the statements of the plugin that the hook of a noun shows."""
+def example(kind: str) -> tuple[list[str], str, str]:
+    """Return the plugin that the hook of a noun shows: its statements, its class and its name."""
     document = getattr(hookspecs, f"sfumato_{NOUNS[kind].plural}").__doc__
     shown = doctest.DocTestParser().get_examples(document)
-    return [statement.source for statement in shown if not statement.want]
+    statements = [statement.source for statement in shown if not statement.want]
+    pattern = r'class (\w+)\(.*?name = "(\w+)"'
+    ((cls, name),) = re.findall(pattern, "".join(statements), re.DOTALL)
+    return statements, cls, name
 
 
 def plugin_text(kind: str, name: str, cls: str) -> str:
@@ -91,34 +94,26 @@ def plugin_text(kind: str, name: str, cls: str) -> str:
     >>> "class Ending(sf.Secret):" in plugin_text("secret", "ending", "Ending")
     True
     """
-    imports = [part for part in example(kind) if part.startswith(("import", "from"))]
-    others = [part for part in example(kind) if part not in imports]
+    statements, own_class, own_name = example(kind)
+    imports = [part for part in statements if part.startswith(("import", "from"))]
+    others = [part for part in statements if part not in imports]
     text = "\n\n".join([f'"""The {kind} {name}."""\n\n{"".join(imports)}', *others])
-    own_class, own_name = _own_names(kind)
     return re.sub(rf"\b{own_class}\b", cls, text.replace(f'"{own_name}"', f'"{name}"'))
-
-
-def _own_names(kind: str) -> tuple[str, str]:
-    """Return what the example calls its class, and the plugin."""
-    ((cls, name),) = re.findall(
-        r'class (\w+)\(.*?name = "(\w+)"', "".join(example(kind)), re.DOTALL
-    )
-    return cls, name
 
 
 def _require_free(kind: str, name: str, cls: str) -> None:
     if not name.isidentifier() or name != name.lower():
         raise click.UsageError(f"NAME must be a lower-case identifier; got {name!r}.")
-    if keyword.iskeyword(name) or keyword.iskeyword(cls):
-        raise click.UsageError(f"NAME must not be a word of Python; got {name!r}.")
-    if cls != _own_names(kind)[0] and re.search(rf"\b{cls}\b", "".join(example(kind))):
-        raise click.UsageError(
-            f"NAME must leave {cls} to what a {kind} imports; got {name!r}: choose another name."
-        )
-    if name in default_registry().names(kind):
-        raise click.UsageError(f"there is a {kind} named '{name}' already; choose another name.")
-    found = importlib.util.find_spec(name)
-    if found is not None and found.origin is not None:  # None: only a folder of that name
-        raise click.UsageError(
-            f"NAME must not hide a module that can be imported; got {name!r}: choose another name."
-        )
+    statements, own_class, _ = example(kind)
+    module = importlib.util.find_spec(name)
+    problems = {
+        "not be a word of Python": keyword.iskeyword(name) or keyword.iskeyword(cls),
+        f"leave {cls} to what a {kind} imports": cls != own_class
+        and re.search(rf"\b{cls}\b", "".join(statements)),
+        f"be new: there is a {kind} named '{name}' already": name in default_registry().names(kind),
+        # Without an origin it is only a folder of that name.
+        "not hide a module that can be imported": module is not None and module.origin is not None,
+    }
+    for words, wrong in problems.items():
+        if wrong:
+            raise click.UsageError(f"NAME must {words}; got {name!r}: choose another name.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import click
 import numpy as np
 import pandas as pd
 
-from sfumato.beliefs import Markov
+from sfumato.beliefs import Gaussian, Markov
 from sfumato.commands.arguments import (
+    DATA,
     FORMS,
+    PATH,
     Source,
     fitted_step,
     noun,
-    source,
     with_plugins,
     with_source,
 )
@@ -38,18 +40,18 @@ MARK = "⊥"
 @click.command("release")
 @with_plugins
 @with_source
-@click.argument("trace", required=False, type=click.Path(exists=True, path_type=Path))
+@click.argument("trace", required=False, type=DATA)
 @click.option("--prior", required=True, help=f"What the adversary may believe: {FORMS}.")
 @click.option("--secret", required=True, help="What must stay hidden, in the same forms.")
 @click.option("--mechanism", required=True, help="How to release, in the same forms.")
 @click.option("--measure", "measures", multiple=True, help="Certify by this measure (repeatable).")
 @click.option("--user", help="Release only this user's traces.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="The protected trace, CSV.")
-@click.option("--certificate", type=click.Path(path_type=Path), help="The certificate, JSON.")
+@click.option("--output", "-o", type=PATH, help="The protected trace, CSV.")
+@click.option("--certificate", type=PATH, help="The certificate, JSON.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("--seed", type=int, help="Repeatable noise, for research only.")
 @click.option("--stream", is_flag=True, help="Read states line by line and answer each at once.")
-@click.option("--state", type=click.Path(path_type=Path), help="Where a stream is kept to resume.")
+@click.option("--state", type=PATH, help="Where a stream is kept to resume.")
 def command(
     *,
     trace: Path | None,
@@ -64,10 +66,7 @@ def command(
     seed: int | None,
     stream: bool,
     state: Path | None,
-    form: str | None,
-    skip_bad: bool,
-    minutes: int,
-    latitude: float | None,
+    source: Callable[[Path], Source],
 ) -> None:
     """Release TRACE so that the secret stays hidden, and certify it.
 
@@ -78,8 +77,7 @@ def command(
     rng = None if seed is None else np.random.default_rng(seed)
     if stream == (trace is not None) or (not stream and output is None):
         raise click.UsageError("give a TRACE and --output, or --stream and neither.")
-    written = [path for path in (output, certificate) if path is not None]
-    refuse_unwritable(*written, overwrite=force)
+    refuse_unwritable(*filter(None, (output, certificate)), overwrite=force)
     release = noun("mechanism", mechanism, registry).protect(
         noun("prior", prior, registry), noun("secret", secret, registry)
     )
@@ -95,7 +93,7 @@ def command(
             table["seconds_per_sample"] = step
         paper = certificate_text(table) + "\n"
     if trace is not None and output is not None:
-        given = source(trace, form, minutes, latitude, skip_bad=skip_bad)
+        given = source(trace)
         records = given.of_user(given.records(), user)
         for record in records:
             _require_step(record, step)
@@ -123,11 +121,15 @@ def _released_table(
 ) -> pd.DataFrame:
     """Return one released record as (user, trace, time, state), or with its values."""
     head = {"user": record.user, "trace": record.name, "time": record.times}
+    belief = release.prior.yields
+    if belief is not (Markov if isinstance(record, StateSequence) else Gaussian):
+        raise DataError(
+            f"the prior '{release.prior.name}' must fit the data, {type(record).__name__}; got one "
+            f"of {belief.__name__} beliefs."
+        )
     if isinstance(record, StateSequence):
-        _require_fit(release, "Markov", record)
         states = [_written(symbol) for symbol in release.apply(record.states, rng)]
         return pd.DataFrame({**head, "state": states})
-    _require_fit(release, "Gaussian", record)
     shape = release.channel.shape
     if len(record) != shape[0] or record.dimensions != (shape[1] if len(shape) > 1 else 1):
         raise DataError(
@@ -136,20 +138,11 @@ def _released_table(
         )
     _warn_of_gaps(record)
     values = release.apply(np.reshape(record.values, shape), rng).reshape(len(record), -1)
+    count = record.dimensions
+    names = ["x", "y", "z"][:count] if count <= 3 else [f"x{place}" for place in range(count)]
     if given.flat is not None:
         values, names = given.flat.degrees(values), ["lat", "lon"]
-    else:
-        count = record.dimensions
-        names = ["x", "y", "z"][:count] if count <= 3 else [f"x{place}" for place in range(count)]
     return pd.DataFrame({**head, **dict(zip(names, values.T, strict=True))})
-
-
-def _require_fit(release: Release, belief: str, record: Any) -> None:
-    if release.prior.yields.__name__ != belief:
-        raise DataError(
-            f"the prior '{release.prior.name}' must fit the data, {type(record).__name__}; got one "
-            f"of {release.prior.yields.__name__} beliefs."
-        )
 
 
 def _require_step(record: RealTrace | StateSequence, step: float | None) -> None:
@@ -162,9 +155,8 @@ def _require_step(record: RealTrace | StateSequence, step: float | None) -> None
     found = float(np.median(np.diff(record.times)))
     if not step / STEP_RATIO <= found <= step * STEP_RATIO:
         raise DataError(
-            f"the trace of '{record.user}' must have a sample about every {step:g} s, as the "
-            f"traces that the prior was fitted to; got one every {found:g} s: fit a prior at "
-            f"that rate."
+            f"the trace of '{record.user}' must have a sample about every {step:g} s, as those "
+            f"that the prior was fitted to; got one every {found:g} s: fit a prior at that rate."
         )
 
 

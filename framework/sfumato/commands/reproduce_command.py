@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.commands.arguments import with_plugins
+from sfumato.commands.arguments import DATA, PATH, plain_table, with_plugins
 from sfumato.errors import DataError, did_you_mean
 from sfumato.plugin_registry import Registry, default_registry
 
@@ -18,18 +18,10 @@ from sfumato.plugin_registry import Registry, default_registry
 @with_plugins
 @click.argument("names", nargs=-1)
 @click.option(
-    "--folder",
-    "-o",
-    default=Path("figures"),
-    show_default=True,
-    type=click.Path(path_type=Path),
+    "--folder", "-o", type=PATH, default="figures", show_default=True,
     help="Where tables and pictures go.",
-)
-@click.option(
-    "--data",
-    type=click.Path(exists=True, path_type=Path),
-    help="Your own copy of the data, for figures that need one.",
-)
+)  # fmt: skip
+@click.option("--data", type=DATA, help="Your own copy of the data, for figures that need one.")
 @click.option("--ours", is_flag=True, help="Leave out the published programs.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; one for each core by default.")
 def command(
@@ -78,11 +70,8 @@ def _matching(registry: Registry, names: tuple[str, ...]) -> list[str]:
 
 def _list(registry: Registry) -> None:
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "what it is", ""):
-        table.add_column(heading, overflow="fold")
+    table = plain_table("name", "what it is", "")
     notes: dict[str, str] = {}  # what each kind of data is, below the table
     for name in registry.names("figure"):
         figure = registry.get("figure", name)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 import attrs
@@ -19,10 +18,11 @@ Suits = Callable[[Path], bool]
 
 @attrs.frozen(kw_only=True)
 class Published:
-    """How a data set was prepared in the literature: read, with which options fitted, in words."""
+    """How the literature prepares a data set: what is read, what is made of it, and how fitted."""
 
-    read: Callable[[Path, BadRows], Sequence[Any]]
-    options: Mapping[str, Any] = MappingProxyType({})
+    prepare: Callable[[Iterable[Any]], Sequence[Any]]
+    reading: Mapping[str, Any] = attrs.field(factory=dict)
+    options: Mapping[str, Any] = attrs.field(factory=dict)
     note: str
 
 
@@ -30,16 +30,10 @@ class Published:
 class Format:
     """How a data set is read, and what it holds.
 
-    Attributes
-    ----------
-    kind
-        What the records are: traces of numbers, sequences of states, or the days of one home.
-    reader
-        Returns or yields records of a path and ``bad_rows=``; of days, also of ``minutes=``.
-    suits, in_degrees
-        Whether a path looks like this format; whether its values are (latitude, longitude).
-    published
-        How the data set was prepared in the literature, if it was.
+    `kind` is what the records are: traces of numbers, sequences of states, or days of one home.
+    `reader` returns or yields them from a path and ``bad_rows=``; of days, also ``minutes=``.
+    `suits` is whether a path looks like this format, `in_degrees` whether its values are
+    (latitude, longitude), and `published` how the literature prepares the data set, if it does.
 
     >>> Format("traces", read_trace_table, lambda path: path.suffix == ".log").published
     """
@@ -50,9 +44,12 @@ class Format:
     in_degrees: Suits = lambda _: False
     published: Published | None = None
 
-    def read(self, path: str | Path, bad_rows: BadRows, *, minutes: int = 30) -> Iterator[Any]:
+    def read(
+        self, path: str | Path, bad_rows: BadRows, *, minutes: int = 30, **options: Any
+    ) -> Iterator[Any]:
         """Yield the records; the steps of days have this many minutes."""
-        options = {"minutes": minutes} if self.kind == "days" else {}
+        if self.kind == "days":
+            options["minutes"] = minutes
         found = self.reader(path, bad_rows=bad_rows, **options)
         yield from found if isinstance(found, (Iterator, list)) else [found]
 
@@ -62,18 +59,16 @@ def has_columns(*names: str) -> Suits:
     return lambda path: path.is_file() and set(names) <= set(table_columns(path))
 
 
-OWN: Mapping[str, Format] = MappingProxyType(
-    {
-        "gpx": Format("traces", read_gpx, lambda path: path.suffix == ".gpx", lambda _: True),
-        "states": Format("sequences", read_state_table, has_columns("time", "state")),
-        "traces": Format(
-            "traces",
-            read_trace_table,
-            lambda path: has_columns("time", "x")(path) or has_columns("time", "lat", "lon")(path),
-            lambda path: not {"x", "y", "z"} & set(table_columns(path)),
-        ),
-    }
-)
+OWN: Mapping[str, Format] = {
+    "gpx": Format("traces", read_gpx, lambda path: path.suffix == ".gpx", lambda _: True),
+    "states": Format("sequences", read_state_table, has_columns("time", "state")),
+    "traces": Format(
+        "traces",
+        read_trace_table,
+        lambda path: has_columns("time", "x")(path) or has_columns("time", "lat", "lon")(path),
+        lambda path: not {"x", "y", "z"} & set(table_columns(path)),
+    ),
+}
 """What the framework reads without a plugin."""
 
 
@@ -92,11 +87,10 @@ def format_of(path: str | Path) -> str:
     >>> format_of("monday.gpx"), format_of("houseA.activities")
     ('gpx', 'kasteren')
     """
-    known = formats()
-    for name, form in known.items():
+    for name, form in formats().items():
         if form.suits(Path(path)):
             return name
     raise DataError(
         f"the format of {Path(path).name} cannot be told; give --format with one of "
-        f"{', '.join(known)}."
+        f"{', '.join(formats())}."
     )

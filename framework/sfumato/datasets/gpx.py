@@ -25,8 +25,7 @@ def read_gpx(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterator[R
     """
     import gpxpy.gpx
 
-    policy = BadRows() if bad_rows is None else bad_rows
-    path = Path(path)
+    path, policy = Path(path), bad_rows or BadRows()
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     text = COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
     before, entity, _ = text.partition("<!ENTITY")

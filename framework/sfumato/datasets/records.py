@@ -13,10 +13,26 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.values import ByContent, read_only
 
+EARTH_RADIUS = 6.371e6
+
 
 def _columns(values: Any) -> NDArray[np.float64]:
     array = np.asarray(values, dtype=np.float64)
     return read_only(array[:, None] if array.ndim == 1 else array)
+
+
+def _labels(states: Iterable[Hashable]) -> tuple[Hashable, ...]:  # typed, as `tuple` would not be
+    return tuple(states)
+
+
+def _require_times(times: NDArray[np.float64], count: int, what: str, user: str) -> None:
+    if times.shape != (count,) or count == 0:
+        raise DataError(
+            f"a record must have as many {what} as times, at least one; got {count} and times of "
+            f"shape {times.shape}: {user!r}."
+        )
+    if not np.isfinite(times).all() or (np.diff(times) < 0).any():
+        raise DataError(f"times must be finite and not decrease; got others: {user!r}.")
 
 
 @attrs.frozen(eq=False)
@@ -36,16 +52,9 @@ class RealTrace(ByContent):
     name: str = ""
 
     def __attrs_post_init__(self) -> None:
-        count = len(self.times)
-        if self.times.shape != (count,) or self.values.shape[:1] != (count,) or count == 0:
-            raise DataError(
-                f"a trace must have as many rows of values as times, at least one; got "
-                f"{self.values.shape} for {self.times.shape}."
-            )
-        if not (np.isfinite(self.times).all() and np.isfinite(self.values).all()):
+        _require_times(self.times, len(self.values), "rows of values", self.user)
+        if not np.isfinite(self.values).all():
             raise DataError(f"a trace must be finite; got NaN or infinity for {self.user!r}.")
-        if (np.diff(self.times) < 0).any():
-            raise DataError(f"times of a trace must not decrease; got a step back: {self.user!r}.")
 
     def __len__(self) -> int:
         return len(self.times)
@@ -54,10 +63,6 @@ class RealTrace(ByContent):
     def dimensions(self) -> int:
         """The number of values at each time."""
         return int(self.values.shape[1])
-
-
-def _labels(states: Iterable[Hashable]) -> tuple[Hashable, ...]:
-    return tuple(states)
 
 
 @attrs.frozen(eq=False)
@@ -75,13 +80,7 @@ class StateSequence(ByContent):
     name: str = ""
 
     def __attrs_post_init__(self) -> None:
-        if self.times.shape != (len(self.states),) or not self.states:
-            raise DataError(
-                f"a sequence must have as many states as times, at least one; got "
-                f"{len(self.states)} states and times of shape {self.times.shape}."
-            )
-        if not np.isfinite(self.times).all() or (np.diff(self.times) < 0).any():
-            raise DataError(f"times must be finite and not decrease; got others: {self.user!r}.")
+        _require_times(self.times, len(self.states), "states", self.user)
 
     def __len__(self) -> int:
         return len(self.states)
@@ -94,9 +93,6 @@ def labels_of(sequences: Iterable[StateSequence]) -> tuple[Hashable, ...]:
     ('home', 'work')
     """
     return tuple(sorted({state for sequence in sequences for state in sequence.states}, key=str))
-
-
-EARTH_RADIUS = 6.371e6
 
 
 @attrs.frozen
@@ -120,8 +116,7 @@ class LocalMetres:
     @property
     def _stretch(self) -> NDArray[np.float64]:
         """Metres for each degree of longitude and of latitude."""
-        degree = math.radians(1.0) * EARTH_RADIUS
-        return np.array([degree * math.cos(math.radians(self.latitude)), degree])
+        return math.radians(EARTH_RADIUS) * np.array([math.cos(math.radians(self.latitude)), 1.0])
 
     def metres(self, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (x, y) of rows (latitude, longitude)."""

@@ -1,8 +1,4 @@
-"""Tables in text files or Parquet: rows converted cell by cell, and what becomes of a bad one.
-
-Plain tables are of (user, time, x, y, ...) or (user, time, state); the readers of other data sets
-are made of the same parts.
-"""
+"""Tables in text files or Parquet: rows converted cell by cell, and what becomes of a bad one."""
 
 from __future__ import annotations
 
@@ -119,14 +115,12 @@ def unix_seconds(moment: datetime) -> float:
 
 
 def numbered_lines(path: str | Path, *, skip: int = 0) -> Rows:
-    """Yield (line number from 1, line) of the lines after the first `skip` that are not blank.
-
-    ``.gz`` files are read through; bytes that are not UTF-8 are kept, for their row to be bad.
-    """
+    """Yield (line number from 1, line) of the lines after the first `skip` that are not blank."""
     opener = gzip.open if Path(path).suffix == ".gz" else open
     number = 0
     try:
-        # utf-8-sig: spreadsheets begin a file with a mark that is no part of the first name.
+        # Spreadsheets begin a file with a mark that is no part of the first name (utf-8-sig);
+        # bytes that are not UTF-8 are kept, for their row to be bad.
         with opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape") as stream:
             for number, line in enumerate(stream, start=1):
                 if number > skip and line.strip():
@@ -177,23 +171,26 @@ def read_rows(
     """
     import pandas as pd
 
-    policy = BadRows() if bad_rows is None else bad_rows
+    policy = bad_rows or BadRows()
+    for missing in (name for name in converters if name not in columns):
+        raise BadRow(
+            f"{Path(path).name}, line 1: the header must have a column '{missing}'; got "
+            f"{', '.join(columns) or 'none'}."
+        )
     places = [(columns.index(name), converter) for name, converter in converters.items()]
 
-    def convert(row: Any) -> list[Any]:
-        cells = split(row, separator) if isinstance(row, str) else row
-        if len(cells) != len(columns):
-            raise ValueError(f"a row must have {len(columns)} cells; got {len(cells)}")
-        return [converter(cells[place]) for place, converter in places]
-
-    def converted() -> Rows:
+    def converted_rows() -> Rows:
         for number, row in rows:
             try:
-                yield number, convert(row)
+                cells = split(row, separator) if isinstance(row, str) else row
+                if len(cells) != len(columns):
+                    message = f"a row must have {len(columns)} cells; got {len(cells)}"
+                    raise ValueError(message)  # noqa: TRY301 - a bad row, as a bad cell is
+                yield number, [converter(cells[place]) for place, converter in places]
             except ValueError as error:
                 policy.report(path, number, str(error))
 
-    left, parts = converted(), []
+    left, parts = converted_rows(), []
     while batch := dict(itertools.islice(left, BATCH)):
         parts.append(pd.DataFrame(batch.values(), index=list(batch), columns=list(converters)))
     return pd.concat(parts) if parts else pd.DataFrame(columns=list(converters), dtype=float)
@@ -225,13 +222,12 @@ def read_trace_table(
     *,
     values: Sequence[str] | None = None,
     time: str = "time",
-    user: str = "user",
     trace: str = "trace",
     bad_rows: BadRows | None = None,
 ) -> Iterator[RealTrace]:
     """Yield the traces of a table with a header, one for each user (and `trace`, if it has one).
 
-    Times are seconds, or ISO dates; without a column `user` all rows belong to one.
+    Times are seconds, or ISO dates; without a column user all rows belong to one.
     The values are in the columns named, or in what there is of x, y, z, or else in lat and lon.
     """
     if values is None:
@@ -239,23 +235,17 @@ def read_trace_table(
         values = [name for name in ("x", "y", "z") if name in columns] or ("lat", "lon")
     on_globe = {"lat": latitude, "lon": longitude} if tuple(values) == ("lat", "lon") else {}
     converters = {time: seconds, **{name: on_globe.get(name, finite) for name in values}}
-    frame = _read_table(path, converters, user, trace, bad_rows)
+    frame = _read_table(path, converters, trace, bad_rows)
     for who, name, times, cells in by_trace(frame, list(values), time):
         yield RealTrace(who, times, cells, name=name)
 
 
 def read_state_table(
-    path: str | Path,
-    *,
-    state: str = "state",
-    time: str = "time",
-    user: str = "user",
-    trace: str = "trace",
-    bad_rows: BadRows | None = None,
+    path: str | Path, *, bad_rows: BadRows | None = None
 ) -> Iterator[StateSequence]:
-    """Yield the sequences of a table with a header, one for each user (and `trace`, if any)."""
-    frame = _read_table(path, {time: seconds, state: named}, user, trace, bad_rows)
-    for who, name, times, states in by_trace(frame, state, time):
+    """Yield the sequences of a table with a header, one for each user (and trace, if any)."""
+    frame = _read_table(path, {"time": seconds, "state": named}, "trace", bad_rows)
+    for who, name, times, states in by_trace(frame, "state"):
         yield StateSequence(who, times, states, name=name)
 
 
@@ -265,51 +255,32 @@ def table_columns(path: str | Path) -> list[str]:
 
 
 def _read_table(
-    path: str | Path,
-    converters: Mapping[str, Converter],
-    user: str,
-    trace: str,
-    bad_rows: BadRows | None,
+    path: str | Path, converters: Mapping[str, Converter], trace: str, bad_rows: BadRows | None
 ) -> pd.DataFrame:
     """Return the converted columns, and "user" and "trace", which a table need not have."""
     columns, rows, separator = _open(Path(path))
-    missing = [name for name in converters if name not in columns]
-    if missing:
-        raise BadRow(
-            f"{Path(path).name}, line 1: the header must have a column '{missing[0]}'; got "
-            f"{', '.join(columns)}."
-        )
-    who = {name: kind for name, kind in ((user, named), (trace, str)) if name in columns}
+    who = {name: kind for name, kind in (("user", named), (trace, str)) if name in columns}
     wanted = {**converters, **who}
     frame = read_rows(path, rows, columns, wanted, separator=separator, bad_rows=bad_rows)
-    return frame.assign(user=frame.get(user, Path(path).stem), trace=frame.get(trace, ""))
+    return frame.assign(user=frame.get("user", Path(path).stem), trace=frame.get(trace, ""))
 
 
 def _open(path: Path) -> tuple[list[str], Rows, str]:
     """Return the header, the numbered rows and what separates their cells."""
     if path.suffix == ".parquet":
-        table = _read_parquet(path)
-        return list(table.columns), enumerate(table.itertuples(index=False), start=1), ""
+        import pandas as pd
+
+        try:
+            table = pd.read_parquet(path, dtype_backend="numpy_nullable").astype(object)
+        except ValueError as error:
+            raise DataError(f"{path.name} must be a Parquet file; got {error}.") from None
+        cells = table.map(lambda cell: "" if pd.isna(cell) else str(cell))
+        return list(table.columns), enumerate(cells.itertuples(index=False), start=1), ""
     separator = "\t" if ".tsv" in path.suffixes[-2:] else ","
     lines = numbered_lines(path)
-    number, header = next(lines, (1, ""))
-    try:
-        if not header:
-            raise ValueError("a table must have a header; got an empty file")  # noqa: TRY301
-        return [name.strip() for name in split(header, separator)], lines, separator
-    except ValueError as error:
-        raise BadRow(f"{path.name}, line {number}: {error}.") from None
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    try:
-        table = pd.read_parquet(path, dtype_backend="numpy_nullable")
-    except ImportError:
-        raise ImportError(
-            "Parquet files need pyarrow; install it with: pip install 'sfumato[parquet]'."
-        ) from None
-    except ValueError as error:
-        raise DataError(f"{path.name} must be a Parquet file; got {error}.") from None
-    return table.astype(object).map(lambda cell: "" if pd.isna(cell) else str(cell))
+    for number, header in lines:
+        try:
+            return [name.strip() for name in split(header, separator)], lines, separator
+        except ValueError as error:
+            raise BadRow(f"{path.name}, line {number}: {error}.") from None
+    raise BadRow(f"{path.name}, line 1: a table must have a header; got an empty file.")
