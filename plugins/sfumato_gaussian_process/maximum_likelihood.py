@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.comparison.executors import watched
+from sfumato.comparison.executors import with_progress
 from sfumato.errors import ParameterError
 from sfumato_gaussian_process.fitting import (
     FittedPriors,
@@ -163,10 +163,10 @@ def fit_traces(
     low, high = _limits(model, series, bounds)
     best = np.empty((len(series), len(model.free)))
     alike = _grouped(series, lambda one: np.round(one.stamps, 9).tobytes())
-    for group in watched(alike, f"fitting {cls.name}: a grid for all"):
+    for group in with_progress(alike, f"fitting {cls.name}: a grid for all"):
         best[group] = _on_grid(model, [series[i] for i in group], low[group], high[group])
     values, variances = np.empty(len(series)), np.ones(len(series))
-    for group in watched(list(_equally_long(series)), f"fitting {cls.name}: each trace"):
+    for group in with_progress(list(_equally_long(series)), f"fitting {cls.name}: each trace"):
         chosen = [series[i] for i in group]
         best[group], values[group] = _refined(model, chosen, best[group], low[group], high[group])
         if not settled:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from functools import partial
@@ -105,9 +105,7 @@ class Work:
 
     def cells(self) -> Iterator[Cell]:
         """Yield the answers, each as it is found."""
-        asks = (
-            one if isinstance(one, RisksOf) else partial(ask_loss, one) for one in self.measures
-        )
+        asks = (m if isinstance(m, RisksOf) else partial(ask_loss, m) for m in self.measures)
         return answer_each(self.prior, self.secret, self.mechanism, asks)
 
     def code(self) -> str:
@@ -137,7 +135,10 @@ def answer(message: str) -> str:
     table, registry = from_json(message), default_registry()
     work = Work(
         **{kind: registry.build(kind, table[kind]) for kind in SCENARIO},
-        measures=tuple(_build_measure(plain, registry) for plain in table["measures"]),
+        measures=tuple(
+            registry.build("measure", plain) if "name" in plain else RisksOf.build(plain, registry)
+            for plain in table["measures"]
+        ),
     )
     if work.code() != table["code"]:
         raise RuntimeError(
@@ -145,12 +146,6 @@ def answer(message: str) -> str:
             "different."
         )
     return to_json([cell.plain() for cell in work.cells()])
-
-
-def _build_measure(plain: Mapping[str, Any], registry: Registry) -> Any:
-    if "risks_of" in plain:
-        return RisksOf.build(plain, registry)
-    return registry.build("measure", plain)
 
 
 def _run(
