@@ -49,7 +49,7 @@ CHUNK = 32
 """How many people one task holds: what is in memory does not grow with the population."""
 
 Answer = tuple[float, str, tuple[float, float] | None, str]
-Task = tuple[dict[str, Mapping[str, Any]], Any, list[int]]
+Task = tuple[dict[str, dict[str, Any]], Any, list[int]]
 """The specifications of measure, secret and mechanism, some people, and their numbers."""
 
 

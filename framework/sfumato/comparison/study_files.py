@@ -15,7 +15,7 @@ import math
 import numbers
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def _variants(plain: Any, where: str) -> tuple[int, Callable[[int], Any]]:
         return 1, lambda _: plain
 
     def make(number: int) -> Any:
-        chosen = []
+        chosen: list[Any] = []
         for size, one in reversed(inner):  # the digits of the number, the last first
             number, digit = divmod(number, size)
             chosen.insert(0, one(digit))
@@ -183,80 +183,55 @@ class PartTable:
     registry: Registry
     where: str
 
+    @property
+    def who(self) -> str:
+        """The place, as a sentence begins with it."""
+        return self.where.rstrip(": .")
+
     def size(self) -> int:
         """Return the number of cells, from the table alone."""
-        adversaries = sum(count(item, place) for place, item in self._items(ADVERSARIES)) or 1
-        total = 1
-        for key in LISTS:
-            taken = adversaries if key == "measures" else 1
-            total *= sum(
-                count(item, place) * (taken if self._open_adversary(item) else 1)
-                for place, item in self._items(key)
-            )
-        return total
+        lists = map(self._items, LISTS)
+        return math.prod(sum(count(item, place) for place, item in items) for items in lists)
 
     def build(self) -> Part:
         """Build the nouns."""
-        who = self.where.rstrip(": .")
         lists: dict[str, Any] = {}
-        adversaries = self._build("adversary", self._items(ADVERSARIES))
         for key, kind in LISTS.items():
             items = self._items(key)
             if not items:
-                raise StudyError(f"{who} must have a list '{key}'; got {self.table.get(key)!r}.")
-            if key == "measures" and adversaries:
-                items = self._with_adversaries(items, adversaries)
-            lists[key] = self._build(kind, items)
+                value = self.table.get(key)
+                raise StudyError(f"{self.who} must have a list '{key}'; got {value!r}.")
+            lists[key] = [noun for place, item in items for noun in self._build(kind, item, place)]
         maps = self.table.get("maps")
         if not isinstance(maps, bool | None):
-            raise StudyError(f"{who}: maps must be true or false; got {maps!r}.")
-        words = {key: _text(self.table, key, who) for key in ("title", "notes")}
+            raise StudyError(f"{self.who}: maps must be true or false; got {maps!r}.")
+        words = {key: _text(self.table, key, self.who) for key in ("title", "notes")}
         return Part(maps=maps, **words, **lists)
 
     def _items(self, key: str) -> list[tuple[str, Any]]:
         """Return the items of a list, each with its place in the file."""
-        items = self.table.get(key, [])
-        if not isinstance(items, (list, tuple)):
-            who = self.where.rstrip(": .")
-            raise StudyError(f"{who} must have a list '{key}'; got {items!r}.")
-        return [(f"{self.where}{key}[{place}]", item) for place, item in enumerate(items)]
+        given = self.table.get(key, [])
+        if not isinstance(given, (list, tuple)):
+            raise StudyError(f"{self.who} must have a list '{key}'; got {given!r}.")
+        items = [(f"{self.where}{key}[{place}]", item) for place, item in enumerate(given)]
+        return self._with_adversaries(items) if key == "measures" else items
 
-    def _build(self, kind: str, items: Iterable[tuple[str, Any]]) -> list[Labelled]:
-        """Build nouns, naming the place in the file of one that cannot be built."""
-        built: list[Labelled] = []
-        for where, item in items:
-            if isinstance(item, Labelled) or getattr(item, "kind", None) == kind:
-                built.append(Labelled.of(item))
-                continue
-            specification = _table(item)
-            if specification is None:
-                raise StudyError(f"{where} must be a name or a table with a name; got {item!r}.")
-            label = _text(specification, "label", where)
-            plain = {key: value for key, value in specification.items() if key != "label"}
-            for table in expand(plain, where):
-                try:
-                    built.append(Labelled(self.registry.build(kind, table), label))
-                except (ParameterError, TypeError, LookupError) as error:
-                    inner = reversed(getattr(error, "__notes__", []))
-                    raise StudyError(_name_place(str(error), ".".join([where, *inner]))) from None
-        return built
-
-    def _with_adversaries(
-        self, items: list[tuple[str, Any]], adversaries: list[Labelled]
-    ) -> list[tuple[str, Any]]:
+    def _with_adversaries(self, items: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         """Give every measure that leaves its adversary open each of the listed ones."""
+        adversaries = [_table(item, place) for place, item in self._items(ADVERSARIES)]
         found: list[tuple[str, Any]] = []
         for place, item in items:
-            parameter, table = self._open_adversary(item), _table(item)
-            if parameter is None or table is None:
+            parameter = self._open_adversary(item)
+            if parameter is None or not adversaries:
                 found.append((place, item))
                 continue
+            table = _table(item, place)
             for adversary in adversaries:
+                own = {key: value for key, value in adversary.items() if key != "label"}
                 name = table.get("label") or table["name"]
-                label = {"label": f"{name}, {adversary.label}"} if adversary.label else {}
-                given = {parameter: adversary.noun.specification()}
-                found.append((place, {**table, **given, **label}))
-        if found == items:
+                label = {"label": f"{name}, {adversary['label']}"} if "label" in adversary else {}
+                found.append((place, {**table, parameter: own, **label}))
+        if adversaries and found == items:
             raise StudyError(
                 f"{self.where}{ADVERSARIES} must have a measure that takes an adversary; none of "
                 "these does."
@@ -265,20 +240,40 @@ class PartTable:
 
     def _open_adversary(self, item: Any) -> str | None:
         """Return the parameter in which a measure's table leaves its adversary open."""
-        table = _table(item)
-        if table is None or table.get("name") not in self.registry.names("measure"):
+        table = {"name": item} if isinstance(item, str) else item
+        if not isinstance(table, Mapping) or table.get("name") not in self.registry.names(
+            "measure"
+        ):
             return None
         for declared in self.registry.get("measure", table["name"]).parameters():
             if _takes_adversary(declared.domain) and declared.name not in table:
                 return str(declared.name)
         return None
 
+    def _build(self, kind: str, item: Any, where: str) -> Iterator[Labelled]:
+        """Build the nouns of one item, naming the place in the file if they cannot be built."""
+        if isinstance(item, Labelled) or getattr(item, "kind", None) == kind:
+            yield Labelled.of(item)
+            return
+        table = _table(item, where)
+        label = _text(table, "label", where)
+        for plain in expand({key: table[key] for key in table if key != "label"}, where):
+            try:
+                yield Labelled(self.registry.build(kind, plain), label)
+            except (ParameterError, TypeError, LookupError) as error:
+                inner = reversed(getattr(error, "__notes__", []))
+                raise StudyError(_name_place(str(error), ".".join([where, *inner]))) from None
 
-def _table(item: Any) -> Mapping[str, Any] | None:
-    """Return a noun's table; a bare name is one, too."""
-    if isinstance(item, str):
-        return {"name": item}
-    return item if isinstance(item, Mapping) else None
+
+def _table(item: Any, where: str) -> Mapping[str, Any]:
+    """Return a noun's table, with its label; a bare name is one, too."""
+    labelled = Labelled.of(item)
+    if hasattr(labelled.noun, "specification"):
+        return {**labelled.noun.specification(), **_without_empty({"label": labelled.label})}
+    table = {"name": item} if isinstance(item, str) else item
+    if not isinstance(table, Mapping):
+        raise StudyError(f"{where} must be a name or a table with a name; got {item!r}.")
+    return table
 
 
 def _takes_adversary(domain: Domain) -> bool:
@@ -394,13 +389,7 @@ def to_toml(study: Study) -> str:
         {
             **_without_empty({"title": part.title, "notes": part.notes}),
             **({} if part.maps is None else {"maps": part.maps}),
-            **{
-                key: [
-                    {**labelled.noun.specification(), **_without_empty({"label": labelled.label})}
-                    for labelled in getattr(part, key)
-                ]
-                for key in LISTS
-            },
+            **{key: [_table(noun, key) for noun in getattr(part, key)] for key in LISTS},
         }
         for part in study.parts
     ]

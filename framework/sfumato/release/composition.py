@@ -120,9 +120,8 @@ def _checked_releases(releases: Iterable[Any]) -> list[Release[AdditiveGaussian]
         raise ParameterError("a composition must have at least one release; got none.")
     for release in found:
         if not isinstance(release, Release):
-            raise ParameterError(
-                f"a composition must be of releases; got a {type(release).__name__}."
-            )
+            got = type(release).__name__
+            raise ParameterError(f"a composition must be of releases; got a {got}.")
         if not isinstance(release.channel, AdditiveGaussian):
             raise Incompatible(
                 f"a composition takes AdditiveGaussian channels; {release.mechanism!r} yields "
