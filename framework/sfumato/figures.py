@@ -28,14 +28,14 @@ LEGEND_ROW = 0.16
 FEW_DOTS = 30
 
 
-# What a plugin declares ---------------------------------------------------------------------------
+# What a plugin declares --------------------------------------------------------------------------
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:
     return read_only(np.atleast_1d(values))
 
 
-def _all(items: Iterable[T]) -> tuple[T, ...]:  # typed, as `tuple` would not be
+def _all(items: Iterable[Any]) -> tuple[Any, ...]:  # typed, as `tuple` would not be
     return tuple(items)
 
 
@@ -72,10 +72,9 @@ class MatrixPanel:
 
     def rows(self) -> list[Row]:
         """Return (panel, row, column, entry) of every entry."""
+        entries = np.ndenumerate(self.matrix)
         return [
-            (self.title, f"row {row}", column, entry)
-            for row, entries in enumerate(self.matrix.tolist())
-            for column, entry in enumerate(entries)
+            (self.title, f"row {row}", column, float(value)) for (row, column), value in entries
         ]
 
 
@@ -160,7 +159,7 @@ class Figure:
     needs: str = ""
 
 
-# How it is written --------------------------------------------------------------------------------
+# How it is written -------------------------------------------------------------------------------
 
 
 def account_text(drawing: Drawing, title: str) -> str:

@@ -53,18 +53,10 @@ def run(
     Tasks are taken one by one, as there is room for them. Closing the generator, also by Ctrl-C,
     stops the workers.
 
-    Parameters
-    ----------
-    work
-        A function of an importable module; workers have loaded the caller's plugins before.
-    tasks
-        Plain values, such as specifications; what classes plugins define cannot travel.
-    jobs
-        How many worker processes to use; 1 means this process, where anything can be a task.
-    cluster
-        The address of a Dask scheduler to use instead.
-    what, total
-        What a progress bar is to say, and of how many tasks; without, there is none.
+    `work` is a function of an importable module, and tasks are plain values, such as
+    specifications: instances of plugin classes cannot travel. They may be anything where `jobs`
+    is 1, which means this process. `cluster` is the address of a Dask scheduler to use instead.
+    `what` a progress bar is to say, and of how many tasks in `total`; without, there is none.
 
     >>> [(number, future.result()) for number, future in run(abs, [-1, 2])]
     [(0, 1), (1, 2)]

@@ -22,6 +22,7 @@ COMPOUNDS = {"any_of": " or ", "union": " | ", "sum": " + ", "product": " × "}
 LONGEST_LIST = 40
 """Characters of a list; a longer one is written by its beginning."""
 LARGEST = 2**63 - 1
+"""That a column of whole numbers holds."""
 
 Table = Mapping[str, Any]
 K = TypeVar("K", bound=Hashable)

@@ -112,9 +112,8 @@ def compose(
 def _checked_releases(releases: Iterable[Any]) -> list[Release[AdditiveGaussian]]:
     """Return releases that add Gaussian noise to traces of equally many coordinates."""
     if isinstance(releases, str) or not isinstance(releases, Iterable):
-        raise ParameterError(
-            f"a composition must have a list of releases; got a {type(releases).__name__}."
-        )
+        got = type(releases).__name__
+        raise ParameterError(f"a composition must have a list of releases; got a {got}.")
     found: list[Release[AdditiveGaussian]] = list(releases)
     if not found:
         raise ParameterError("a composition must have at least one release; got none.")
