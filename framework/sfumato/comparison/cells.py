@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 KINDS = tuple(kind for kind in NOUNS if kind != "adversary")
 """What a cell is a cell of; an adversary is a parameter of its measure."""
+FACTORS = KINDS[:-1]
+"""The nouns of a scenario."""
 LOSS_NUMBERS = ("value", "bound", "unverified", "floor", "ceiling")
 MAX_CELLS = 100_000
 """More combinations than this are refused before anything is computed."""
@@ -99,15 +101,11 @@ class Cell:
 
     def with_nouns(self, nouns: Sequence[Labelled]) -> Cell:
         """Return the cell of a prior, a secret, a mechanism and a measure, in this order."""
-        named = dict(zip(KINDS, nouns, strict=True))
-        given = {kind: labelled.noun for kind, labelled in named.items()}
-        scenario = Scenario(given["prior"], given["secret"], given["mechanism"])
-        return attrs.evolve(
-            self,
-            **given,
-            labels={kind: labelled.label for kind, labelled in named.items()},
-            loss=self.loss and attrs.evolve(self.loss, scenario=scenario),
-        )
+        given = {kind: labelled.noun for kind, labelled in zip(KINDS, nouns, strict=True)}
+        labels = {kind: labelled.label for kind, labelled in zip(KINDS, nouns, strict=True)}
+        scenario = Scenario(*(given[kind] for kind in FACTORS))
+        loss = self.loss and attrs.evolve(self.loss, scenario=scenario)
+        return attrs.evolve(self, **given, labels=labels, loss=loss)
 
     def plain(self) -> dict[str, Any]:
         """Return the cell without its nouns, in plain values that `from_plain` reads."""
@@ -342,10 +340,10 @@ def compare(
             "a study, which keeps what is finished."
         )
     asks = [partial(ask_loss, labelled.noun) for labelled in lists[3]]
-    cells = []
+    cells: list[Cell] = []
     for scenario in itertools.product(*lists[:3]):
         prior, secret, mechanism = (labelled.noun for labelled in scenario)
         found = answer_each(prior, secret, mechanism, asks)
-        for measure, cell in zip(lists[3], found, strict=True):
-            cells.append(cell.with_nouns((*scenario, measure)))
+        named = zip(found, lists[3], strict=True)
+        cells += (cell.with_nouns((*scenario, measure)) for cell, measure in named)
     return Comparison(tuple(cells))

@@ -14,7 +14,7 @@ import attrs
 from typing_extensions import Generator
 
 from sfumato.comparison.cache import Cache, classes_of, fingerprint, framework_fingerprint
-from sfumato.comparison.cells import Cell, Comparison, Labelled, answer_each, ask_loss
+from sfumato.comparison.cells import FACTORS, Cell, Comparison, Labelled, answer_each, ask_loss
 from sfumato.comparison.executors import run
 from sfumato.comparison.risk_maps import PlannedMap, RisksOf, draw_map, plan_maps
 from sfumato.comparison.study import Part, Study, StudyError, StudyResult
@@ -26,7 +26,6 @@ from sfumato.values import digest, from_json, to_json
 FORMAT = 2
 """Of cache entries; a new one when cells change their form."""
 
-SCENARIO = ("prior", "secret", "mechanism")
 Progress = Callable[[int, int], None]
 
 
@@ -122,7 +121,7 @@ class Work:
                     "another process; put its class into a plugin file, or run the study in this "
                     "process."
                 )
-        nouns = {kind: getattr(self, kind).specification() for kind in SCENARIO}
+        nouns = {kind: getattr(self, kind).specification() for kind in FACTORS}
         measures = [measure.specification() for measure in self.measures]
         return to_json({**nouns, "measures": measures, "code": self.code()})
 
@@ -134,7 +133,7 @@ def answer(message: str) -> str:
     """Do the work that a message describes, in whatever process this is, and write the cells."""
     table, registry = from_json(message), default_registry()
     work = Work(
-        **{kind: registry.build(kind, table[kind]) for kind in SCENARIO},
+        **{kind: registry.build(kind, table[kind]) for kind in FACTORS},
         measures=tuple(
             registry.build("measure", plain) if "name" in plain else RisksOf.build(plain, registry)
             for plain in table["measures"]
@@ -213,7 +212,7 @@ class Plan:
                 self.cells[key] = attrs.evolve(kept, seed=seed)
         self.asked += len(keys)
         if left:
-            nouns = dict(zip(SCENARIO, (noun.noun for noun in scenario), strict=True))
+            nouns = dict(zip(FACTORS, (noun.noun for noun in scenario), strict=True))
             self.works.append(Work(**nouns, measures=tuple(left.values()), keys=tuple(left)))
         return keys
 
@@ -298,5 +297,5 @@ def _map(plan: Plan, result: StudyResult, wanted: Sequence[bool]) -> StudyResult
 def _ask_map(plan: Plan, planned: PlannedMap) -> Iterator[Hashable]:
     for cell, ask in planned:
         if ask is not None:
-            scenario = [Identified.of(getattr(cell, kind)) for kind in SCENARIO]
+            scenario = [Identified.of(getattr(cell, kind)) for kind in FACTORS]
             yield from plan.ask(scenario, [Identified.of(ask)])

@@ -15,8 +15,6 @@ from sfumato.values import to_json
 if TYPE_CHECKING:
     import pandas as pd
 
-FACTORS = KINDS[:-1]
-"""The nouns of a scenario."""
 COMPOUNDS = {"any_of": " or ", "union": " | ", "sum": " + ", "product": " × "}
 """What nouns made of others say instead of a name, and the word between those."""
 LONGEST_LIST = 40

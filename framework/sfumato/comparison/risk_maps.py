@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.comparison.cells import Cell, Comparison, attempt
+from sfumato.comparison.cells import FACTORS, Cell, Comparison, attempt
 from sfumato.comparison.glimpses import leak_matrix
 from sfumato.comparison.names import group_by, noun_names
 from sfumato.plugin_registry import default_registry
@@ -158,7 +158,7 @@ PlannedMap = list[tuple[Cell, RisksOf | None]]
 
 def draw_map(planned: PlannedMap, every: Sequence[Cell], answers: Iterable[Cell]) -> RiskMap:
     """Return the map; the answers are those of what was asked, in order."""
-    names = {kind: noun_names(every, kind) for kind in ("prior", "secret", "mechanism")}
+    names = {kind: noun_names(every, kind) for kind in FACTORS}
     rows: list[RiskRow] = []
     left_out: list[str] = []
     marked: frozenset[int] = frozenset()

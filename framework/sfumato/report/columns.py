@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.comparison.cells import KINDS, Cell, Comparison
+from sfumato.comparison.cells import FACTORS, KINDS, Cell, Comparison
 from sfumato.comparison.names import (
-    FACTORS,
     full_name,
     group_by,
     noun_key,

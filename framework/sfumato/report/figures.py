@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.comparison.cells import KINDS, Cell, Comparison
-from sfumato.comparison.names import FACTORS, group_by, noun_names
+from sfumato.comparison.cells import FACTORS, KINDS, Cell, Comparison
+from sfumato.comparison.names import group_by, noun_names
 from sfumato.protocols import Loss, Quantity
 from sfumato.report.columns import UNVERIFIED, loss_table, loss_text
 from sfumato.report.style import (
