@@ -28,11 +28,15 @@ LEGEND_ROW = 0.16
 FEW_DOTS = 30
 
 
-# What a plugin declares ---------------------------------------------------------------------------
+# What a plugin declares --------------------------------------------------------------------------
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:
-    return read_only(np.atleast_1d(np.asarray(values, dtype=np.float64)))
+    return read_only(np.atleast_1d(values))
+
+
+def _all(items: Iterable[Any]) -> tuple[Any, ...]:  # typed, as `tuple` would not be
+    return tuple(items)
 
 
 @attrs.frozen(eq=False)
@@ -68,39 +72,26 @@ class MatrixPanel:
 
     def rows(self) -> list[Row]:
         """Return (panel, row, column, entry) of every entry."""
+        entries = np.ndenumerate(self.matrix)
         return [
-            (self.title, f"row {row}", column, entry)
-            for row, entries in enumerate(self.matrix.tolist())
-            for column, entry in enumerate(entries)
+            (self.title, f"row {row}", column, float(value)) for (row, column), value in entries
         ]
-
-
-def _curves(curves: Iterable[Curve]) -> tuple[Curve, ...]:  # typed, as `tuple` would not be
-    return tuple(curves)
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Panel:
     """Curves over one pair of axes.
 
-    Attributes
-    ----------
-    band
-        An interval of x that is shaded, such as the quartiles of fitted length scales.
-    mark
-        A value of x with a vertical line, such as their median.
-    band_name, mark_name
-        What the legend calls them; nothing where they have no name.
-    names
-        Words below the places x = 0, 1, ... where x counts things.
-    log
-        Which axis is logarithmic: "", "x" or "y".
+    `band` is an interval of x that is shaded, such as the quartiles of fitted length scales, and
+    `mark` a value of x with a vertical line, such as their median; `band_name` and `mark_name` are
+    for the legend. `names` are words below the places x = 0, 1, ... where x counts things, and
+    `log` says which axis is logarithmic: "", "x" or "y".
     """
 
     title: str
     x: str
     y: str
-    curves: tuple[Curve, ...] = attrs.field(converter=_curves)
+    curves: tuple[Curve, ...] = attrs.field(converter=_all)
     band: tuple[float, float] | None = None
     mark: float | None = None
     band_name: str | None = None
@@ -117,39 +108,24 @@ class Panel:
         ]
 
 
-def _panels(panels: Iterable[Panel | MatrixPanel]) -> tuple[Panel | MatrixPanel, ...]:
-    return tuple(panels)
-
-
 @attrs.frozen(kw_only=True, eq=False)
 class Drawing:
-    """The panels of a figure, row by row, and an honest account.
+    """The panels of a figure, in rows of some `columns`, and an honest account.
 
-    Attributes
-    ----------
-    account
-        What was reproduced exactly, what differs from the published figure, and why.
-    columns
-        Panels in a row of the picture.
+    The `account` says what was reproduced exactly, what differs from what was published, and why.
     """
 
-    panels: tuple[Panel | MatrixPanel, ...] = attrs.field(converter=_panels)
+    panels: tuple[Panel | MatrixPanel, ...] = attrs.field(converter=_all)
     account: str = attrs.field(default="", converter=inspect.cleandoc)
     columns: int = 2
 
 
 @attrs.frozen(kw_only=True)
 class FigureRequest:
-    """How a figure is to be computed.
+    """How a figure is to be computed: with how many processes, and from which data.
 
-    Attributes
-    ----------
-    data
-        The user's own files, for figures of real data; None for what stands in for them.
-    ours
-        Leave out the published programs, and show only baselines and ours.
-    jobs
-        Number of processes.
+    `data` are the user's own files, for figures of real data, and None for what stands in for
+    them; `ours` leaves out the published programs and shows only baselines and ours.
     """
 
     data: Path | None = None
@@ -169,16 +145,10 @@ class FigureRequest:
 
 @attrs.frozen
 class Figure:
-    """Where a figure was published, and how it is computed.
+    """Where a figure was published (paper and number), and how it is computed.
 
-    Attributes
-    ----------
-    reference
-        Paper and number.
-    compute
-        Returns the drawing; imports what it needs when it is called.
-    needs
-        The data of one's own that it can be given, in words; "" for none.
+    `compute` imports what it needs when it is called; `needs` says in words which data of one's
+    own it can be given, "" for none.
 
     >>> Figure("Nobody (1999), Figure 1", lambda request: Drawing(panels=())).reference
     'Nobody (1999), Figure 1'
@@ -189,7 +159,7 @@ class Figure:
     needs: str = ""
 
 
-# How it is written --------------------------------------------------------------------------------
+# How it is written -------------------------------------------------------------------------------
 
 
 def account_text(drawing: Drawing, title: str) -> str:
@@ -292,15 +262,13 @@ def _draw_curves(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
 
 
 def _draw_line(axes: Axes, curve: Curve, colour: str) -> None:
-    style: dict[str, Any] = {"linestyle": "-", "markersize": 2.6, "linewidth": 1.3}
-    if curve.style == "dashed":
-        style["linestyle"] = "--"
-    elif curve.style == "dots":
-        few = len(curve.x) <= FEW_DOTS
-        style = {"linestyle": "", "markersize": 5.0 if few else 2.6, "alpha": 1.0 if few else 0.5}
+    dots, few = curve.style == "dots", len(curve.x) <= FEW_DOTS
     finite = np.isfinite(curve.y)
-    x, y = curve.x[finite], curve.y[finite]
-    axes.plot(x, y, marker="o", color=colour, label=curve.label, **style)
+    axes.plot(
+        curve.x[finite], curve.y[finite], marker="o", color=colour, label=curve.label,
+        linestyle={"line": "-", "dashed": "--", "dots": ""}[curve.style], linewidth=1.3,
+        markersize=5.0 if dots and few else 2.6, alpha=0.5 if dots and not few else 1.0,
+    )  # fmt: skip
 
 
 def _draw_bars(axes: Axes, curve: Curve, place: int, count: int, colour: str) -> None:

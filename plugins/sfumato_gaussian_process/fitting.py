@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.comparison.executors import watched
+from sfumato.comparison.executors import with_progress
 from sfumato.errors import ParameterError
 from sfumato.matrices.matrix import Array
 from sfumato.prior_classes.families import family_of
@@ -309,7 +309,7 @@ def fit_kernels(
     if not start.theta.size:
         raise ParameterError(f"{cls.name}.fit kernel must have a free parameter; got {kernel!r}.")
     series = read_series(cls.name, traces, times, normalise=normalise)
-    found = [_fitted(start, one, noise) for one in watched(series, f"fitting {cls.name}")]
+    found = [_fitted(start, one, noise) for one in with_progress(series, f"fitting {cls.name}")]
     thetas = np.array([theta for theta, _ in found])
     low, high = start.bounds.T
     names = [free.name for free in start.hyperparameters if not free.fixed]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from sfumato.comparison.executors import watched
+from sfumato.comparison.executors import with_progress
 from sfumato.errors import ParameterError
 from sfumato.matrices.matrix import Array
 from sfumato_gaussian_process.fitting import (
@@ -159,10 +159,10 @@ def fit_traces(
     low, high = _limits(model, series, bounds)
     best = np.empty((len(series), len(model.free)))
     alike = _grouped(series, lambda one: np.round(one.stamps, 9).tobytes())
-    for group in watched(alike, f"fitting {cls.name}: a grid for all"):
+    for group in with_progress(alike, f"fitting {cls.name}: a grid for all"):
         best[group] = _on_grid(model, [series[i] for i in group], low[group], high[group])
     values, variances = np.empty(len(series)), np.ones(len(series))
-    for group in watched(list(_equally_long(series)), f"fitting {cls.name}: each trace"):
+    for group in with_progress(list(_equally_long(series)), f"fitting {cls.name}: each trace"):
         chosen = [series[i] for i in group]
         best[group], values[group] = _refined(model, chosen, best[group], low[group], high[group])
         if not settled:

@@ -57,17 +57,14 @@ def fingerprint(noun: Any) -> str | None:
     parts = {_module_fingerprint(cls.__module__) for cls in classes_of(noun)}
     if None in parts:
         return None
-    return _hash(*sorted(str(part) for part in parts))
+    return _hash(*sorted(map(str, parts)))
 
 
 @cache
 def framework_fingerprint() -> str:
     """Return a hash of the framework's sources and the versions of numerical libraries."""
-    return _hash(
-        str(_module_fingerprint(FRAMEWORK)),
-        sys.version,
-        *(f"{library} {version(library)}" for library in LIBRARIES),
-    )
+    versions = (f"{library} {version(library)}" for library in LIBRARIES)
+    return _hash(str(_module_fingerprint(FRAMEWORK)), sys.version, *versions)
 
 
 def _module_fingerprint(name: str) -> str | None:
@@ -87,10 +84,7 @@ def _source_hash(module: ModuleType) -> str:
 
 
 def _hash(*texts: str) -> str:
-    found = hashlib.sha256()
-    for text in texts:
-        found.update(hashlib.sha256(text.encode()).digest())
-    return found.hexdigest()
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def default_cache_folder() -> Path:
@@ -143,7 +137,7 @@ class Cache:
         path, text = self._path(key), to_json(cell.plain())
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, f"{_checksum(key, text)}\n{text}", durable=False)
+            write_whole(path, f"{_hash(key, text)}\n{text}", durable=False)
         except IsADirectoryError as error:
             self._note_damage(path, error)
         except OSError as error:
@@ -171,10 +165,6 @@ class Cache:
 
 def _read(key: str, entry: str) -> Cell:
     checksum, _, text = entry.partition("\n")
-    if checksum != _checksum(key, text):
+    if checksum != _hash(key, text):
         raise ValueError("its checksum does not match")
     return Cell.from_plain(from_json(text))
-
-
-def _checksum(key: str, text: str) -> str:
-    return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()

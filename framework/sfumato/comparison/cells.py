@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 KINDS = tuple(kind for kind in NOUNS if kind != "adversary")
 """What a cell is a cell of; an adversary is a parameter of its measure."""
+FACTORS = KINDS[:-1]
+"""The nouns of a scenario."""
+LOSS_NUMBERS = ("value", "bound", "unverified", "floor", "ceiling")
 MAX_CELLS = 100_000
 """More combinations than this are refused before anything is computed."""
 
@@ -74,15 +77,16 @@ class Cell:
 
     It is what workers send and what the cache keeps, then without its nouns.
 
-    `outcome` is "refused" where the measure or the mechanism does not apply. The `loss` is in plain
-    values: its witness is text, its worst member a specification, and the mechanism, which
-    determines it, stands for the channel. `risks` are plain rows of a risk map, for the cells that
-    ask for those instead. `seconds` are spent on the measure, without designing the release.
+    `outcome` is "refused" where the measure or the mechanism does not apply. The `loss` of a
+    measured cell, else None, is a `Loss` in plain values: its witness is text, its worst member a
+    specification, and the mechanism, which determines it, stands for the channel. `risks` are
+    plain rows of a risk map, for the cells that ask for those instead. `seconds` are spent on the
+    measure, without designing the release.
     """
 
     outcome: Outcome
     reason: str = ""
-    loss: Loss | None = None
+    loss: Any = None
     risks: tuple[Any, ...] = ()
     utility: float | None = None
     utility_quantity: Quantity | None = None
@@ -97,20 +101,15 @@ class Cell:
 
     def with_nouns(self, nouns: Sequence[Labelled]) -> Cell:
         """Return the cell of a prior, a secret, a mechanism and a measure, in this order."""
-        named = dict(zip(KINDS, nouns, strict=True))
-        given = {kind: labelled.noun for kind, labelled in named.items()}
-        scenario = Scenario(given["prior"], given["secret"], given["mechanism"])
-        return attrs.evolve(
-            self,
-            **given,
-            labels={kind: labelled.label for kind, labelled in named.items()},
-            loss=self.loss and attrs.evolve(self.loss, scenario=scenario),
-        )
+        given = {kind: labelled.noun for kind, labelled in zip(KINDS, nouns, strict=True)}
+        labels = {kind: labelled.label for kind, labelled in zip(KINDS, nouns, strict=True)}
+        scenario = Scenario(*(given[kind] for kind in FACTORS))
+        loss = self.loss and attrs.evolve(self.loss, scenario=scenario)
+        return attrs.evolve(self, **given, labels=labels, loss=loss)
 
     def plain(self) -> dict[str, Any]:
         """Return the cell without its nouns, in plain values that `from_plain` reads."""
-        table: dict[str, Any] = _converter.unstructure(self)
-        return table
+        return dict(_converter.unstructure(self))
 
     @classmethod
     def from_plain(cls, table: Mapping[str, Any]) -> Cell:
@@ -122,18 +121,6 @@ class Cell:
         """
         return _converter.structure(table, cls)
 
-    @property
-    def reading(self) -> Loss:
-        """The loss; only measured cells have one."""
-        if self.loss is None:
-            raise ValueError(f"the cell must be measured to have a loss; it was {self.outcome}.")
-        return self.loss
-
-    @property
-    def quantity(self) -> Quantity:
-        """What was measured; only measured cells have one."""
-        return self.reading.quantity
-
     def row(self) -> dict[str, Any]:
         """Return the cell as one row of a tidy table."""
         loss, quantity = self.loss, self.loss and self.loss.quantity
@@ -142,8 +129,7 @@ class Cell:
             **{kind: str(getattr(self, kind)) for kind in KINDS},
             **{f"{kind}_label": self.labels.get(kind, "") for kind in KINDS},
             "quantity": quantity and str(quantity),
-            **{name: getattr(loss, name, None) for name in ("value", "bound", "unverified")},
-            **{name: getattr(loss, name, None) for name in ("floor", "ceiling")},
+            **{name: getattr(loss, name, None) for name in LOSS_NUMBERS},
             "interval_low": low,
             "interval_high": high,
             "worse": quantity and quantity.worse,
@@ -166,10 +152,11 @@ def _make_converter() -> cattrs.Converter:
     """Return what turns cells into plain values and back; whoever asks knows the nouns."""
     converter = cattrs.Converter()
     converter.register_structure_hook(float | str, lambda value, _: value)
-    nouns: dict[str, Any] = {name: override(omit=True) for name in (*KINDS, "labels")}
+    own: dict[str, Any] = {name: override(omit=True) for name in (*KINDS, "labels")}
+    own["loss"] = override(struct_hook=lambda table, _: table and converter.structure(table, Loss))
     scenario = override(unstruct_hook=lambda _: None, struct_hook=lambda *_: None)
     # The loss first: the functions for a cell are made of those for what it holds.
-    for cls, fields in ((Loss, {"scenario": scenario}), (Cell, nouns)):
+    for cls, fields in ((Loss, {"scenario": scenario}), (Cell, own)):
         unstructure = make_dict_unstructure_fn(cls, converter, **fields)
         converter.register_unstructure_hook(cls, unstructure)
         converter.register_structure_hook(cls, make_dict_structure_fn(cls, converter, **fields))
@@ -188,22 +175,18 @@ def answer_each(prior: Any, secret: Any, mechanism: Any, asks: Iterable[Ask]) ->
     for ask in asks:
         if release is None:
             yield Cell(outcome=outcome, reason=reason, versions=versions())
-        else:
-            yield _answer(release, ask)
-
-
-def _answer(release: Release, ask: Ask) -> Cell:
-    began = time.perf_counter()
-    found, outcome, reason = attempt(dict, lambda: ask(release))
-    return Cell(
-        outcome=outcome,
-        reason=reason,
-        utility=release.utility(),
-        utility_quantity=release.utility_quantity,
-        seconds=time.perf_counter() - began,
-        versions=versions(),
-        **(found or {}),
-    )
+            continue
+        began = time.perf_counter()
+        found, outcome, reason = attempt(dict, partial(ask, release))
+        yield Cell(
+            outcome=outcome,
+            reason=reason,
+            utility=release.utility(),
+            utility_quantity=release.utility_quantity,
+            seconds=time.perf_counter() - began,
+            versions=versions(),
+            **(found or {}),
+        )
 
 
 def ask_loss(measure: Any, release: Release) -> dict[str, Loss]:
@@ -213,14 +196,9 @@ def ask_loss(measure: Any, release: Release) -> dict[str, Loss]:
         raise TypeError(f"a Loss was expected; got {loss!r}")
     # The specification in the order of kept ones, so that no table tells where a cell came from.
     worst = None if loss.worst is None else from_json(to_json(loss.worst.specification()))
-    return {
-        "loss": attrs.evolve(
-            loss,
-            witness=None if loss.witness is None else str(_without_numpy(loss.witness)),
-            worst=worst,
-            scenario=Scenario(release.prior, release.secret, release.mechanism),
-        )
-    }
+    witness = None if loss.witness is None else str(_without_numpy(loss.witness))
+    scenario = Scenario(release.prior, release.secret, release.mechanism)
+    return {"loss": attrs.evolve(loss, witness=witness, worst=worst, scenario=scenario)}
 
 
 def _without_numpy(witness: Any) -> Any:
@@ -281,7 +259,7 @@ class Comparison:
         """
         import pandas as pd
 
-        from sfumato.report.columns import parameter_columns, typed_column
+        from sfumato.comparison.names import parameter_columns, typed_column
 
         table = pd.DataFrame([cell.row() for cell in self.cells])
         seeds = {"seed": typed_column([cell.seed for cell in self.cells])}
@@ -362,10 +340,10 @@ def compare(
             "a study, which keeps what is finished."
         )
     asks = [partial(ask_loss, labelled.noun) for labelled in lists[3]]
-    cells = []
+    cells: list[Cell] = []
     for scenario in itertools.product(*lists[:3]):
         prior, secret, mechanism = (labelled.noun for labelled in scenario)
         found = answer_each(prior, secret, mechanism, asks)
-        for measure, cell in zip(lists[3], found, strict=True):
-            cells.append(cell.with_nouns((*scenario, measure)))
+        named = zip(found, lists[3], strict=True)
+        cells += (cell.with_nouns((*scenario, measure)) for cell, measure in named)
     return Comparison(tuple(cells))

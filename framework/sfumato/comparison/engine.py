@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from functools import partial
@@ -14,7 +14,7 @@ import attrs
 from typing_extensions import Generator
 
 from sfumato.comparison.cache import Cache, classes_of, fingerprint, framework_fingerprint
-from sfumato.comparison.cells import Cell, Comparison, Labelled, answer_each, ask_loss
+from sfumato.comparison.cells import FACTORS, Cell, Comparison, Labelled, answer_each, ask_loss
 from sfumato.comparison.executors import run
 from sfumato.comparison.risk_maps import PlannedMap, RisksOf, draw_map, plan_maps
 from sfumato.comparison.study import Part, Study, StudyError, StudyResult
@@ -26,7 +26,6 @@ from sfumato.values import digest, from_json, to_json
 FORMAT = 2
 """Of cache entries; a new one when cells change their form."""
 
-SCENARIO = ("prior", "secret", "mechanism")
 Progress = Callable[[int, int], None]
 
 
@@ -105,9 +104,7 @@ class Work:
 
     def cells(self) -> Iterator[Cell]:
         """Yield the answers, each as it is found."""
-        asks = (
-            one if isinstance(one, RisksOf) else partial(ask_loss, one) for one in self.measures
-        )
+        asks = (m if isinstance(m, RisksOf) else partial(ask_loss, m) for m in self.measures)
         return answer_each(self.prior, self.secret, self.mechanism, asks)
 
     def code(self) -> str:
@@ -124,7 +121,7 @@ class Work:
                     "another process; put its class into a plugin file, or run the study in this "
                     "process."
                 )
-        nouns = {kind: getattr(self, kind).specification() for kind in SCENARIO}
+        nouns = {kind: getattr(self, kind).specification() for kind in FACTORS}
         measures = [measure.specification() for measure in self.measures]
         return to_json({**nouns, "measures": measures, "code": self.code()})
 
@@ -136,8 +133,11 @@ def answer(message: str) -> str:
     """Do the work that a message describes, in whatever process this is, and write the cells."""
     table, registry = from_json(message), default_registry()
     work = Work(
-        **{kind: registry.build(kind, table[kind]) for kind in SCENARIO},
-        measures=tuple(_build_measure(plain, registry) for plain in table["measures"]),
+        **{kind: registry.build(kind, table[kind]) for kind in FACTORS},
+        measures=tuple(
+            registry.build("measure", plain) if "name" in plain else RisksOf.build(plain, registry)
+            for plain in table["measures"]
+        ),
     )
     if work.code() != table["code"]:
         raise RuntimeError(
@@ -145,12 +145,6 @@ def answer(message: str) -> str:
             "different."
         )
     return to_json([cell.plain() for cell in work.cells()])
-
-
-def _build_measure(plain: Mapping[str, Any], registry: Registry) -> Any:
-    if "risks_of" in plain:
-        return RisksOf.build(plain, registry)
-    return registry.build("measure", plain)
 
 
 def _run(
@@ -161,8 +155,7 @@ def _run(
     finished: Generator[tuple[int, Future[Any]]]
     if jobs == 1 and dask is None:
         keys = [(key,) for work in works for key in work.keys]
-        each = (itertools.repeat(work.cells(), len(work.keys)) for work in works)
-        finished = run(next, itertools.chain.from_iterable(each))
+        finished = run(next, (cells for work in works for cells in [work.cells()] * len(work.keys)))
     else:
         keys = [work.keys for work in works]
         messages = [work.message(default_registry()) for work in works]
@@ -171,13 +164,12 @@ def _run(
         for number, future in finished:
             error = future.exception()
             if error is not None:
-                reason = f"{type(error).__name__}: {error}"
-                cells = [Cell(outcome="failed", reason=reason)] * len(keys[number])
+                failed = Cell(outcome="failed", reason=f"{type(error).__name__}: {error}")
+                yield keys[number], [failed] * len(keys[number])
             elif isinstance(future.result(), Cell):
-                cells = [future.result()]
+                yield keys[number], [future.result()]
             else:
-                cells = list(map(Cell.from_plain, from_json(future.result())))
-            yield keys[number], cells
+                yield keys[number], list(map(Cell.from_plain, from_json(future.result())))
 
 
 # Studies -----------------------------------------------------------------------------------------
@@ -220,7 +212,7 @@ class Plan:
                 self.cells[key] = attrs.evolve(kept, seed=seed)
         self.asked += len(keys)
         if left:
-            nouns = dict(zip(SCENARIO, (noun.noun for noun in scenario), strict=True))
+            nouns = dict(zip(FACTORS, (noun.noun for noun in scenario), strict=True))
             self.works.append(Work(**nouns, measures=tuple(left.values()), keys=tuple(left)))
         return keys
 
@@ -250,33 +242,16 @@ def run_study(
     asked = [list(_ask_part(plan, part)) for part in study.parts]
     plan.execute()
     alone = study.title if len(study.parts) == 1 else ""
-    comparisons = [
+    comparisons = tuple(
         Comparison(
             cells=tuple(plan.cells[key].with_nouns(nouns) for nouns, key in cells),
             title=part.title or alone,
             notes=part.notes,
         )
         for part, cells in zip(study.parts, asked, strict=True)
-    ]
-    wanted = [maps if part.maps is None else part.maps for part in study.parts]
-    return StudyResult(
-        study=study,
-        comparisons=_with_maps(plan, comparisons, wanted),
-        problems=tuple(plan.cache.problems) if plan.cache else (),
-        where=where,
     )
-
-
-def add_maps(result: StudyResult) -> StudyResult:
-    """Return the result with the risk maps that it does not have yet, from where its cells are."""
-    parts = zip(result.study.parts, result.comparisons, strict=True)
-    wanted = [part.maps is not False and comparison.maps is None for part, comparison in parts]
-    if not any(wanted):
-        return result
-    plan = Plan(result.study, **result.where)
-    comparisons = _with_maps(plan, result.comparisons, wanted)
-    problems = tuple(plan.cache.problems) if plan.cache else ()
-    return attrs.evolve(result, comparisons=comparisons, problems=(*result.problems, *problems))
+    wanted = [maps if part.maps is None else part.maps for part in study.parts]
+    return _map(plan, StudyResult(study=study, comparisons=comparisons, where=where), wanted)
 
 
 def _ask_part(plan: Plan, part: Part) -> Iterator[tuple[tuple[Labelled, ...], Hashable]]:
@@ -290,31 +265,37 @@ def _ask_part(plan: Plan, part: Part) -> Iterator[tuple[tuple[Labelled, ...], Ha
             yield (*labels, measure), key
 
 
-def _with_maps(
-    plan: Plan, comparisons: Sequence[Comparison], wanted: Sequence[bool]
-) -> tuple[Comparison, ...]:
+def add_maps(result: StudyResult) -> StudyResult:
+    """Return the result with the risk maps that it does not have yet, from where its cells are."""
+    parts = zip(result.study.parts, result.comparisons, strict=True)
+    wanted = [part.maps is not False and comparison.maps is None for part, comparison in parts]
+    return _map(Plan(result.study, **result.where), result, wanted) if any(wanted) else result
+
+
+def _map(plan: Plan, result: StudyResult, wanted: Sequence[bool]) -> StudyResult:
     """Ask for the rows of all risk maps that are wanted, run them together, and draw the maps."""
     asked = [
-        [(planned, _ask_map(plan, planned)) for planned in plan_maps(comparison)] if own else []
-        for comparison, own in zip(comparisons, wanted, strict=True)
+        [(planned, list(_ask_map(plan, planned))) for planned in plan_maps(comparison)]
+        if own
+        else None
+        for comparison, own in zip(result.comparisons, wanted, strict=True)
     ]
     if any(asked):
         plan.execute()
-    found = list(comparisons)
-    for place, comparison in enumerate(comparisons):
-        if wanted[place]:
-            maps = (
-                draw_map(planned, comparison.measured, [plan.cells[key] for key in keys])
-                for planned, keys in asked[place]
+    comparisons = list(result.comparisons)
+    for place, maps in enumerate(asked):
+        if maps is not None:
+            every = comparisons[place].measured
+            drawn = (
+                draw_map(planned, every, [plan.cells[k] for k in keys]) for planned, keys in maps
             )
-            found[place] = attrs.evolve(comparison, maps=tuple(maps))
-    return tuple(found)
+            comparisons[place] = attrs.evolve(comparisons[place], maps=tuple(drawn))
+    problems = (*result.problems, *(plan.cache.problems if plan.cache else ()))
+    return attrs.evolve(result, comparisons=tuple(comparisons), problems=problems)
 
 
-def _ask_map(plan: Plan, planned: PlannedMap) -> list[Hashable]:
-    keys: list[Hashable] = []
+def _ask_map(plan: Plan, planned: PlannedMap) -> Iterator[Hashable]:
     for cell, ask in planned:
         if ask is not None:
-            scenario = [Identified.of(getattr(cell, kind)) for kind in SCENARIO]
-            keys += plan.ask(scenario, [Identified.of(ask)])
-    return keys
+            scenario = [Identified.of(getattr(cell, kind)) for kind in FACTORS]
+            yield from plan.ask(scenario, [Identified.of(ask)])

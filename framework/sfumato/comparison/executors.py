@@ -1,7 +1,6 @@
 """Who does the work: this process, worker processes that may crash, or a Dask cluster.
 
-`run` is the one way in which sfumato does many things at once; it drives a
-`concurrent.futures.Executor`, whichever it is, and `progress` is the one bar that is shown.
+`run` is the one way in which sfumato does many things at once, and `progress` the one bar.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from functools import cache, partial
 from typing import Any
 
@@ -54,18 +53,10 @@ def run(
     Tasks are taken one by one, as there is room for them. Closing the generator, also by Ctrl-C,
     stops the workers.
 
-    Parameters
-    ----------
-    work
-        A function of an importable module; workers have loaded the caller's plugins before.
-    tasks
-        Plain values, such as specifications; what classes plugins define cannot travel.
-    jobs
-        How many worker processes to use; 1 means this process, where anything can be a task.
-    cluster
-        The address of a Dask scheduler to use instead.
-    what, total
-        What a progress bar is to say, and of how many tasks; without, there is none.
+    `work` is a function of an importable module, and tasks are plain values, such as
+    specifications: instances of plugin classes cannot travel. They may be anything where `jobs`
+    is 1, which means this process. `cluster` is the address of a Dask scheduler to use instead.
+    `what` a progress bar is to say, and of how many tasks in `total`; without, there is none.
 
     >>> [(number, future.result()) for number, future in run(abs, [-1, 2])]
     [(0, 1), (1, 2)]
@@ -73,8 +64,9 @@ def run(
     if what:
         yield from with_progress(run(work, tasks, jobs=jobs, cluster=cluster), what, total)
         return
+    here = jobs == 1 and cluster is None
+    call = work if here else partial(_call, work, default_registry().paths)
     with _open_place(jobs, cluster) as place:
-        call = work if place.here else partial(_call, work, default_registry().paths)
         again: list[tuple[int, T]] = []
         for number, task, future in _iterate_finished(place, call, enumerate(tasks), place.room):
             if _died(future):
@@ -82,7 +74,7 @@ def run(
             else:
                 yield number, future
         for number, _, future in _iterate_finished(place, call, iter(again), room=1):
-            yield number, _told_of_death(future) if _died(future) else future
+            yield number, _explain_death(future) if _died(future) else future
 
 
 def results(work: Callable[[T], R], tasks: Iterable[T], **where: Any) -> list[R]:
@@ -106,7 +98,7 @@ def _died(future: Future[Any]) -> bool:
     return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
 
-def _told_of_death(future: Future[R]) -> Future[R]:
+def _explain_death(future: Future[R]) -> Future[R]:
     """Return the future with an error that says what happened, in one sentence."""
     error = future.exception()
     if not isinstance(error, BrokenExecutor):  # a cluster has tried it more often
@@ -132,7 +124,7 @@ def _iterate_finished(
     under_way: dict[Future[R], tuple[int, T]] = {}
     while True:
         for number, task in itertools.islice(tasks, room - len(under_way)):
-            under_way[place.submit(call, task)] = number, task
+            under_way[place.take(call, task)] = number, task
         if not under_way:
             return
         done = wait(under_way, timeout=PULSE, return_when=FIRST_COMPLETED).done
@@ -165,9 +157,9 @@ def _prepare(paths: tuple[str, ...]) -> None:
 
 
 def one_thread_for_linear_algebra() -> Any:
-    """Limit linear algebra to one thread: sums are then added in one order on every machine.
+    """Limit linear algebra to one thread, so that sums are added in one order on every machine.
 
-    Returned is a context that restores the earlier limits.
+    The context that is returned restores the earlier limits.
     """
     import scipy.linalg  # noqa: F401 - its libraries must be loaded to be limited
     from threadpoolctl import threadpool_limits
@@ -175,43 +167,35 @@ def one_thread_for_linear_algebra() -> Any:
     return threadpool_limits(limits=1)
 
 
-class ThisProcess(Executor):
-    """Does what is submitted at once, so that its future is done."""
-
-    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
-        """Return the finished future; `Place` takes what is raised for the task's failure."""
-        future: Future[R] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
+def _do_here(call: Callable[[T], R], task: T) -> Future[R]:
+    """Do the work at once; what it raises is taken for the task's failure by `Place.take`."""
+    future: Future[R] = Future()
+    future.set_result(call(task))
+    return future
 
 
-class Workers(Executor):
+@attrs.define
+class Workers:
     """Processes that may crash: each is a pool of its own, so that a death costs its task only."""
 
-    def __init__(self) -> None:
-        self._last: dict[Executor, Future[Any]] = {}
+    _last: dict[Any, Future[Any]] = attrs.field(factory=dict, init=False)
 
-    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
-        """Give the call to a worker that has nothing to do, or to a new one."""
+    def submit(self, call: Callable[[T], R], task: T) -> Future[R]:
+        """Give the task to a worker that has nothing to do, or to a new one."""
+        from loky import ProcessPoolExecutor
+
         pool = next((pool for pool, last in self._last.items() if last.done()), None)
         if pool is not None and _died(self._last[pool]):
             del self._last[pool]
             pool = None
-        pool = pool or _new_worker()
-        self._last[pool] = pool.submit(fn, *args, **kwargs)
+        pool = pool or ProcessPoolExecutor(max_workers=1, initializer=_keep_to_oneself)
+        self._last[pool] = pool.submit(call, task)
         return self._last[pool]
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    def stop(self) -> None:
         """Stop the processes, whatever they are doing."""
-        del cancel_futures
         for pool in self._last:
-            pool.shutdown(wait=wait, kill_workers=True)  # type: ignore[call-arg]  # as loky has it
-
-
-def _new_worker() -> Executor:
-    from loky import ProcessPoolExecutor
-
-    return ProcessPoolExecutor(max_workers=1, initializer=_keep_to_oneself)  # type: ignore[no-any-return]
+            pool.shutdown(kill_workers=True)
 
 
 def _keep_to_oneself() -> None:
@@ -225,17 +209,16 @@ def _keep_to_oneself() -> None:
 
 @attrs.frozen
 class Place:
-    """An executor, how many tasks it has room for, and how to learn that it was lost."""
+    """Who takes tasks, how many at once, and how to learn that it was lost."""
 
-    executor: Executor
+    submit: Callable[..., Future[Any]]
     room: int = 1
-    here: bool = False
     trouble: Callable[[Iterable[Future[Any]]], Exception | None] = lambda _done: None
 
-    def submit(self, call: Callable[[T], R], task: T) -> Future[R]:
+    def take(self, call: Callable[[T], R], task: T) -> Future[R]:
         """Return the future of a call, failed where it was refused; only Ctrl-C is not caught."""
         try:
-            return self.executor.submit(call, task)
+            return self.submit(call, task)
         except Exception as error:  # noqa: BLE001 - the future raises it
             return _failed_future(error)
 
@@ -246,16 +229,16 @@ def _open_place(jobs: int, cluster: str | None) -> Iterator[Place]:
         with _connect(cluster) as client:
             room = max(1, sum(client.nthreads().values()))
             # Equal tasks are still two tasks: `pure` would do them once.
-            yield Place(client.get_executor(pure=False), room, trouble=_watch(client))
+            yield Place(client.get_executor(pure=False).submit, room, _watch(client))
     elif jobs > 1:
         workers = Workers()
         try:
-            yield Place(workers, jobs)
+            yield Place(workers.submit, jobs)
         finally:
-            workers.shutdown()
+            workers.stop()
     else:
         with one_thread_for_linear_algebra():  # as workers have it: the same last digit
-            yield Place(ThisProcess(), here=True)
+            yield Place(_do_here)
 
 
 def _connect(address: str) -> Any:
@@ -314,15 +297,10 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None
     from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
     console = Console(stderr=True)
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
     # Where nobody watches, a bar would leave empty lines in a log.
-    bar = Progress(
-        *Progress.get_default_columns(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
+    unseen = not console.is_terminal
+    bar = Progress(*columns, console=console, transient=True, disable=unseen)
     task = bar.add_task(what, total=total)
     begun = time.monotonic()
 
@@ -347,6 +325,3 @@ def with_progress(items: Iterable[T], what: str, total: int | None = None) -> It
         for item in items:
             yield item
             update(advance=1)
-
-
-watched = with_progress  # the name under which readers of data sets and fits call it

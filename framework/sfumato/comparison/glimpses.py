@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Emission, Suppression
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.markov.enumeration import output_laws
+from sfumato.inference.markov.enumeration import checked_pair
 from sfumato.matrices import Dense, Diagonal
 from sfumato.protocols import Reading
 from sfumato.questions import Displacements, Events
@@ -21,6 +22,10 @@ from sfumato.values import FloatArray
 DROWNED = 1e6
 """Noise, in variances of the prior, on what is not seen: it adds 10⁻⁶ of the prior's precision."""
 
+MOST_NUMBERS = 20_000_000
+"""That are kept at once before refusing: a channel may remember all that it has released."""
+
+Masks = Mapping[int, NDArray[np.bool_]]
 LeakMatrix = dict[tuple[int, int], Reading]
 """By the time of the secret and the time of the release."""
 
@@ -30,7 +35,7 @@ def leak_matrix(
 ) -> LeakMatrix:
     """Return what the release at each of `times` says, alone, of the secret at each of them.
 
-    Scenarios that are equal, as those at equal distances of a stationary trace, are read once.
+    Scenarios that are equal, as at equal distances of a stationary trace, are measured once.
     """
     known: dict[Any, Reading] = {}
     found: LeakMatrix = {}
@@ -46,10 +51,7 @@ def leak_matrix(
 
 @attrs.frozen
 class Glimpse:
-    """A scenario of its own: the secret at one time, and the release at one time.
-
-    Any measure that reads the whole scenario reads it.
-    """
+    """A scenario of its own: the secret at one time, and the release at one time."""
 
     secret: int
     released: int
@@ -98,27 +100,13 @@ def _(
             noise = np.array(channel.noise.block(kept, kept))
             if released != secret:
                 noise[: len(own)] = noise[:, : len(own)] = 0.0
-                noise[own, own] = _drowning(np.diag(covariance)[: len(own)])
+                variances = np.diag(covariance)[: len(own)]
+                noise[own, own] = np.where(variances > 0, DROWNED * variances, 1.0)
             independent = np.array_equal(noise, np.diag(np.diag(noise)))
-            yield Glimpse(
-                secret,
-                released,
-                Gaussian(
-                    Dense(covariance),
-                    dimensions=belief.dimensions,
-                    definite=belief.definite,
-                    rounding=belief.rounding,
-                ),
-                asked,
-                AdditiveGaussian(
-                    Diagonal(np.diag(noise)) if independent else Dense(noise),
-                    dimensions=belief.dimensions,
-                ),
-            )
-
-
-def _drowning(variances: FloatArray) -> FloatArray:
-    return np.where(variances > 0, DROWNED * variances, 1.0)
+            kept_noise = Diagonal(np.diag(noise)) if independent else Dense(noise)
+            two_times = attrs.evolve(belief, covariance=Dense(covariance), mean=None, exact=None)
+            shown = AdditiveGaussian(kept_noise, dimensions=belief.dimensions)
+            yield Glimpse(secret, released, two_times, asked, shown)
 
 
 @glimpses.register
@@ -161,3 +149,61 @@ def _two_steps(chance: float, outputs: FloatArray, together: FloatArray) -> Mark
     initial = np.zeros(size)
     initial[:2] = 1.0 - chance, chance
     return Markov(initial, matrix, steps=2)
+
+
+def output_laws(belief: Markov, channel: Emission, masks: Masks) -> list[FloatArray]:
+    """Return, for every time t, Pr[o_t = y] and below it Pr[X_s ∈ masks[s], o_t = y] for each s.
+
+    The tables are (1 + S, Y_t). One sweep forward carries, for each memory that the channel can
+    have, the law of the present state, alone and together with each event that has happened
+    (s ≤ t). An event to come depends on the output through the present state only, so it is
+    weighed by Pr[X_s ∈ masks[s] | X_t].
+
+    >>> from sfumato.channels import Suppression
+    >>> chain = Markov([0.5, 0.5], [[1.0, 0.0], [0.5, 0.5]], steps=2)
+    >>> hidden_first = Suppression.memoryless((0, 1), [[1.0, 1.0], [0.0, 0.0]])
+    >>> output_laws(chain, hidden_first, {0: np.array([True, False])})[1].tolist()
+    [[0.75, 0.25, 0.0], [0.5, 0.0, 0.0]]
+    """
+    checked_pair(belief, channel)
+    numbers = {time: row for row, time in enumerate(masks, start=1)}
+    awaited = _outlooks(belief, masks)
+    first = np.zeros((1 + len(masks), belief.state_count))  # no event has happened yet
+    first[0] = belief.initial
+    held: dict[Hashable, FloatArray] = {(): first}
+    laws = []
+    for time, alphabet in enumerate(channel.outputs()):
+        seen = np.zeros((len(first), len(alphabet)))
+        present = np.zeros((len(alphabet), belief.state_count))
+        coming: dict[Hashable, FloatArray] = {}
+        for memory, rows in held.items():
+            if time in masks:
+                rows[numbers[time]] = np.where(masks[time], rows[0], 0.0)
+            joint = rows[:, None, :] * np.exp(channel.next_evidence(memory, time))
+            seen += joint.sum(axis=2)
+            present += joint[0]
+            for place in np.flatnonzero(joint[0].any(axis=1)):
+                after = channel.remember(memory, time, alphabet[place])
+                coming[after] = coming.get(after, 0.0) + joint[:, place]
+        for later in (row for row in masks if row > time):
+            seen[numbers[later]] = present @ awaited[later][time]
+        laws.append(seen)
+        if len(coming) * first.size > MOST_NUMBERS:
+            raise OutsideHypotheses(
+                "the law of a single output needs a channel that remembers little of what it has "
+                f"released; this one has {len(coming):,} memories."
+            )
+        if time + 1 < belief.steps:
+            held = {memory: rows @ belief.matrix(time) for memory, rows in coming.items()}
+    return laws
+
+
+def _outlooks(belief: Markov, masks: Masks) -> dict[int, list[FloatArray]]:
+    """Return Pr[X_s ∈ masks[s] | X_t] for every t < s."""
+    found = {}
+    for time, mask in masks.items():
+        chances = [mask.astype(np.float64)]
+        for earlier in reversed(range(time)):
+            chances.append(belief.matrix(earlier) @ chances[-1])
+        found[time] = chances[:0:-1]
+    return found

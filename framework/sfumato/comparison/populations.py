@@ -5,14 +5,13 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import closing
 from typing import Any, cast
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.comparison.executors import progress, run
+from sfumato.comparison.executors import results
 from sfumato.errors import ParameterError
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import LossMeasure, Mechanism, Prior, PriorClass, Quantity, Secret
@@ -50,17 +49,12 @@ CHUNK = 32
 """How many people one task holds: what is in memory does not grow with the population."""
 
 Answer = tuple[float, str, tuple[float, float] | None, str]
+Task = tuple[dict[str, dict[str, Any]], Any, list[int]]
+"""The specifications of measure, secret and mechanism, some people, and their numbers."""
 
 
 class OfPopulation:
-    """Gives a measure the method `of_population`, written once for all of them.
-
-    A measure's class names it before `LossMeasure`.
-
-    >>> import sfumato as sf
-    >>> isinstance(sf.measures.reconstruction(), OfPopulation)
-    True
-    """
+    """Gives a measure the method `of_population`; its class names this before `LossMeasure`."""
 
     def for_person(self, number: int) -> OfPopulation:
         """Return the measure to be used for one person, counted from 0: by default this one."""
@@ -100,66 +94,49 @@ class OfPopulation:
         >>> len(found), found.solved, bool(found.values[0] == found.values[2])
         (3, 2, True)
         """
-        _check_people(people)
-        _check_noun(secret, "secret")
-        _check_noun(mechanism, "mechanism")
-        if processes is not None and (
-            isinstance(processes, bool)
-            or not isinstance(processes, numbers.Integral)
-            or processes < 1
-        ):
-            raise ParameterError(f"processes must be a whole number >= 1; got {processes!r}.")
+        _check(people, secret, mechanism, processes)
+        measure = cast("LossMeasure", self)
         first, number = _different(people)
         # Specifications travel to the workers, not classes: one-file plugins are rebuilt there.
-        task = _Task(
-            cast("LossMeasure", self).specification(),
-            secret.specification(),
-            mechanism.specification(),
-        )
-        workers = min(int(processes or os.cpu_count() or 1), -(-len(first) // CHUNK))
-        chunks = (first[begin : begin + CHUNK] for begin in range(0, len(first), CHUNK))
-        parts = ((task, _portable(people, chunk), chunk) for chunk in chunks)
-        found: dict[int, list[Answer]] = {}
-        with (
-            closing(run(_solve, parts, jobs=workers)) as finished,
-            progress("people", len(first)) as update,
-        ):
-            for place, future in finished:
-                found[place] = future.result()
-                update(advance=len(found[place]))
-        answers = [answer for place in sorted(found) for answer in found[place]]
+        nouns = {"measure": measure, "secret": secret, "mechanism": mechanism}
+        plain = {kind: noun.specification() for kind, noun in nouns.items()}
+        chunks = [first[begin : begin + CHUNK] for begin in range(0, len(first), CHUNK)]
+        tasks = ((plain, _portable(people, chunk), chunk) for chunk in chunks)
+        workers = min(int(processes or os.cpu_count() or 1), len(chunks))
+        what = f"people, {CHUNK} at a time"
+        found = results(_solve, tasks, jobs=workers, what=what, total=len(chunks))
+        answers = [answer for chunk in found for answer in chunk]
         values, bounds, intervals, hows = zip(*(answers[place] for place in number), strict=True)
-        quantity = cast("LossMeasure", self).quantity
-        names = tuple(getattr(people, "names", range(len(people))))
         return PopulationLosses(
             values=np.array(values),
             bounds=bounds,
             intervals=intervals,
             hows=hows,
-            names=names,
-            quantity=quantity,
+            names=tuple(getattr(people, "names", range(len(people)))),
+            quantity=measure.quantity,
             solved=len(first),
         )
 
 
-def _check_people(people: Any) -> None:
-    """Require a sequence of priors; those of a fit are priors once they are made."""
-    if isinstance(people, Mapping):
-        raise ParameterError("people must be a list of priors; got a table, so give its values.")
-    if not hasattr(people, "__len__"):
+def _check(people: Any, secret: Any, mechanism: Any, processes: Any) -> None:
+    """Require a list of priors, a secret, a mechanism and a number of processes."""
+    if isinstance(people, Mapping) or not hasattr(people, "__len__"):
         raise ParameterError(f"people must be a list of priors; got {people!r}.")
     if not len(people):
         raise ParameterError("people must hold at least one prior; got none.")
     for number, person in enumerate(() if hasattr(people, "some") else people):
-        if not isinstance(person, PriorClass):
+        if not isinstance(person, PriorClass):  # those of a fit are priors once they are made
             raise ParameterError(
                 f"people must be a list of priors; got {person!r} for person {number}."
             )
-
-
-def _check_noun(value: object, kind: str) -> None:
-    if getattr(type(value), "kind", None) != kind:
-        raise ParameterError(f"{kind} must be a {kind}, such as sf.{kind}s makes; got {value!r}.")
+    for kind, noun in (("secret", secret), ("mechanism", mechanism)):
+        if getattr(type(noun), "kind", None) != kind:
+            raise ParameterError(
+                f"{kind} must be a {kind}, such as sf.{kind}s makes; got {noun!r}."
+            )
+    whole = isinstance(processes, numbers.Integral | None) and not isinstance(processes, bool)
+    if not whole or (processes is not None and processes < 1):
+        raise ParameterError(f"processes must be a whole number >= 1; got {processes!r}.")
 
 
 def _different(people: Sequence[Prior]) -> tuple[list[int], list[int]]:
@@ -177,33 +154,19 @@ def _portable(people: Sequence[Prior], chosen: list[int]) -> Any:
     return [people[person].specification() for person in chosen]
 
 
-@attrs.frozen
-class _Task:
-    """What is to be computed, in plain tables."""
-
-    measure: Mapping[str, Any]
-    secret: Mapping[str, Any]
-    mechanism: Mapping[str, Any]
-
-    def solve(self, people: Any, numbers: Sequence[int]) -> list[Answer]:
-        registry = default_registry()
-        measure = registry.build("measure", self.measure)
-        secret = registry.build("secret", self.secret)
-        mechanism = registry.build("mechanism", self.mechanism)
-        answers: list[Answer] = []
-        for person, given in zip(numbers, people, strict=True):
-            prior = registry.build("prior", given) if isinstance(given, Mapping) else given
-            try:
-                loss = measure.for_person(person).loss(
-                    prior, secret, mechanism.protect(prior, secret)
-                )
-            except Exception as error:
-                error.add_note(f"This happened for person {person} (counted from 0).")
-                raise
-            answers.append((loss.value, loss.bound, loss.interval, loss.how))
-        return answers
-
-
-def _solve(given: tuple[_Task, Any, list[int]]) -> list[Answer]:
-    task, people, numbers = given
-    return task.solve(people, numbers)
+def _solve(task: Task) -> list[Answer]:
+    """Return the losses of some people, in whatever process this is."""
+    plain, people, people_numbers = task
+    registry = default_registry()
+    measure, secret, mechanism = (registry.build(kind, table) for kind, table in plain.items())
+    answers: list[Answer] = []
+    for person, given in zip(people_numbers, people, strict=True):
+        prior = registry.build("prior", given) if isinstance(given, Mapping) else given
+        try:
+            release = mechanism.protect(prior, secret)
+            loss = measure.for_person(person).loss(prior, secret, release)
+        except Exception as error:
+            error.add_note(f"This happened for person {person} (counted from 0).")
+            raise
+        answers.append((loss.value, loss.bound, loss.interval, loss.how))
+    return answers

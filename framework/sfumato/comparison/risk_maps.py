@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.comparison.cells import Cell, Comparison, attempt
-from sfumato.comparison.glimpses import LeakMatrix as LeakMatrix  # noqa: PLC0414 - for who draws
+from sfumato.comparison.cells import FACTORS, Cell, Comparison, attempt
 from sfumato.comparison.glimpses import leak_matrix
+from sfumato.comparison.names import group_by, noun_names
 from sfumato.plugin_registry import default_registry
-from sfumato.protocols import LossMeasure, Quantity, Reading, Release, Situation
+from sfumato.protocols import LossMeasure, Quantity, Release, Situation
 from sfumato.questions.events import by_time
-from sfumato.report.words import noun_names
 from sfumato.values import digest
 
 if TYPE_CHECKING:
     from sfumato.plugin_registry import Registry
 
 MOST_MAPS = 2
+"""Of one comparison: of the first pair of prior and secret, and of the last."""
 MOST_ROWS = 12
 MOST_MATRICES = 6
 MOST_VALUES = 2000
@@ -100,18 +100,13 @@ class RisksOf:
 
     def specification(self) -> dict[str, Any]:
         """Return the plain table that `build` reads."""
-        return {
-            "risks_of": self.measure.specification(),
-            "worst": self.worst,
-            "marked": list(self.marked),
-            "squares": self.squares,
-        }
+        table = {field.name: getattr(self, field.name) for field in attrs.fields(RisksOf)}
+        return {**table, "measure": self.measure.specification()}
 
     @classmethod
     def build(cls, table: Mapping[str, Any], registry: Registry) -> RisksOf:
         """Rebuild what a specification describes."""
-        others = {key: value for key, value in table.items() if key != "risks_of"}
-        return cls(measure=registry.build("measure", table["risks_of"]), **others)
+        return cls(**{**table, "measure": registry.build("measure", table["measure"])})
 
     def __call__(self, release: Release) -> dict[str, tuple[Any, ...]]:
         """Return the rows, in plain values."""
@@ -121,14 +116,13 @@ class RisksOf:
 
     def _row(self, asked: str, each: Mapping[int, Any], at: Situation) -> dict[str, Any]:
         found = {time: self.measure.evaluate(at.belief, q, at.channel) for time, q in each.items()}
-        alone: LeakMatrix | None = None
-        why_not = TOO_MANY
+        alone, why_not = None, TOO_MANY
         if self.squares:
             sides = _side_times(list(each), self.marked)
             matrix = partial(leak_matrix, self.measure, at.belief, at.channel, each, sides)
             alone, _, why_not = attempt(dict, matrix)
         alone = alone or {}
-        readings: Iterable[Reading] = (*found.values(), *alone.values())
+        readings = (*found.values(), *alone.values())
         return {
             "asked": asked,
             "losses": [[time, reading.value] for time, reading in found.items()],
@@ -164,7 +158,7 @@ PlannedMap = list[tuple[Cell, RisksOf | None]]
 
 def draw_map(planned: PlannedMap, every: Sequence[Cell], answers: Iterable[Cell]) -> RiskMap:
     """Return the map; the answers are those of what was asked, in order."""
-    names = {kind: noun_names(every, kind) for kind in ("prior", "secret", "mechanism")}
+    names = {kind: noun_names(every, kind) for kind in FACTORS}
     rows: list[RiskRow] = []
     left_out: list[str] = []
     marked: frozenset[int] = frozenset()
@@ -182,18 +176,11 @@ def draw_map(planned: PlannedMap, every: Sequence[Cell], answers: Iterable[Cell]
     return RiskMap(
         prior=names["prior"].of(first, "prior"),
         secret=names["secret"].of(first, "secret"),
-        quantity=first.quantity,
+        quantity=first.loss.quantity,
         rows=tuple(rows),
         marked=marked,
         left_out=tuple(left_out),
     )
-
-
-def risk_maps(comparison: Comparison) -> list[RiskMap]:
-    """Return the maps of a comparison: those it has, or else computed here and now."""
-    from sfumato.comparison.study_files import as_study_result
-
-    return list(as_study_result(comparison).with_maps().maps[0])
 
 
 def plan_maps(comparison: Comparison) -> list[PlannedMap]:
@@ -201,32 +188,21 @@ def plan_maps(comparison: Comparison) -> list[PlannedMap]:
 
     For a class of priors the map is that of the member with the worst loss.
     """
-    pairs = _mappable(comparison)
+    pairs = cells_by_pair(comparison)
     if len(pairs) > MOST_MAPS:
         last = len(pairs) - 1
         pairs = [pairs[round(place * last / (MOST_MAPS - 1))] for place in range(MOST_MAPS)]
     return [planned for planned in map(_plan, pairs) if planned]
 
 
-def told_of_choice(comparison: Comparison) -> str:
-    """Say how many pairs of prior and secret have a map, where not all do."""
-    pairs = len(_mappable(comparison))
-    if pairs <= MOST_MAPS:
-        return ""
-    return f"Maps of {MOST_MAPS} of {pairs} pairs of prior and secret: the first and the last."
+def cells_by_pair(comparison: Comparison) -> list[list[Cell]]:
+    """Return the cells of which a map can be made, by prior and secret.
 
-
-def _mappable(comparison: Comparison) -> list[list[Cell]]:
-    """Return the cells of which a map can be made, by prior and secret."""
-    first: dict[Any, Any] = {}
-    groups: dict[Any, list[Cell]] = {}
-    for cell in comparison.measured:
-        # One measure for each prior and secret: the first that depends on what is asked.
-        if _asks_by_time(cell.measure):
-            pair = cell.prior, cell.secret
-            if first.setdefault(pair, cell.measure) == cell.measure:
-                groups.setdefault(pair, []).append(cell)
-    return list(groups.values())
+    There is one measure for each pair: the first that depends on what is asked.
+    """
+    asking = [cell for cell in comparison.measured if _asks_by_time(cell.measure)]
+    pairs = group_by(asking, lambda cell: (cell.prior, cell.secret)).values()
+    return [[cell for cell in pair if cell.measure == pair[0].measure] for pair in pairs]
 
 
 def _asks_by_time(measure: Any) -> bool:
@@ -241,7 +217,7 @@ def _plan(cells: Sequence[Cell]) -> PlannedMap:
     question = cells[0].secret.question(belief)
     asked = by_time(question, belief)
     values = sum(map(len, asked.values()))
-    marked = _marked_times(question, belief)
+    marked = sorted(_marked_times(question, belief))
     planned: PlannedMap = []
     for place, cell in enumerate(cells if asked else ()):
         rows = place * len(asked)
@@ -251,8 +227,8 @@ def _plan(cells: Sequence[Cell]) -> PlannedMap:
         seed = {} if cell.seed is None else {"seed": cell.seed}
         ask = RisksOf(
             measure=attrs.evolve(cell.measure, **seed),
-            worst=cell.reading.worst,
-            marked=sorted(marked),
+            worst=cell.loss.worst,
+            marked=marked,
             squares=rows < MOST_MATRICES,
         )
         planned.append((cell, ask))
@@ -262,45 +238,5 @@ def _plan(cells: Sequence[Cell]) -> PlannedMap:
 def _marked_times(question: Any, belief: Any) -> frozenset[int]:
     """Return the times that a question about displacements names."""
     entries = set(getattr(question, "entries", ()))
-    if not entries or not hasattr(belief, "entries_at"):
-        return frozenset()
-    return frozenset(time for time in range(belief.times) if entries & set(belief.entries_at(time)))
-
-
-# What is said of maps ----------------------------------------------------------------------------
-
-
-def finite_losses(risk: RiskMap) -> list[float]:
-    """Return the finite losses of a map."""
-    losses = (loss for row in risk.rows for loss in row.losses.values())
-    return [loss for loss in losses if math.isfinite(loss)]
-
-
-def told_of_maps(maps: Sequence[RiskMap]) -> str:
-    """Say what the cells of the maps and of the matrices are."""
-    words = ["In a band, each cell is the loss if that single time were the secret."]
-    if any(row.alone for risk in maps for row in risk.rows):
-        words.append(
-            "In a square, it is the loss of the secret at the time of its row if nothing but the "
-            "release at the time of its column were seen; the strip beside it is the loss from all "
-            "releases together. A pale row with a dark strip is a secret that no single point "
-            "gives away, but all of them do."
-        )
-    words.append("Darker is worse.")
-    if any(risk.marked for risk in maps):
-        words.append("▾ and ▸ mark what the mechanisms were asked to protect.")
-    return " ".join(words)
-
-
-def told_of_map(risk: RiskMap) -> str:
-    """Say what is missing from one map, and whether it shows bounds."""
-    words = []
-    if not all(row.exact for row in risk.rows):
-        words.append("Some values are bounds.")
-    if risk.left_out:
-        words.append(f"Not drawn: {'; '.join(risk.left_out)}.")
-    missing = {row.mechanism: row.why_not_alone for row in risk.rows if not row.alone}
-    if missing:
-        told = "; ".join(f"{name} ({why.rstrip('.')})" for name, why in missing.items())
-        words.append(f"Without a square: {told}.")
-    return " ".join(words)
+    times = range(belief.times if entries and hasattr(belief, "entries_at") else 0)
+    return frozenset(time for time in times if entries & set(belief.entries_at(time)))

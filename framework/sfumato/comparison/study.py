@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sfumato.comparison.cells import MAX_CELLS, Comparison, Labelled
+from sfumato.plugin_registry import Registry, default_registry
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
     from sfumato.comparison.risk_maps import RiskMap
-    from sfumato.plugin_registry import Registry
 
 
 class StudyError(ValueError):
@@ -74,6 +75,10 @@ def _label_each(given: Iterable[Any]) -> tuple[Labelled, ...]:
     return tuple(Labelled.of(noun) for noun in given)
 
 
+def _list_parts(given: Iterable[Part]) -> tuple[Part, ...]:  # typed, as `tuple` would not be
+    return tuple(given)
+
+
 @attrs.frozen(kw_only=True)
 class Part:
     """One comparison: every prior, secret, mechanism and measure of its lists.
@@ -92,12 +97,7 @@ class Part:
     @property
     def size(self) -> int:
         """How many cells the part has."""
-        scenarios = len(self.priors) * len(self.secrets) * len(self.mechanisms)
-        return scenarios * len(self.measures)
-
-
-def _as_tuple(parts: Iterable[Part]) -> tuple[Part, ...]:
-    return tuple(parts)
+        return math.prod(map(len, (self.priors, self.secrets, self.mechanisms, self.measures)))
 
 
 @attrs.frozen(kw_only=True)
@@ -119,7 +119,7 @@ class Study:
     title: str
     notes: str = ""
     seed: int = 0
-    parts: tuple[Part, ...] = attrs.field(converter=_as_tuple)
+    parts: tuple[Part, ...] = attrs.field(converter=_list_parts)
     max_cells: int = MAX_CELLS
 
     def __attrs_post_init__(self) -> None:
@@ -138,7 +138,6 @@ class Study:
     def from_table(cls, table: Mapping[str, Any], registry: Registry | None = None) -> Study:
         """Return the study that a table describes, as a TOML file would; nouns may be objects."""
         from sfumato.comparison.study_files import study_from_table
-        from sfumato.plugin_registry import default_registry
 
         return study_from_table(table, registry or default_registry(), "the study")
 
@@ -146,7 +145,6 @@ class Study:
     def read(cls, path: Path | str, registry: Registry | None = None) -> Study:
         """Read a study file."""
         from sfumato.comparison.study_files import read_study
-        from sfumato.plugin_registry import default_registry
 
         return read_study(Path(path), registry or default_registry())
 

@@ -11,12 +11,11 @@ and several sweeps in one noun make every combination.
 
 from __future__ import annotations
 
-import itertools
 import math
 import numbers
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -52,14 +51,7 @@ def count(plain: Any, where: str) -> int:
     >>> count({"name": "rbf", "length_scale": {"linspace": [0, 1, 1_000_000_000]}}, "priors[0]")
     1000000000
     """
-    if _is_sweep(plain):
-        return _sweep(plain, where)[0]
-    _check_form(plain, where)
-    if isinstance(plain, Mapping):
-        return math.prod(count(value, f"{where}.{key}") for key, value in plain.items())
-    if isinstance(plain, list):
-        return math.prod(count(value, f"{where}[{place}]") for place, value in enumerate(plain))
-    return 1
+    return _variants(plain, where)[0]
 
 
 def expand(plain: Any, where: str) -> Iterator[Any]:
@@ -68,22 +60,30 @@ def expand(plain: Any, where: str) -> Iterator[Any]:
     >>> list(expand({"mse": {"sweep": [1, 2]}}, "mechanisms[0]"))
     [{'mse': 1}, {'mse': 2}]
     """
-    if _is_sweep(plain):
-        size, value = _sweep(plain, where)
-        yield from map(value, range(size))
-    elif isinstance(plain, Mapping):
-        choices = [list(expand(value, f"{where}.{key}")) for key, value in plain.items()]
-        for chosen in itertools.product(*choices):
-            yield dict(zip(plain, chosen, strict=True))
-    elif isinstance(plain, list) and count(plain, where) != 1:
-        choices = [list(expand(value, f"{where}[{place}]")) for place, value in enumerate(plain)]
-        yield from map(list, itertools.product(*choices))
+    size, make = _variants(plain, where)
+    return map(make, range(size))
+
+
+def _variants(plain: Any, where: str) -> tuple[int, Callable[[int], Any]]:
+    """Return how many values a table stands for, and what makes each of them."""
+    if isinstance(plain, Mapping) and len(plain) == 1 and next(iter(plain)) in SWEEPS:
+        return _sweep(plain, where)
+    _check_form(plain, where)
+    if isinstance(plain, Mapping):
+        inner = [_variants(value, f"{where}.{key}") for key, value in plain.items()]
+    elif isinstance(plain, list) and any(isinstance(value, (Mapping, list)) for value in plain):
+        inner = [_variants(value, f"{where}[{place}]") for place, value in enumerate(plain)]
     else:
-        yield plain
+        return 1, lambda _: plain
 
+    def make(number: int) -> Any:
+        chosen: list[Any] = []
+        for size, one in reversed(inner):  # the digits of the number, the last first
+            number, digit = divmod(number, size)
+            chosen.insert(0, one(digit))
+        return dict(zip(plain, chosen, strict=True)) if isinstance(plain, Mapping) else chosen
 
-def _is_sweep(plain: Any) -> bool:
-    return isinstance(plain, Mapping) and len(plain) == 1 and next(iter(plain)) in SWEEPS
+    return math.prod(size for size, _ in inner), make
 
 
 def _check_form(plain: Any, where: str) -> None:
@@ -103,34 +103,29 @@ def _check_form(plain: Any, where: str) -> None:
 def _sweep(plain: Mapping[str, Any], where: str) -> tuple[int, Callable[[int], Any]]:
     """Return how many values a sweep has, and what makes each of them."""
     ((form, given),) = plain.items()
-    place = f"{where}.{form}"
-    if not isinstance(given, list) or not given:
-        raise StudyError(f"{place} must be a list of values; got {given!r}.")
+
+    def require(holds: bool, what: str) -> None:
+        if not holds:
+            raise StudyError(f"{where}.{form} must {what}; got {given!r}.")
+
+    require(isinstance(given, list) and len(given) > 0, "be a list of values")
     if form == "sweep":
         return len(given), given.__getitem__
     real = [isinstance(n, numbers.Real) and not isinstance(n, bool) for n in given]
-    if len(given) != 3 or not all(real) or not isinstance(given[2], int) or given[2] < 2:
-        raise StudyError(
-            f"{place} must be [from, to, how many], with 2 or more of them; got {given!r}."
-        )
+    whole = len(given) == 3 and all(real) and isinstance(given[2], int) and given[2] >= 2
+    require(whole, "be [from, to, how many], with 2 or more of them")
     low, high, steps = given
     last = steps - 1
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise StudyError(f"{place} must go up between finite ends; got {given!r}.")
+    require(-math.inf < low < high < math.inf, "go up between finite ends")
     if form == "linspace":
-        if not math.isfinite(float(high) - float(low)):
-            raise StudyError(f"{place} must span a finite range; got {given!r}.")
+        require(math.isfinite(float(high) - float(low)), "span a finite range")
         if isinstance(low, int) and isinstance(high, int) and (high - low) % last == 0:
             # so that whole parameters can be swept, too
             return steps, lambda step: low + step * ((high - low) // last)
         return steps, lambda step: low + (high - low) * (step / last)
-    if low <= 0:
-        raise StudyError(
-            f"{place} must have positive ends (the values, not exponents); got {given!r}."
-        )
+    require(low > 0, "have positive ends (the values, not exponents)")
     ratio = float(high) / float(low)
-    if not math.isfinite(ratio):
-        raise StudyError(f"{place} must span a finite ratio; got {given!r}.")
+    require(math.isfinite(ratio), "span a finite ratio")
     return steps, lambda step: float(high) if step == last else low * ratio ** (step / last)
 
 
@@ -188,81 +183,55 @@ class PartTable:
     registry: Registry
     where: str
 
+    @property
+    def who(self) -> str:
+        """The place, as a sentence begins with it."""
+        return self.where.rstrip(": .")
+
     def size(self) -> int:
         """Return the number of cells, from the table alone."""
-        adversaries = sum(count(item, place) for place, item in self._items(ADVERSARIES)) or 1
-        total = 1
-        for key in LISTS:
-            sizes = [
-                count(item, place)
-                * (adversaries if key == "measures" and self._open_adversary(item) else 1)
-                for place, item in self._items(key)
-            ]
-            total *= sum(sizes)
-        return total
+        lists = map(self._items, LISTS)
+        return math.prod(sum(count(item, place) for place, item in items) for items in lists)
 
     def build(self) -> Part:
         """Build the nouns."""
-        who = self.where.rstrip(": .")
         lists: dict[str, Any] = {}
-        adversaries = self._build("adversary", self._items(ADVERSARIES))
         for key, kind in LISTS.items():
             items = self._items(key)
             if not items:
-                raise StudyError(f"{who} must have a list '{key}'; got {self.table.get(key)!r}.")
-            if key == "measures" and adversaries:
-                items = self._with_adversaries(items, adversaries)
-            lists[key] = self._build(kind, items)
+                value = self.table.get(key)
+                raise StudyError(f"{self.who} must have a list '{key}'; got {value!r}.")
+            lists[key] = [noun for place, item in items for noun in self._build(kind, item, place)]
         maps = self.table.get("maps")
         if not isinstance(maps, bool | None):
-            raise StudyError(f"{who}: maps must be true or false; got {maps!r}.")
-        title, notes = _text(self.table, "title", who), _text(self.table, "notes", who)
-        return Part(title=title, notes=notes, maps=maps, **lists)
+            raise StudyError(f"{self.who}: maps must be true or false; got {maps!r}.")
+        words = {key: _text(self.table, key, self.who) for key in ("title", "notes")}
+        return Part(maps=maps, **words, **lists)
 
     def _items(self, key: str) -> list[tuple[str, Any]]:
         """Return the items of a list, each with its place in the file."""
-        items = self.table.get(key, [])
-        if not isinstance(items, (list, tuple)):
-            who = self.where.rstrip(": .")
-            raise StudyError(f"{who} must have a list '{key}'; got {items!r}.")
-        return [(f"{self.where}{key}[{place}]", item) for place, item in enumerate(items)]
+        given = self.table.get(key, [])
+        if not isinstance(given, (list, tuple)):
+            raise StudyError(f"{self.who} must have a list '{key}'; got {given!r}.")
+        items = [(f"{self.where}{key}[{place}]", item) for place, item in enumerate(given)]
+        return self._with_adversaries(items) if key == "measures" else items
 
-    def _build(self, kind: str, items: Iterable[tuple[str, Any]]) -> list[Labelled]:
-        """Build nouns, naming the place in the file of one that cannot be built."""
-        built: list[Labelled] = []
-        for where, item in items:
-            if isinstance(item, Labelled) or getattr(item, "kind", None) == kind:
-                built.append(Labelled.of(item))
-                continue
-            specification = _table(item)
-            if specification is None:
-                raise StudyError(f"{where} must be a name or a table with a name; got {item!r}.")
-            label = _text(specification, "label", where)
-            plain = {key: value for key, value in specification.items() if key != "label"}
-            for table in expand(plain, where):
-                try:
-                    built.append(Labelled(self.registry.build(kind, table), label))
-                except (ParameterError, TypeError, LookupError) as error:
-                    inner = reversed(getattr(error, "__notes__", []))
-                    raise StudyError(_name_place(str(error), ".".join([where, *inner]))) from None
-        return built
-
-    def _with_adversaries(
-        self, items: list[tuple[str, Any]], adversaries: list[Labelled]
-    ) -> list[tuple[str, Any]]:
+    def _with_adversaries(self, items: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         """Give every measure that leaves its adversary open each of the listed ones."""
+        adversaries = [_table(item, place) for place, item in self._items(ADVERSARIES)]
         found: list[tuple[str, Any]] = []
         for place, item in items:
-            parameter, table = self._open_adversary(item), _table(item)
-            if parameter is None or table is None:
+            parameter = self._open_adversary(item)
+            if parameter is None or not adversaries:
                 found.append((place, item))
                 continue
+            table = _table(item, place)
             for adversary in adversaries:
+                own = {key: value for key, value in adversary.items() if key != "label"}
                 name = table.get("label") or table["name"]
-                label = {"label": f"{name}, {adversary.label}"} if adversary.label else {}
-                given = {parameter: adversary.noun.specification()}
-                found.append((place, {**table, **given, **label}))
-        if found == items:
+                label = {"label": f"{name}, {adversary['label']}"} if "label" in adversary else {}
+                found.append((place, {**table, parameter: own, **label}))
+        if adversaries and found == items:
             raise StudyError(
                 f"{self.where}{ADVERSARIES} must have a measure that takes an adversary; none of "
                 "these does."
@@ -271,20 +240,40 @@ class PartTable:
 
     def _open_adversary(self, item: Any) -> str | None:
         """Return the parameter in which a measure's table leaves its adversary open."""
-        table = _table(item)
-        if table is None or table.get("name") not in self.registry.names("measure"):
+        table = {"name": item} if isinstance(item, str) else item
+        if not isinstance(table, Mapping) or table.get("name") not in self.registry.names(
+            "measure"
+        ):
             return None
         for declared in self.registry.get("measure", table["name"]).parameters():
             if _takes_adversary(declared.domain) and declared.name not in table:
                 return str(declared.name)
         return None
 
+    def _build(self, kind: str, item: Any, where: str) -> Iterator[Labelled]:
+        """Build the nouns of one item, naming the place in the file if they cannot be built."""
+        if isinstance(item, Labelled) or getattr(item, "kind", None) == kind:
+            yield Labelled.of(item)
+            return
+        table = _table(item, where)
+        label = _text(table, "label", where)
+        for plain in expand({key: table[key] for key in table if key != "label"}, where):
+            try:
+                yield Labelled(self.registry.build(kind, plain), label)
+            except (ParameterError, TypeError, LookupError) as error:
+                inner = reversed(getattr(error, "__notes__", []))
+                raise StudyError(_name_place(str(error), ".".join([where, *inner]))) from None
 
-def _table(item: Any) -> Mapping[str, Any] | None:
-    """Return a noun's table; a bare name is one, too."""
-    if isinstance(item, str):
-        return {"name": item}
-    return item if isinstance(item, Mapping) else None
+
+def _table(item: Any, where: str) -> Mapping[str, Any]:
+    """Return a noun's table, with its label; a bare name is one, too."""
+    labelled = Labelled.of(item)
+    if hasattr(labelled.noun, "specification"):
+        return {**labelled.noun.specification(), **_without_empty({"label": labelled.label})}
+    table = {"name": item} if isinstance(item, str) else item
+    if not isinstance(table, Mapping):
+        raise StudyError(f"{where} must be a name or a table with a name; got {item!r}.")
+    return table
 
 
 def _takes_adversary(domain: Domain) -> bool:
@@ -363,11 +352,10 @@ def parse_study(text: str, registry: Registry, source: str) -> Study:
 def _with_line(message: str, text: str) -> str:
     """Name the last line, and where what is unfinished there begins, for "at end of document"."""
     lines = text.splitlines()
-    begun = ""
-    for place in reversed(range(len(lines))):
-        if re.match(r"""\s*[\w."'-]+\s*=""", lines[place]) and _is_toml(lines[:place]):
-            begun = f"; what begins at line {place + 1} is not finished"
-            break
+    begins = re.compile(r"""\s*[\w."'-]+\s*=""").match
+    places = (n for n in reversed(range(len(lines))) if begins(lines[n]) and _is_toml(lines[:n]))
+    place = next(places, None)
+    begun = "" if place is None else f"; what begins at line {place + 1} is not finished"
     where = f"at line {len(lines)}, the end of the document{begun}"
     return message.replace("at end of document", where)
 
@@ -401,7 +389,7 @@ def to_toml(study: Study) -> str:
         {
             **_without_empty({"title": part.title, "notes": part.notes}),
             **({} if part.maps is None else {"maps": part.maps}),
-            **{key: [_noun_table(labelled) for labelled in getattr(part, key)] for key in LISTS},
+            **{key: [_table(noun, key) for noun in getattr(part, key)] for key in LISTS},
         }
         for part in study.parts
     ]
@@ -411,10 +399,6 @@ def to_toml(study: Study) -> str:
 
 def _without_empty(table: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if value}
-
-
-def _noun_table(labelled: Labelled) -> dict[str, Any]:
-    return {**labelled.noun.specification(), **_without_empty({"label": labelled.label})}
 
 
 def as_study_result(comparison: Comparison) -> StudyResult:

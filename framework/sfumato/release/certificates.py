@@ -18,7 +18,6 @@ from sfumato.protocols import MARKS, Loss, LossMeasure, Prior, PriorClass, Relea
 from sfumato.randomness import source_name
 
 LIBRARIES = ("sfumato", "numpy", "scipy", "cvxpy", "python-flint", "randomgen")
-"""Whose versions a certificate tells."""
 
 
 def certify(
@@ -30,9 +29,8 @@ def certify(
     """Return the certificate: what each measure finds, the release's own, randomness, versions.
 
     A loss is among the ``guarantees`` only if it is limited on its worse side; what was merely
-    searched or estimated is kept apart, and so is what a measure refuses.
-    The worst belief of each is written where it is not the prior itself; measures `left_out`, as
-    too slow for the class, are named.
+    searched or estimated is kept apart, and so are measures that do not apply and those
+    `left_out` as too slow. The worst belief is written where it is not the prior itself.
 
     >>> import sfumato as sf
     >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
@@ -40,31 +38,24 @@ def certify(
     >>> certify(release, [sf.measures.renyi(order=2.0)], None)["guarantees"][0]["statement"]
     'Rényi divergence (order=2) [nats] = 260.603 against every belief of the class'
     """
-    guarantees: list[dict[str, Any]] = []
-    estimates: list[dict[str, Any]] = []
-    refusals: list[dict[str, Any]] = []
+    found: dict[str, Any] = {"guarantees": [], "estimates": [], "refusals": [], "left_out": []}
     for measure in measures:
         try:
             loss = measure.loss(release.prior, release.secret, release)
         except REFUSALS as refusal:
-            refusals.append({"measure": measure.specification(), "reason": str(refusal)})
-            continue
-        entry = _entry(measure, loss, release)
-        (guarantees if _limited(loss) else estimates).append(entry)
+            found["refusals"].append({"measure": measure.specification(), "reason": str(refusal)})
+        else:
+            entry = _entry(measure, loss, release)
+            found["guarantees" if _limited(loss) else "estimates"].append(entry)
+    for measure in left_out:
+        reason = f"slow, so by default only for {measure.default_for}; name it to have it"
+        found["left_out"].append({"measure": measure.specification(), "reason": reason})
+    versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
     return {
-        "guarantees": guarantees,
-        "estimates": estimates,
-        "refusals": refusals,
-        "left_out": [
-            {
-                "measure": measure.specification(),
-                "reason": f"slow, so by default only for {measure.default_for}; name it to have it",
-            }
-            for measure in left_out
-        ],
+        **found,
         **release.certificate,
         "random_source": source_name(rng),
-        "versions": _versions(),
+        "versions": {"python": platform.python_version(), **versions},
     }
 
 
@@ -148,22 +139,13 @@ def _entry(measure: LossMeasure, loss: Loss, release: Release) -> dict[str, Any]
         "measure": measure.specification(),
         "quantity": str(loss.quantity),
         "worse": loss.quantity.worse,
-        "value": loss.value,
-        "bound": loss.bound,
-        "floor": loss.floor,
-        "ceiling": loss.ceiling,
-        "how": loss.how,
+        **{name: getattr(loss, name) for name in ("value", "bound", "floor", "ceiling", "how")},
     }
     if loss.unverified:
         entry["unverified"] = "called exact, with no brute force to show it"
     if loss.worst is not None and loss.worst != release.prior:
         entry["worst_belief"] = loss.worst.specification()
     return entry
-
-
-def _versions() -> dict[str, str]:
-    found = {name: importlib.metadata.version(name) for name in LIBRARIES}
-    return {"python": platform.python_version(), **found}
 
 
 def _plain(value: Any) -> Any:

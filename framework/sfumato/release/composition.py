@@ -112,17 +112,15 @@ def compose(
 def _checked_releases(releases: Iterable[Any]) -> list[Release[AdditiveGaussian]]:
     """Return releases that add Gaussian noise to traces of equally many coordinates."""
     if isinstance(releases, str) or not isinstance(releases, Iterable):
-        raise ParameterError(
-            f"a composition must have a list of releases; got a {type(releases).__name__}."
-        )
+        got = type(releases).__name__
+        raise ParameterError(f"a composition must have a list of releases; got a {got}.")
     found: list[Release[AdditiveGaussian]] = list(releases)
     if not found:
         raise ParameterError("a composition must have at least one release; got none.")
     for release in found:
         if not isinstance(release, Release):
-            raise ParameterError(
-                f"a composition must be of releases; got a {type(release).__name__}."
-            )
+            got = type(release).__name__
+            raise ParameterError(f"a composition must be of releases; got a {got}.")
         if not isinstance(release.channel, AdditiveGaussian):
             raise Incompatible(
                 f"a composition takes AdditiveGaussian channels; {release.mechanism!r} yields "

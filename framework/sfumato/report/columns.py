@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.comparison.cells import KINDS, Cell, Comparison
-from sfumato.protocols import MARKS, Loss, Quantity
-from sfumato.report.words import (
-    COMPOUNDS,
-    FACTORS,
+from sfumato.comparison.cells import FACTORS, KINDS, Cell, Comparison
+from sfumato.comparison.names import (
     full_name,
     group_by,
     noun_key,
     noun_names,
-    noun_table,
-    noun_tables,
 )
-from sfumato.values import to_json
+from sfumato.protocols import MARKS, Loss, Quantity
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 UNVERIFIED = "*"
 MEANINGS = {"upper": "upper bound", "lower": "lower bound", "estimate": "estimate [interval]"}
@@ -43,7 +38,7 @@ def loss_text(loss: Loss) -> str:
 def legend(cells: Iterable[Cell]) -> list[str]:
     """Return what the marks beside the cells' values mean, in one line or two."""
     marks = "   ".join(f"{mark} {MEANINGS.get(bound, bound)}" for bound, mark in MARKS.items())
-    return [marks, DOUBT] if any(cell.reading.unverified for cell in cells) else [marks]
+    return [marks, DOUBT] if any(cell.loss.unverified for cell in cells) else [marks]
 
 
 @attrs.frozen
@@ -90,7 +85,7 @@ def loss_table(cells: Sequence[Cell]) -> LossTable:
         measure, own = names["measure"].of(cell, "measure"), str(cell.measure.name)
         if not (cell.labels.get("measure") or measure.startswith(own)):
             measure = f"{own} {measure}"  # which is left out where all measures are of one name
-        column = Column(cell.quantity, measure)
+        column = Column(cell.loss.quantity, measure)
         columns[column] = None
         words = tuple(names[kind].of(cell, kind) for kind in factors)
         scenario = tuple(noun_key(cell, kind) for kind in FACTORS)
@@ -113,57 +108,6 @@ def blank_repeats(rows: Iterable[Row]) -> list[Row]:
         found.append((shown, losses))
         above = names
     return found
-
-
-def parameter_columns(cells: Sequence[Cell]) -> dict[str, pd.Series[Any]]:
-    """Return the value in every cell of each parameter in which nouns of one name differ.
-
-    Whole numbers stay whole beside cells that have none. A class or a list is text (JSON); tables
-    of numbers are left to the noun's own column.
-    """
-    columns = {}
-    for kind in KINDS:
-        nouns = dict.fromkeys(getattr(cell, kind) for cell in cells)
-        tables = {noun: noun_table(noun, defaults=True) for noun in nouns}
-        for parameter in _varying(noun_tables(list(nouns))):
-            values = [tables[getattr(cell, kind)].get(parameter) for cell in cells]
-            if not any(map(_is_table, values)):
-                columns[f"{kind}.{parameter}"] = typed_column(values)
-    return columns
-
-
-def _varying(tables: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the parameters that two nouns of one name have with different values."""
-    found: dict[str, None] = {}
-    for same in group_by(tables, lambda table: table.get("name")).values():
-        for key in same[0]:
-            if len({to_json(table.get(key)) for table in same}) > 1:
-                found[key] = None
-    return [parameter for parameter in found if parameter not in ("name", *COMPOUNDS)]
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and any(isinstance(row, (list, tuple)) for row in value)
-
-
-def typed_column(values: Sequence[Any]) -> pd.Series[Any]:
-    """Return a column of the narrowest type: truths, whole numbers, numbers, else text.
-
-    >>> typed_column([3, None]).dtype, typed_column([3, 0.5]).dtype
-    (Int64Dtype(), dtype('float64'))
-    """
-    import pandas as pd
-
-    there = [value for value in values if value is not None]
-    types = {next((t for t in (bool, int, float) if isinstance(v, t)), str) for v in there}
-    if types == {bool}:
-        return pd.Series(values, dtype="boolean")
-    if types <= {int} and all(abs(value) <= LARGEST for value in there):
-        return pd.Series(values, dtype="Int64")
-    if types <= {int, float} and float in types:
-        return pd.Series(values, dtype="float64")
-    texts = [value if isinstance(value, str | None) else to_json(value) for value in values]
-    return pd.Series(texts, dtype=object)
 
 
 @attrs.frozen

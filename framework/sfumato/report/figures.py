@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.comparison.cells import KINDS, Cell, Comparison
+from sfumato.comparison.cells import FACTORS, KINDS, Cell, Comparison
+from sfumato.comparison.names import group_by, noun_names
 from sfumato.protocols import Loss, Quantity
 from sfumato.report.columns import UNVERIFIED, loss_table, loss_text
 from sfumato.report.style import (
@@ -31,7 +32,7 @@ from sfumato.report.sweeps import (
     series_of,
     sweep_axes,
 )
-from sfumato.report.words import FACTORS, group_by, noun_names, scenario_names
+from sfumato.report.words import scenario_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +108,7 @@ def _by_family(cells: Sequence[Cell], axis: SweepAxis | None) -> dict[Quantity, 
     """Group by quantity, without the parameter of its own along which it is swept."""
 
     def family(cell: Cell) -> Quantity:
-        quantity = cell.quantity
+        quantity: Quantity = cell.loss.quantity
         if axis is None or axis.kind != "measure":
             return quantity
         others = tuple(item for item in quantity.parameters if item[0] != axis.parameter)
@@ -161,7 +162,7 @@ def panels_figure(
 
 def _explain_marks(axes: Axes, cells: Sequence[Cell]) -> None:
     """Write below the last axes what the mark of unverified values means, where there are any."""
-    if any(cell.reading.unverified for cell in cells):
+    if any(cell.loss.unverified for cell in cells):
         axes.set_xlabel(f"{axes.get_xlabel()}   {UNVERIFIED} unverified".strip())
 
 
@@ -192,12 +193,12 @@ def _draw_rows(
 
     Infinity stands at the edge of any axis; minus infinity has no place on a logarithmic one.
     """
-    values = [cell.reading.value for cell in beside if cell.reading.value < math.inf]
+    values = [cell.loss.value for cell in beside if cell.loss.value < math.inf]
     if values and is_wide(min(values), max(values)):
         set_logarithmic(axes, "x", values)
     edge = 1.6 * max(finite_values(beside), default=0.625)
     for place, cell in enumerate(cells):
-        _draw_loss(axes, place, cell.reading, colours[cell], edge)
+        _draw_loss(axes, place, cell.loss, colours[cell], edge)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.margins(x=0.14)
@@ -239,7 +240,7 @@ class Sandwich:
     @property
     def span(self) -> tuple[float, float]:
         """The largest floor and the smallest ceiling: the truth is not beyond them."""
-        losses = [cell.reading for cell in self.cells]
+        losses = [cell.loss for cell in self.cells]
         return max(loss.floor for loss in losses), min(loss.ceiling for loss in losses)
 
 
@@ -248,13 +249,13 @@ def sandwiches(comparison: Comparison) -> dict[Quantity, list[Sandwich]]:
     cells = comparison.measured
     names = dict(zip(map(id, cells), scenario_names(cells, FACTORS), strict=True))
     scenarios = group_by(
-        cells, lambda cell: (cell.quantity, *(getattr(cell, kind) for kind in FACTORS))
+        cells, lambda cell: (cell.loss.quantity, *(getattr(cell, kind) for kind in FACTORS))
     )
     found: dict[Quantity, list[Sandwich]] = {}
     for (quantity, *_), members in scenarios.items():
         if len(members) > 1:
             name = names[id(members[0])]
-            members.sort(key=lambda cell: (ORDER.index(cell.reading.bound), cell.reading.value))
+            members.sort(key=lambda cell: (ORDER.index(cell.loss.bound), cell.loss.value))
             found.setdefault(quantity, []).append(Sandwich(name, tuple(members)))
     return found
 

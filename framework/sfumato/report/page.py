@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sfumato.comparison.cells import Cell, versions
-from sfumato.comparison.risk_maps import told_of_choice, told_of_map, told_of_maps
+from sfumato.comparison.cells import Cell, Comparison, versions
+from sfumato.comparison.names import value_text
+from sfumato.comparison.risk_maps import MOST_MAPS, RiskMap, cells_by_pair
 from sfumato.comparison.study import StudyResult
 from sfumato.comparison.study_files import to_toml
 from sfumato.plugin_registry import default_registry
@@ -27,7 +28,7 @@ from sfumato.protocols import Prior, Quantity
 from sfumato.questions.secret_unions import SecretUnion
 from sfumato.report import columns, figures, risk_figures
 from sfumato.report.style import WIDTH, MechanismColours, save_figure
-from sfumato.report.words import NounGroup, noun_groups, value_text
+from sfumato.report.words import NounGroup, noun_groups
 from sfumato.values import write_whole
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ def page(result: StudyResult) -> str:
         lstrip_blocks=True,
     )
     for used in (
-        columns, figures, risk_figures, describe_nouns, hint, inline, to_toml, told_of_choice,
-        told_of_map, told_of_maps, uncounted_costs, value_text, versions,
+        columns, figures, risk_figures, describe_nouns, hint, inline, map_caption, maps_caption,
+        to_toml, uncounted_costs, value_text, versions,
     ):  # fmt: skip
         environment.globals[used.__name__.rpartition(".")[2]] = used
     return environment.get_template("page.html").render(
@@ -107,11 +108,51 @@ def uncounted_costs(cells: Sequence[Cell], table: columns.LossTable) -> list[Qua
 
 def hint(cell: Cell) -> str:
     """Return how a value was found, for the pointer to show."""
-    loss = cell.reading
+    loss = cell.loss
     words = [loss.how, f"{cell.seconds:.2g} s"]
     if loss.worst is not None and not isinstance(cell.prior, Prior):
         words.insert(0, f"worst: {value_text(loss.worst)}")
     return "; ".join(filter(None, words))
+
+
+def maps_caption(part: Comparison) -> str:
+    """Say what the cells of a part's maps and matrices are, whose they are, and of which pairs."""
+    maps, pairs = part.maps or (), len(cells_by_pair(part))
+    words = ["In a band, each cell is the loss if that single time were the secret."]
+    if any(row.alone for risk in maps for row in risk.rows):
+        words.append(
+            "In a square, it is the loss of the secret at the time of its row if nothing but the "
+            "release at the time of its column were seen; the strip beside it is the loss from all "
+            "releases together. A pale row with a dark strip is a secret that no single point "
+            "gives away, but all of them do."
+        )
+    words.append("Darker is worse.")
+    if not all(isinstance(cell.prior, Prior) for cell in part.measured):
+        words.append(
+            "Of a class of priors, each row shows the member with the worst overall loss; at a "
+            "single time, another member may be worse."
+        )
+    if any(risk.marked for risk in maps):
+        words.append("▾ and ▸ mark what the mechanisms were asked to protect.")
+    if pairs > MOST_MAPS:
+        words.append(
+            f"Maps of {MOST_MAPS} of {pairs} pairs of prior and secret: the first and the last."
+        )
+    return " ".join(words)
+
+
+def map_caption(risk: RiskMap) -> str:
+    """Say what is missing from one map, and whether it shows bounds."""
+    words = []
+    if not all(row.exact for row in risk.rows):
+        words.append("Some values are bounds.")
+    if risk.left_out:
+        words.append(f"Not drawn: {'; '.join(risk.left_out)}.")
+    missing = {row.mechanism: row.why_not_alone for row in risk.rows if not row.alone}
+    if missing:
+        reasons = "; ".join(f"{name} ({why.rstrip('.')})" for name, why in missing.items())
+        words.append(f"Without a square: {reasons}.")
+    return " ".join(words)
 
 
 def inline(figure: Figure) -> Markup:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from sfumato.comparison.cells import Cell, Comparison
-from sfumato.report.words import group_by, noun_key
+from sfumato.comparison.names import group_by, noun_key
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +126,7 @@ def _luminance(colour: str) -> float:
 
 def finite_values(cells: Sequence[Cell]) -> list[float]:
     """Return the finite values among the cells' losses."""
-    return [cell.reading.value for cell in cells if math.isfinite(cell.reading.value)]
+    return [cell.loss.value for cell in cells if math.isfinite(cell.loss.value)]
 
 
 def is_wide(low: float, high: float) -> bool:

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from sfumato.comparison.cells import KINDS, Cell
+from sfumato.comparison.names import group_by, noun_names, noun_table, noun_tables
 from sfumato.protocols import Loss
 from sfumato.report.style import (
     MARKERS,
@@ -19,7 +20,7 @@ from sfumato.report.style import (
     is_wide,
     set_logarithmic,
 )
-from sfumato.report.words import group_by, noun_names, noun_table, noun_tables, short_names
+from sfumato.report.words import short_names
 from sfumato.values import to_json
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Series:
         """Return the losses along the axis; a level at both sides, or by its name if infinite."""
         found: list[Point] = []
         for cell in self.cells:
-            loss, x = cell.reading, axis.value(cell)
+            loss, x = cell.loss, axis.value(cell)
             level = sides if math.isfinite(loss.value) else sides[1:]
             found += [(place, loss) for place in (level if x is None else (x,))]
         return sorted(found, key=lambda point: point[0])

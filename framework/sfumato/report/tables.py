@@ -96,7 +96,7 @@ def _names_width(table: LossTable) -> int:
 
 def _column_width(table: LossTable, column: Column) -> int:
     cells = [losses[column] for _, losses in table.rows if column in losses]
-    values = (len(loss_text(cell.reading)) for cell in cells)
+    values = (len(loss_text(cell.loss)) for cell in cells)
     return max(*values, *map(_longest_word, column.heading))
 
 
@@ -155,7 +155,7 @@ def _rich_table(table: LossTable, columns: Sequence[Column], width: int) -> Tabl
     rows = [row for row in table.rows if not row[1].keys().isdisjoint(columns)]
     for names, losses in blank_repeats(rows):
         cells = [losses.get(column) for column in columns]
-        values = ["·" if cell is None else loss_text(cell.reading) for cell in cells]
+        values = ["·" if cell is None else loss_text(cell.loss) for cell in cells]
         made.add_row(*map(Text, (*names, *values)))
     return made
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.beliefs import Markov
 from sfumato.channels import NoisyVectors, RelabelledSuppression, Suppression, Symbols
 from sfumato.errors import Incompatible, OutsideHypotheses
-from sfumato.inference.markov.enumeration import output_laws
+from sfumato.comparison.glimpses import output_laws
 
 STEPS, STATES = 3, 2
 
@@ -70,6 +70,6 @@ def test_what_has_no_single_law_is_refused(monkeypatch):
     follows = channels(np.random.default_rng(0), belief.states)[1]
     with pytest.raises(Incompatible, match="same states"):
         output_laws(belief.permuted([1, 0]), follows, {})
-    monkeypatch.setattr("sfumato.inference.markov.enumeration.MOST_NUMBERS", 5)
+    monkeypatch.setattr("sfumato.comparison.glimpses.MOST_NUMBERS", 5)
     with pytest.raises(OutsideHypotheses, match="3 memories"):
         output_laws(belief, follows, {})

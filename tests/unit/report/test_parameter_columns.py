@@ -73,6 +73,6 @@ def test_seeds_beyond_64_bits_and_truths():
         [sf.measures.odds_gap(), sf.measures.odds_gap(conversion=True)],
     )
     assert comparison.to_pandas()["measure.conversion"].dtype == "boolean"
-    from sfumato.report.columns import typed_column
+    from sfumato.comparison.names import typed_column
 
     assert typed_column([2**70, None]).tolist() == [str(2**70), None]

@@ -7,8 +7,17 @@ import math
 import pytest
 
 import sfumato as sf
-from sfumato.comparison.risk_maps import risk_maps, told_of_choice, told_of_map, told_of_maps
+from sfumato.comparison.study_files import as_study_result
+from sfumato.report.page import map_caption, maps_caption
 from sfumato.report.risk_figures import leak_figure, risk_figure
+
+
+def with_maps(comparison):
+    return as_study_result(comparison).with_maps().comparisons[0]
+
+
+def risk_maps(comparison):
+    return with_maps(comparison).maps
 
 
 def test_each_time_of_a_gaussian_trace_has_the_loss_of_its_own_secret():
@@ -72,8 +81,7 @@ def test_a_matrix_is_the_loss_from_each_release_alone():
     together = risk.rows[0].losses
     assert all(alone[s, t] < together[s] for s, t in alone)
     assert leak_figure(risk).axes
-    assert "nothing but the release" in told_of_maps([risk])
-    assert not told_of_map(risk)
+    assert not map_caption(risk)
 
 
 def test_long_traces_show_some_times_with_those_of_the_secret():
@@ -89,7 +97,7 @@ def test_why_there_is_no_matrix_is_said(monkeypatch):
     monkeypatch.setattr("sfumato.comparison.risk_maps.MOST_MATRICES", 1)
     risk = smooth_map(5, sf.secrets.basic(2), mechanisms)
     assert [bool(row.alone) for row in risk.rows] == [True, False]
-    assert told_of_map(risk) == "Without a square: mse=1 (too many)."
+    assert map_caption(risk) == "Without a square: mse=1 (too many)."
     assert len(leak_figure(risk).axes) == 2  # one matrix and the scale of its colours
 
 
@@ -117,8 +125,12 @@ def test_a_class_is_mapped_by_its_worst_member():
         [sf.mechanisms.gaussian_uniform(mse=0.1)],
         [sf.measures.renyi()],
     )
-    (of_family,), (of_member,) = (risk_maps(sf.compare([p], *others)) for p in (family, worst))
-    assert of_family.rows[0].losses == of_member.rows[0].losses
+    of_family, of_member = (with_maps(sf.compare([p], *others)) for p in (family, worst))
+    assert of_family.maps[0].rows[0].losses == of_member.maps[0].rows[0].losses
+    words = "each row shows the member with the worst overall loss"
+    assert words in maps_caption(of_family)
+    assert words not in maps_caption(of_member)
+    assert "nothing but the release" in maps_caption(of_member)
 
 
 def test_a_whole_trajectory_has_no_map():
@@ -145,8 +157,8 @@ def test_mechanisms_there_are_too_many_values_of_are_named(monkeypatch):
 
 
 def test_maps_that_are_left_out_are_counted():
-    def told(count):
-        return told_of_choice(
+    def caption(count):
+        return maps_caption(
             sf.compare(
                 [sf.priors.rbf(length_scale=1.0 + k, times=4) for k in range(count)],
                 [sf.secrets.basic(1)],
@@ -155,5 +167,5 @@ def test_maps_that_are_left_out_are_counted():
             )
         )
 
-    assert not told(2)
-    assert told(5) == "Maps of 2 of 5 pairs of prior and secret: the first and the last."
+    assert "pairs of prior" not in caption(2)
+    assert "Maps of 2 of 5 pairs of prior and secret: the first and the last." in caption(5)

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 import sfumato as sf
+from sfumato.comparison.names import full_name, noun_names, value_text
 from sfumato.comparison.study_files import default_study
 from sfumato.plugin_registry import default_registry
 from sfumato.report.columns import loss_table, loss_text
-from sfumato.report.words import full_name, noun_names, value_text
 
 
 def printed(comparison, width):
@@ -25,7 +25,7 @@ def words_of(comparison):
     table = loss_table(comparison.measured)
     texts = [name for names, _ in table.rows for name in names]
     texts += [line for column in table.columns for line in column.heading]
-    texts += [loss_text(cell.reading) for _, row in table.rows for cell in row.values()]
+    texts += [loss_text(cell.loss) for _, row in table.rows for cell in row.values()]
     return {word for text in texts for word in text.split()}
 
 
@@ -140,7 +140,7 @@ def test_long_names_are_listed_once_and_numbered(width):
     assert "mechanism 2: suppress_probabilistic delta=0.4" in lines
     assert len([line for line in lines if line.startswith(("prior ", "mechanism "))]) <= 10
     for cell in comparison.measured:  # no number is cut
-        assert loss_text(cell.reading) in text
+        assert loss_text(cell.loss) in text
 
 
 def test_labels_are_used_and_completed_where_they_repeat():

@@ -47,7 +47,7 @@ def test_each_cell_has_a_seed_of_its_own_that_the_study_seed_changes(study, smal
     dicey = [cell for cell in study.run().comparisons[0].cells if cell.measure.name == "dicey"]
     seeds = [cell.seed for cell in dicey]
     assert len(set(seeds)) == len(seeds) == 4
-    assert len({cell.reading.value for cell in dicey}) == 4
+    assert len({cell.loss.value for cell in dicey}) == 4
     other = sf.Study.from_table(small_table(seed=8, measures=["dicey"])).run().comparisons[0]
     assert not set(seeds) & {cell.seed for cell in other.cells}
     # A cell's seed does not depend on what else the study asks.
@@ -58,7 +58,7 @@ def test_each_cell_has_a_seed_of_its_own_that_the_study_seed_changes(study, smal
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_given_seed_is_left_alone(misbehaving, small_table, seed):
     result = sf.Study.from_table(small_table(measures=[{"name": "dicey", "seed": seed}])).run()
-    assert len({cell.reading.value for cell in result.comparisons[0].cells}) == 1
+    assert len({cell.loss.value for cell in result.comparisons[0].cells}) == 1
     assert {cell.seed for cell in result.comparisons[0].cells} == {seed}
 
 
@@ -73,7 +73,7 @@ def test_an_attack_with_seed_0_is_that_attack(small_table):
     (cell,) = study.run().comparisons[0].cells
     release = cell.mechanism.protect(cell.prior, cell.secret)
     alone = sf.measures.attack_success(adversary=sf.adversaries.map(), trials=50, seed=0)
-    assert cell.reading.value == alone.loss(cell.prior, cell.secret, release).value
+    assert cell.loss.value == alone.loss(cell.prior, cell.secret, release).value
     assert cell.seed == 0
 
 
@@ -85,9 +85,9 @@ def test_intervals_and_numbers_of_parts_are_in_the_table(misbehaving, small_tabl
     half = len(table) // 2
     assert list(table.part_number) == [0] * half + [1] * half
     cells = [cell for comparison in result.comparisons for cell in comparison.cells]
-    assert {cell.reading.bound for cell in cells} == {"exact", "estimate"}
+    assert {cell.loss.bound for cell in cells} == {"exact", "estimate"}
     for cell, low, high in zip(cells, table.interval_low, table.interval_high, strict=True):
-        assert (low, high) == (cell.reading.interval or (pytest.approx(math.nan, nan_ok=True),) * 2)
+        assert (low, high) == (cell.loss.interval or (pytest.approx(math.nan, nan_ok=True),) * 2)
 
 
 def test_a_worker_that_dies_once_is_replaced(misbehaving, small_table, tmp_path):
@@ -150,7 +150,7 @@ def test_cells_that_ask_the_same_are_computed_once(misbehaving, small_table):
     seen = []
     study = sf.Study.from_table(small_table(measures=["dicey", "dicey"]))
     result = study.run(progress=lambda done, total: seen.append((done, total)))
-    values = [cell.reading.value for cell in result.comparisons[0].cells]
+    values = [cell.loss.value for cell in result.comparisons[0].cells]
     assert values[::2] == values[1::2]
     assert seen[0] == (4, 8)
     assert seen[-1] == (8, 8)
