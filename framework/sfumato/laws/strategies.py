@@ -14,7 +14,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.domains.alternatives import Collection, Either, Label, Plugin
-from sfumato.domains.domain import Domain, Rejected, Sizes
+from sfumato.domains.domain import Domain
 from sfumato.domains.scalars import Real
 from sfumato.errors import REFUSALS, ParameterError, PluginError
 from sfumato.laws.cases import every, fitting, reads_pair
@@ -161,17 +161,9 @@ def with_labels(domain: Domain, value: Any, labels: Sequence[Hashable] | None) -
         return tuple(with_labels(domain.element, item, labels) for item in value)
     if isinstance(domain, Either):
         for option in domain.options:
-            if _takes(option, value):
+            if option.takes(value):
                 return with_labels(option, value, labels)
     return value
-
-
-def _takes(domain: Domain, value: Any) -> bool:
-    try:
-        domain.convert(value, Sizes())
-    except Rejected:
-        return False
-    return True
 
 
 # Objects ------------------------------------------------------------------------------------------

@@ -93,9 +93,8 @@ def _unneeded(
     """
     laws = {law.name for law in (*all_laws(), *audit_laws())}
     needed = {(one.case.law.name, name) for one in verdicts for name in one.excused}
-    judged = {
-        (one.case.law.name, cls.name) for one in verdicts for cls in one.case.classes.values()
-    }
+    fixed = ((one.case.law.name, one.case.classes.values()) for one in verdicts)
+    judged = {(law, cls.name) for law, classes in fixed for cls in classes}
     judged |= {(law.name, plugin) for law in tried for plugin in plugins}
     for entry in registry.entries:
         if entry.kind not in ORDER or (plugins and entry.name not in plugins):
