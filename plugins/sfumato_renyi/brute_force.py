@@ -93,10 +93,7 @@ def _several_balls(matrix: FloatArray, sizes: Sequence[int]) -> tuple[float, flo
 
 
 def odds_gap(
-    belief: Gaussian,
-    question: Displacements,
-    channel: AdditiveGaussian,
-    delta: float | None,
+    belief: Gaussian, question: Displacements, channel: AdditiveGaussian, delta: float | None
 ) -> Reading:
     """Return the gap exceeded with chance δ, or without δ its expectation ½ΔᵀMΔ.
 

@@ -68,12 +68,7 @@ POSITIVE = Real("positive", low=0.0, low_open=True, draw=(0.05, 8.0))
 NONNEGATIVE = Real("non-negative", low=0.0, draw=(0.0, 8.0))
 UNIT = Real("between 0 and 1", low=0.0, high=1.0, draw=(0.0, 1.0))
 OPEN_UNIT = Real(
-    "strictly between 0 and 1",
-    low=0.0,
-    high=1.0,
-    low_open=True,
-    high_open=True,
-    draw=(0.01, 0.99),
+    "strictly between 0 and 1", low=0.0, high=1.0, low_open=True, high_open=True, draw=(0.01, 0.99)
 )
 ORDER = Real("a Rényi order above 1", low=1.0, low_open=True, draw=(1.01, 16.0))
 

@@ -31,11 +31,7 @@ MOST = 20_000
 
 
 def between(low: float, high: float) -> Reading:
-    """Return what is known of a number that lies between two others; equal ends are the number.
-
-    >>> between(1.0, 2.0).interval, between(2.0, 2.0).bound
-    ((1.0, 2.0), 'exact')
-    """
+    """Return what is known of a number that lies between two others; equal ends are the number."""
     if low == high:
         return Reading(value=low, bound="exact", how="brute force")
     low, high = min(low, high), max(low, high)  # equal ends may be a rounding apart
@@ -52,12 +48,7 @@ def checks_of(measure: LossMeasure) -> Iterator[LossMeasure]:
 
 
 def measures_of(quantity: Quantity) -> Iterator[LossMeasure]:
-    """Yield the registered measures of a quantity that bring a brute force.
-
-    >>> from sfumato.quantities import renyi_divergence
-    >>> list(measures_of(renyi_divergence(3.0)))
-    [sf.measures.renyi(order=3.0)]
-    """
+    """Yield the registered measures of a quantity that bring a brute force."""
     registry, wanted = default_registry(), dict(quantity.parameters)
     for name in registry.names("measure"):
         cls: Any = registry.get("measure", name)
@@ -162,10 +153,6 @@ def in_cells(channel: NoisyVectors) -> Symbols:
     """Return the channel that tells in which cell each real output lies.
 
     That is post-processing, so whatever an adversary gains by it is at most the truth.
-
-    >>> noisy = NoisyVectors(("away", "here"), [[[0.0], [1.0]]], scale=1.0)
-    >>> in_cells(noisy).probabilities.shape[:2]
-    (1, 2)
     """
     steps, _, width = channel.means.shape
     count = math.floor(MOST_CELLS ** (1.0 / (steps * width)) + 1e-9)
@@ -199,12 +186,7 @@ def _normal_chance(low: float, high: float) -> float:
 
 
 def without_noise(channel: NoisyVectors) -> Symbols:
-    """Return the channel that tells the vectors themselves, from which noise only takes away.
-
-    >>> noisy = NoisyVectors(("away", "here"), [[[0.0], [1.0]]], scale=1.0)
-    >>> without_noise(noisy).probabilities.tolist()
-    [[[1.0, 0.0], [0.0, 1.0]]]
-    """
+    """Return the channel that tells the vectors themselves, from which noise only takes away."""
     vectors = [[tuple(row) for row in table] for table in channel.means.tolist()]
     alphabet = tuple(dict.fromkeys(vector for table in vectors for vector in table))
     chances = [[[float(v == symbol) for symbol in alphabet] for v in table] for table in vectors]

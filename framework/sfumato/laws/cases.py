@@ -97,14 +97,7 @@ def _distinct(
 def fitting(
     registry: Registry, kinds: Sequence[str], fixed: Classes | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yield every combination of classes of the nouns `kinds` that fits; `fixed` ones stay.
-
-    >>> import sfumato as sf
-    >>> uniform = sf.registry.get("mechanism", "gaussian_uniform")
-    >>> found = fitting(sf.registry, ("prior", "secret", "mechanism"), {"mechanism": uniform})
-    >>> ("rbf", "basic") in {(row["prior"].name, row["secret"].name) for row in found}
-    True
-    """
+    """Yield every combination of classes of the nouns `kinds` that fits; `fixed` ones stay."""
     given = dict(fixed or {})
     rows: list[dict[str, Any]] = [{}]
     for kind in ORDER:

@@ -61,12 +61,6 @@ def random_left_alone() -> Iterator[None]:
 
     Constructors may import libraries that touch it, which Hypothesis takes for a draw that cannot
     be repeated.
-
-    >>> before = random.getstate()
-    >>> with random_left_alone():
-    ...     _ = random.random()
-    >>> random.getstate() == before
-    True
     """
     state = random.getstate()
     try:
@@ -147,12 +141,7 @@ def _strategy(
 
 
 def with_labels(domain: Domain, value: Any, labels: Sequence[Hashable] | None) -> Any:
-    """Replace drawn positions of states by the states' own labels.
-
-    >>> from sfumato.parameters import LABEL_SET
-    >>> with_labels(LABEL_SET("M"), (0, 1), ("home", "work"))
-    ('home', 'work')
-    """
+    """Replace drawn positions of states by the states' own labels."""
     if labels is None or value is None:
         return value
     if isinstance(domain, Label):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -15,7 +15,7 @@ from sfumato.laws.law import NotHere
 from sfumato.matrices import Diagonal, LowRank, Sum
 from sfumato.prior_classes.families import Family
 from sfumato.prior_classes.sets import AnyOf, Interval
-from sfumato.protocols import Prior, PriorClass
+from sfumato.protocols import PriorClass
 from sfumato.questions import Displacements, Events, Guess
 from sfumato.values import FloatArray, Labels
 
@@ -27,11 +27,6 @@ class Beginning(Emission):
     """The first `length` symbols of an emission; afterwards nothing is released.
 
     A post-processing that suits any emission, whatever its symbols depend on.
-
-    >>> from sfumato.channels import Suppression
-    >>> channel = Beginning(Suppression.memoryless("sx", [[0.0, 0.5], [0.0, 0.0]]), 1)
-    >>> np.exp(channel.evidence(["x", NOTHING])).tolist()
-    [[0.0, 0.5], [1.0, 1.0]]
     """
 
     channel: Emission
@@ -191,12 +186,7 @@ def value_in_units(unit: str, factor: float) -> float:
 
 
 def member_at(prior: PriorClass, place: float) -> Any:
-    """Return the member at a place between 0 and 1: inside an interval, or along a list.
-
-    >>> import sfumato as sf
-    >>> member_at(sf.priors.rbf(length_scale=sf.Interval(2, 4), times=5), 0.25)
-    sf.priors.rbf(length_scale=2.5, times=5)
-    """
+    """Return the member at a place between 0 and 1: inside an interval, or along a list."""
     if isinstance(prior, Family) and not prior.finite:
         chosen = {name: _within(domain, place) for name, domain in prior.varying.items()}
         return prior.member(chosen)
@@ -208,11 +198,3 @@ def _within(domain: Interval | AnyOf, place: float) -> Any:
     if isinstance(domain, Interval):
         return min(domain.low + place * (domain.high - domain.low), domain.high)
     return domain.options[min(int(place * len(domain.options)), len(domain.options) - 1)]
-
-
-def ends_of(prior: PriorClass) -> Iterator[Prior]:
-    """Yield the first and the last member: the ends of an interval."""
-    members = list(prior.members())
-    yield members[0]
-    if len(members) > 1:
-        yield members[-1]

@@ -43,11 +43,7 @@ PROFILES = {
 
 
 def profile_named(name: str) -> Profile:
-    """Return a profile, or say which was meant.
-
-    >>> profile_named("quick").name
-    'quick'
-    """
+    """Return a profile, or say which was meant."""
     if name not in PROFILES:
         raise LookupError(f"there is no profile '{name}'; {did_you_mean(name, PROFILES)}")
     return PROFILES[name]
@@ -210,11 +206,7 @@ def _verdict(record: _Record, registry: Registry, kept: Counterexamples | None) 
 
 def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> None:
     from hypothesis import HealthCheck, Phase, given, reject, seed, settings
-    from hypothesis.errors import (
-        HypothesisDeprecationWarning,
-        HypothesisWarning,
-        Unsatisfiable,
-    )
+    from hypothesis.errors import HypothesisDeprecationWarning, HypothesisWarning, Unsatisfiable
 
     @seed(seed_of(case))
     @settings(
@@ -255,11 +247,7 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
 
 
 def seed_of(case: object) -> int:
-    """Return a seed that depends on the names of the law and its classes alone.
-
-    >>> seed_of("belief.possible[rbf]") == seed_of("belief.possible[matern]")
-    False
-    """
+    """Return a seed that depends on the names of the law and its classes alone."""
     return int.from_bytes(hashlib.sha256(str(case).encode()).digest()[:8], "big")
 
 

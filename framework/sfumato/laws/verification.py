@@ -77,7 +77,7 @@ def _focus(names: Iterable[str], registry: Registry, laws: Iterable[Law]) -> lis
     for name in sorted(names):
         entries = [entry for entry in registry.find(name) if entry.kind in ORDER]
         if not entries:
-            known = {item.name for item in (*registry.entries, *laws)}
+            known = [*(entry.name for entry in registry.entries), *(law.name for law in laws)]
             raise LookupError(f"nothing is named '{name}'; {did_you_mean(name, known)}")
         found += entries
     return found

@@ -13,7 +13,6 @@ from sfumato.laws.transformations import (
     NOTHING,
     Beginning,
     channel_of_permuted_states,
-    ends_of,
     garbled,
     identity,
     member_at,
@@ -121,6 +120,5 @@ def test_members_of_a_class():
     interval = sf.priors.rbf(length_scale=sf.Interval(2, 4), times=5)
     assert member_at(interval, 0.0).length_scale == 2.0
     assert member_at(interval, 1.0).length_scale == 4.0
-    assert [end.length_scale for end in ends_of(interval)] == [2.0, 4.0]
     several = sf.priors.rbf(length_scale=sf.AnyOf(2.0, 3.0, 4.0), times=5)
     assert member_at(several, 0.5).length_scale == 3.0

@@ -13,20 +13,8 @@ import numpy as np
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.comparison.soundness import contradictions
 from sfumato.errors import REFUSALS, ImpossibleObservation, OutsideHypotheses, ParameterError
-from sfumato.laws.brute_force import (
-    Table,
-    checks_of,
-    posterior_marginals,
-    traces_given,
-    true_value,
-)
-from sfumato.laws.capabilities import (
-    believes,
-    certainly_worse,
-    promises,
-    read,
-    text_of,
-)
+from sfumato.laws.brute_force import Table, checks_of, posterior_marginals, traces_given, true_value
+from sfumato.laws.capabilities import believes, certainly_worse, promises, read, text_of
 from sfumato.laws.exact_gaussian import posterior
 from sfumato.laws.law import NotHere, OutOfReach, Unverified, Violation, law, require
 from sfumato.laws.transformations import garbled
