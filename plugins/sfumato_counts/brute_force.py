@@ -7,12 +7,11 @@ import math
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import NoisyVectors, Symbols
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.brute_force import every_trace
+from sfumato.laws.brute_force import crossing, every_output, every_trace, likelihoods
 from sfumato.protocols import Reading
 from sfumato.values import FloatArray
 
@@ -31,7 +30,8 @@ def differential_privacy(belief: Markov, channel: NoisyVectors | Symbols, delta:
         pairs = itertools.combinations(centres, 2)
         farthest = max((float(np.linalg.norm(a - b)) for a, b in pairs), default=0.0)
         return Reading(value=_of_normals(farthest / channel.scale, delta), bound="exact")
-    return Reading(value=_of_tables(_output_laws(channel, traces), delta), bound="exact")
+    laws = likelihoods(channel, traces, every_output(channel, MOST_OUTPUTS))
+    return Reading(value=_of_tables(laws, delta), bound="exact")
 
 
 def _of_normals(shift: float, delta: float) -> float:
@@ -41,31 +41,15 @@ def _of_normals(shift: float, delta: float) -> float:
     """
     if shift == 0:
         return 0.0
+
+    def exceeds(epsilon: float) -> bool:
+        mu, root = flint.arb(shift), flint.arb(2).sqrt()
+        cut = epsilon / mu + mu / 2
+        near, far = (((z / root).erfc() / 2) for z in (cut - mu, cut))
+        return bool(near - flint.arb(epsilon).exp() * far > delta)
+
     with flint.ctx.workprec(200):
-        mu, target, root = flint.arb(shift), flint.arb(delta), flint.arb(2).sqrt()
-
-        def exceeds(epsilon: flint.arb) -> bool:
-            cut = epsilon / mu + mu / 2
-            near, far = (((z / root).erfc() / 2) for z in (cut - mu, cut))
-            return bool(near - epsilon.exp() * far > target)
-
-        low, high = flint.arb(0), mu * mu / 2 + 60 * mu
-        if not exceeds(low):
-            return 0.0
-        for _ in range(90):
-            middle = ((low + high) / 2).mid()
-            low, high = (middle, high) if exceeds(middle) else (low, middle)
-        return float(high.mid())
-
-
-def _output_laws(channel: Symbols, traces: NDArray[np.intp]) -> FloatArray:
-    """Return Pr[o | x] for every trace (rows) and output (columns)."""
-    outputs = list(itertools.product(*channel.outputs()))
-    if len(outputs) > MOST_OUTPUTS:
-        raise OutsideHypotheses("there are too many outputs for brute force.")
-    likelihoods = np.exp(channel.evidence_batch(outputs))
-    factors = [likelihoods[:, time, traces[:, time]].T for time in range(channel.steps)]
-    return np.asarray(np.prod(factors, axis=0))
+        return crossing(exceeds, shift * shift / 2 + 60 * shift)
 
 
 def _of_tables(laws: FloatArray, delta: float) -> float:
@@ -75,12 +59,4 @@ def _of_tables(laws: FloatArray, delta: float) -> float:
         reduced = math.exp(epsilon) * laws
         return any(float(np.maximum(p - reduced, 0.0).sum(axis=1).max()) > delta for p in laws)
 
-    if not exceeds(0.0):
-        return 0.0
-    if exceeds(LARGEST):
-        return math.inf
-    low, high = 0.0, LARGEST
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if exceeds(middle) else (low, middle)
-    return high
+    return math.inf if exceeds(LARGEST) else crossing(exceeds, LARGEST)

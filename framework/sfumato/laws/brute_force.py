@@ -6,9 +6,10 @@ cases from its definition, by other means; these are the tools that most of them
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -25,6 +26,9 @@ from sfumato.values import SUPPRESSED, FloatArray
 
 MOST = 20_000
 """Outputs or traces in a table, at most."""
+
+HALVINGS = 200
+"""Steps of a bisection, after which float64 has no number between the ends."""
 
 
 # What brute force knows ---------------------------------------------------------------------------
@@ -79,18 +83,11 @@ class Table:
     joint: FloatArray
 
     @classmethod
-    def of(cls, belief: Markov, channel: Emission) -> Table:
-        """Multiply out the chain and the channel, one time after another."""
-        alphabets = channel.outputs()
-        if math.prod(len(alphabet) for alphabet in alphabets) > MOST:
-            raise OutsideHypotheses("there are too many outputs for brute force.")
+    def of(cls, belief: Markov, channel: Emission, outputs: Sequence[Any] = ()) -> Table:
+        """Multiply out the chain and the channel, for every output or for those given."""
         traces, prior = every_trace(belief)
-        outputs = list(itertools.product(*alphabets))
-        likelihoods = np.exp(channel.evidence_batch(outputs))
-        joint = np.repeat(prior[:, None], len(outputs), axis=1)
-        for time in range(belief.steps):
-            joint *= likelihoods[:, time, traces[:, time]].T
-        return cls(traces, outputs, joint)
+        listed = list(outputs) or every_output(channel)
+        return cls(traces, listed, prior[:, None] * likelihoods(channel, traces, listed))
 
     def row(self, trace: Any) -> int:
         """Return the row of a trace of positions, or raise `ValueError`."""
@@ -113,24 +110,28 @@ def every_trace(belief: Markov) -> tuple[NDArray[np.intp], FloatArray]:
     return traces, chances
 
 
-def traces_given(
-    belief: Markov, channel: Emission, output: tuple[Any, ...]
-) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return every trace, (N, T), and Pr[trace, output]."""
-    traces, chances = every_trace(belief)
-    likelihood = np.exp(channel.evidence(output))
-    for time in range(belief.steps):
-        chances = chances * likelihood[time, traces[:, time]]
-    return traces, chances
+def every_output(channel: Emission, most: int = MOST) -> list[tuple[Any, ...]]:
+    """Return every sequence of symbols."""
+    alphabets = channel.outputs()
+    if math.prod(map(len, alphabets)) > most:
+        raise OutsideHypotheses("there are too many outputs for brute force.")
+    return list(itertools.product(*alphabets))
+
+
+def likelihoods(
+    channel: Emission, traces: NDArray[np.intp], outputs: Sequence[tuple[Any, ...]]
+) -> FloatArray:
+    """Return Pr[o | x] for every trace (rows) and output (columns)."""
+    chances = np.exp(channel.evidence_batch(outputs))
+    factors = (chances[:, time, traces[:, time]].T for time in range(channel.steps))
+    return np.asarray(functools.reduce(np.multiply, factors))
 
 
 def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ...]) -> FloatArray:
     """Return Pr[X_t = m | output] as (T, M)."""
-    traces, chances = traces_given(belief, channel, output)
-    marginals = np.zeros((belief.steps, belief.state_count))
-    for time in range(belief.steps):
-        np.add.at(marginals[time], traces[:, time], chances)
-    return np.asarray(marginals / chances.sum())
+    table = Table.of(belief, channel, [output])
+    visits = table.traces[:, :, None] == np.arange(belief.state_count)
+    return np.einsum("n,ntm->tm", table.joint[:, 0] / table.joint.sum(), visits)
 
 
 def expected_releases(belief: Markov, channel: Emission) -> float:
@@ -138,6 +139,16 @@ def expected_releases(belief: Markov, channel: Emission) -> float:
     table = Table.of(belief, channel)
     released = [sum(symbol is not SUPPRESSED for symbol in output) for output in table.outputs]
     return float(table.joint.sum(axis=0) @ np.array(released, dtype=float))
+
+
+def crossing(exceeds: Callable[[float], bool], high: float, low: float = 0.0) -> float:
+    """Return by bisection where a condition that holds below stops to, as seen from above."""
+    if not exceeds(low):
+        return low
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
+    return high
 
 
 # Real outputs, between two channels of symbols ----------------------------------------------------
