@@ -131,7 +131,8 @@ def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ..
     """Return Pr[X_t = m | output] as (T, M)."""
     table = Table.of(belief, channel, [output])
     visits = table.traces[:, :, None] == np.arange(belief.state_count)
-    return np.einsum("n,ntm->tm", table.joint[:, 0] / table.joint.sum(), visits)
+    chances = table.joint[:, 0] / table.joint.sum()
+    return np.asarray(np.einsum("n,ntm->tm", chances, visits))
 
 
 def expected_releases(belief: Markov, channel: Emission) -> float:

@@ -114,7 +114,7 @@ def every(registry: Registry, kind: str) -> list[Any]:
 
 def _fits(chosen: Classes, kind: str, cls: Any) -> bool:
     """Whether a class fits the ones chosen before it, as far as they are known."""
-    prior, secret, mechanism = (chosen.get(noun) for noun in ("prior", "secret", "mechanism"))
+    prior, secret, mechanism = map(chosen.get, ("prior", "secret", "mechanism"))
     if kind == "secret" and prior is not None:
         return not compatibility.why_no_question(cls, prior)
     if kind == "mechanism" and None not in (prior, secret):
@@ -123,11 +123,6 @@ def _fits(chosen: Classes, kind: str, cls: Any) -> bool:
         channel, giver = mechanism.yields, mechanism.name  # type: ignore[union-attr]  # not None
         return not compatibility.why_no_loss(cls, prior, secret, channel, giver)
     if kind == "adversary" and None not in (prior, mechanism):
-        return reads_pair(cls, prior, mechanism)
+        slots = tuple((chosen[noun].yields, chosen[noun].name) for noun in ("prior", "mechanism"))
+        return not compatibility.why_not(cls, slots, cls.reads)
     return True
-
-
-def reads_pair(adversary: Any, prior: Any, mechanism: Any) -> bool:
-    """Whether the adversary can reason about the prior's belief and the mechanism's channel."""
-    slots = ((prior.yields, prior.name), (mechanism.yields, mechanism.name))
-    return not compatibility.why_not(adversary, slots, adversary.reads)

@@ -17,7 +17,7 @@ from sfumato.domains.alternatives import Collection, Either, Label, Plugin
 from sfumato.domains.domain import Domain
 from sfumato.domains.scalars import Real
 from sfumato.errors import REFUSALS, ParameterError, PluginError
-from sfumato.laws.cases import every, fitting, reads_pair
+from sfumato.laws.cases import every, fitting
 from sfumato.laws.law import SINGULAR
 from sfumato.parameters import Declared, ExactlyOne, Parameter, Together
 from sfumato.plugin_registry import Registry, default_registry
@@ -298,14 +298,11 @@ def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str
     fits: dict[str, list[Any]] = {}
     prior, secret, mechanism = (classes.get(kind) for kind in ("prior", "secret", "mechanism"))
     if prior is not None:
-        kin = [cls for cls in every(registry, "prior") if issubclass(cls.yields, prior.yields)]
-        fits["prior"] = kin
-    if prior is not None and secret is not None:
-        rows = fitting(registry, ("mechanism",), {"prior": prior, "secret": secret})
-        fits["mechanism"] = [row["mechanism"] for row in rows]
-    if prior is not None and mechanism is not None:
-        adversaries = every(registry, "adversary")
-        fits["adversary"] = [cls for cls in adversaries if reads_pair(cls, prior, mechanism)]
+        fits["prior"] = [c for c in every(registry, "prior") if issubclass(c.yields, prior.yields)]
+        for kind, other in (("mechanism", secret), ("adversary", mechanism)):
+            if other is not None:
+                rows = fitting(registry, (kind,), {"prior": prior, other.kind: other})
+                fits[kind] = [row[kind] for row in rows]
     plain = {kind: list(filter(_takes_no_plugin, found)) for kind, found in fits.items()}
     return {kind: found for kind, found in plain.items() if found}
 
@@ -329,17 +326,12 @@ def _every_measure(
 
 def prior_classes(registry: Registry, cls: type[Prior]) -> SearchStrategy[PriorClass]:
     """Draw a class: of one prior, of two, or of a parameter's interval or choices."""
-    scalars = {item.name: _real_part(item.domain) for item in cls.parameters()}
-    families = [
-        _families(registry, cls, name, domain) for name, domain in scalars.items() if domain
-    ]
+    families = []
+    for item in cls.parameters():
+        options = item.domain.options if isinstance(item.domain, Either) else (item.domain,)
+        real = [option for option in options if isinstance(option, Real)]
+        families += [_families(registry, cls, item.name, domain) for domain in real[:1]]
     return st.one_of([_choices(cls), *families])
-
-
-def _real_part(domain: Domain) -> Real | None:
-    """Return the real interval inside a domain, if it has one."""
-    options = domain.options if isinstance(domain, Either) else (domain,)
-    return next((option for option in options if isinstance(option, Real)), None)
 
 
 @st.composite
