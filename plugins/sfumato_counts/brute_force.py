@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import NoisyVectors, Symbols
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.brute_force import every_trace
+from sfumato.laws.brute_force import crossing, every_output, every_trace, likelihoods
 from sfumato.protocols import Reading
 from sfumato.values import FloatArray
 
@@ -32,7 +30,8 @@ def differential_privacy(belief: Markov, channel: NoisyVectors | Symbols, delta:
         pairs = itertools.combinations(centres, 2)
         farthest = max((float(np.linalg.norm(a - b)) for a, b in pairs), default=0.0)
         return Reading(value=_of_normals(farthest / channel.scale, delta), bound="exact")
-    return Reading(value=_of_tables(_output_laws(channel, traces), delta), bound="exact")
+    laws = likelihoods(channel, traces, every_output(channel, MOST_OUTPUTS))
+    return Reading(value=_of_tables(laws, delta), bound="exact")
 
 
 def _of_normals(shift: float, delta: float) -> float:
@@ -40,25 +39,17 @@ def _of_normals(shift: float, delta: float) -> float:
 
     Its two chances are taken with 200 bits: their difference cancels in float64.
     """
+    if shift == 0:
+        return 0.0
 
     def exceeds(epsilon: float) -> bool:
-        with flint.ctx.workprec(200):
-            mu, root = flint.arb(shift), flint.arb(2).sqrt()
-            cut = epsilon / mu + mu / 2
-            near, far = ((z / root).erfc() / 2 for z in (cut - mu, cut))
-            return bool(near - flint.arb(epsilon).exp() * far > delta)
+        mu, root = flint.arb(shift), flint.arb(2).sqrt()
+        cut = epsilon / mu + mu / 2
+        near, far = (((z / root).erfc() / 2) for z in (cut - mu, cut))
+        return bool(near - flint.arb(epsilon).exp() * far > delta)
 
-    return _smallest(exceeds, shift * shift / 2 + 60 * shift) if shift else 0.0
-
-
-def _output_laws(channel: Symbols, traces: NDArray[np.intp]) -> FloatArray:
-    """Return Pr[o | x] for every trace (rows) and output (columns)."""
-    outputs = list(itertools.product(*channel.outputs()))
-    if len(outputs) > MOST_OUTPUTS:
-        raise OutsideHypotheses("there are too many outputs for brute force.")
-    likelihoods = np.exp(channel.evidence_batch(outputs))
-    factors = [likelihoods[:, time, traces[:, time]].T for time in range(channel.steps)]
-    return np.asarray(np.prod(factors, axis=0))
+    with flint.ctx.workprec(200):
+        return crossing(exceeds, shift * shift / 2 + 60 * shift)
 
 
 def _of_tables(laws: FloatArray, delta: float) -> float:
@@ -68,15 +59,4 @@ def _of_tables(laws: FloatArray, delta: float) -> float:
         reduced = math.exp(epsilon) * laws
         return any(float(np.maximum(p - reduced, 0.0).sum(axis=1).max()) > delta for p in laws)
 
-    return math.inf if exceeds(LARGEST) else _smallest(exceeds, LARGEST)
-
-
-def _smallest(exceeds: Callable[[float], bool], high: float) -> float:
-    """Return the smallest ε ≥ 0 that does not exceed δ, by bisection."""
-    low = 0.0
-    if not exceeds(low):
-        return low
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if exceeds(middle) else (low, middle)
-    return high
+    return math.inf if exceeds(LARGEST) else crossing(exceeds, LARGEST)

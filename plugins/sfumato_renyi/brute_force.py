@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.brute_force import between
+from sfumato.laws.brute_force import between, crossing
 from sfumato.laws.exact_gaussian import (
     as_array,
     as_float,
@@ -30,9 +30,6 @@ from sfumato.values import FloatArray
 
 ASCENTS = 40
 """Rounds of the ascent that looks for the worst of several balls."""
-
-HALVINGS = 200
-"""Steps of the bisection for a quantile."""
 
 
 def renyi_divergence(
@@ -93,10 +90,7 @@ def _several_balls(matrix: FloatArray, sizes: Sequence[int]) -> tuple[float, flo
 
 
 def odds_gap(
-    belief: Gaussian,
-    question: Displacements,
-    channel: AdditiveGaussian,
-    delta: float | None,
+    belief: Gaussian, question: Displacements, channel: AdditiveGaussian, delta: float | None
 ) -> Reading:
     """Return the gap exceeded with chance δ, or without δ its expectation ½ΔᵀMΔ.
 
@@ -119,15 +113,14 @@ def log_odds_quantile(mean: float, delta: float) -> float:
     """
     if mean == 0 or math.isinf(mean):
         return mean
+
+    def exceeds(gap: float) -> bool:
+        scale = 2 * flint.arb(mean).sqrt()  # a deviation of √2 √(2m)
+        beyond = sum(((flint.arb(gap) + end) / scale).erfc() for end in (mean, -mean)) / 2
+        return bool(beyond > delta)
+
     with flint.ctx.workprec(200):
-        m, target = flint.arb(mean), flint.arb(delta)
-        scale = 2 * m.sqrt()  # a deviation of √2 √(2m)
-        low, high = flint.arb(0), m + 60 * scale
-        for _ in range(HALVINGS):
-            middle = ((low + high) / 2).mid()
-            beyond = (((middle - m) / scale).erfc() + ((middle + m) / scale).erfc()) / 2
-            low, high = (middle, high) if beyond > target else (low, middle)
-        return float(high.mid())
+        return crossing(exceeds, mean + 120 * math.sqrt(mean))
 
 
 def posterior_interval(

@@ -6,17 +6,15 @@ import json
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from sfumato.commands.arguments import with_plugins
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from sfumato.laws.trial import Verdict
@@ -71,13 +69,22 @@ def command(
     The exit status is 1 if a law is violated, if a measure calls exact what no brute force can
     check, or if what is declared an expected failure does not fail.
     """
-    _require_hypothesis()
-    from rich.console import Console
-
+    if find_spec("hypothesis") is None:
+        raise click.UsageError(
+            "verify needs Hypothesis; install it with: pip install 'sfumato[laws]'"
+        )
+    from sfumato.comparison.executors import progress
     from sfumato.laws.verification import verify
 
-    console = Console(stderr=as_json)
-    with _progress(console, quiet=as_json) as advance:
+    failed = 0
+    with progress("verifying") as update:
+
+        def advance(done: int, total: int, verdict: Verdict) -> None:
+            nonlocal failed
+            failed += verdict.fails
+            words = f"{failed} failed  {verdict.case}"
+            update(completed=done, total=total, description=words)
+
         found = verify(
             *names,
             profile=profile,
@@ -87,49 +94,18 @@ def command(
             kept=examples,
         )
     if as_json:
-        click.echo(json.dumps(_plain(found), indent=1))
+        rows = [verdict.row() for verdict in found.verdicts]
+        plain = {"ok": found.ok, "unneeded": list(found.unneeded), "verdicts": rows}
+        click.echo(json.dumps(plain, indent=1))
     else:
-        _print(found, console)
+        _print(found)
     sys.exit(0 if found.ok else 1)
 
 
-def _require_hypothesis() -> None:
-    try:
-        import hypothesis  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise click.UsageError(
-            "verify needs Hypothesis; install it with: pip install 'sfumato[laws]'"
-        ) from None
+def _print(found: Verification) -> None:
+    from rich.console import Console
 
-
-@contextmanager
-def _progress(console: Console, *, quiet: bool) -> Iterator[Any]:
-    """Show how far the trials are, and the violations so far."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True, disable=quiet) as bar:
-        task = bar.add_task("verifying", total=None)
-        broken = Counter[str]()
-
-        def advance(done: int, total: int, verdict: Verdict) -> None:
-            broken[verdict.outcome] += 1
-            failed = broken["violated"] + broken["unverified"]
-            words = f"{failed} failed  {verdict.case}"
-            bar.update(task, completed=done, total=total, description=words)
-
-        yield advance
-
-
-def _plain(found: Verification) -> dict[str, Any]:
-    return {
-        "ok": found.ok,
-        "unneeded": list(found.unneeded),
-        "verdicts": [verdict.row() for verdict in found.verdicts],
-    }
-
-
-def _print(found: Verification, console: Console) -> None:
+    console = Console()
     console.print(_matrix(found))
     counts = Counter[str](verdict.outcome for verdict in found.verdicts)
     console.print(

@@ -1,4 +1,5 @@
 """Domains made of others: alternatives, named choices, lists, switches, labels and plugins."""
+# ruff: noqa: ARG002, D102 - what every domain can do is documented on Domain
 
 from __future__ import annotations
 
@@ -22,17 +23,13 @@ class Either(Domain):
 
     @property
     def sentence(self) -> str:
-        """Return the alternatives, joined."""
         return " or ".join(option.sentence for option in self.options)
 
     def size_names(self) -> frozenset[str]:
-        """Return the sizes of all alternatives."""
         return frozenset().union(*(option.size_names() for option in self.options))
 
     def convert(self, value: Any, sizes: Sizes) -> Any:
-        """Return the first conversion that succeeds."""
-        _, converted = self._first(value, sizes)
-        return converted
+        return self._first(value, sizes)[1]
 
     def _first(self, value: Any, sizes: Sizes) -> tuple[Domain, Any]:
         reasons = []
@@ -48,9 +45,7 @@ class Either(Domain):
         raise Rejected(" or ".join(dict.fromkeys(reasons)))
 
     def plain(self, value: Any) -> Any:
-        """Write the value as the alternative that takes it would."""
-        option, _ = self._first(value, Sizes())
-        return option.plain(value)
+        return self._first(value, Sizes())[0].plain(value)
 
     def build(self, plain: Any, build_plugin: BuildPlugin) -> Any:
         """Let the alternatives read in turn; those without plugins leave the value as it is."""
@@ -59,7 +54,6 @@ class Either(Domain):
         return plain
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
-        """Draw from any alternative."""
         from hypothesis import strategies as st
 
         return st.one_of([option.strategy(sizes) for option in self.options])
@@ -76,22 +70,17 @@ class Choice(Domain):
 
     @property
     def sentence(self) -> str:
-        """List the values."""
         return "one of " + ", ".join(map(repr, self.values)) if self.values != (None,) else "None"
 
     def convert(self, value: Any, sizes: Sizes) -> Any:
-        """Return the value if it is among the choices, with its own type."""
-        del sizes
         for choice in self.values:
             if type(value) is type(choice) and value == choice:
                 return choice
         raise Rejected(self.sentence)
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
-        """Draw any choice."""
         from hypothesis import strategies as st
 
-        del sizes
         return st.sampled_from(self.values)
 
 
@@ -120,12 +109,10 @@ class Collection(Domain):
 
     @property
     def sentence(self) -> str:
-        """Describe the elements."""
         kind = "distinct values" if self.distinct else "values"
         return f"a list of {kind}, each {self.element.sentence}"
 
     def size_names(self) -> frozenset[str]:
-        """Return the sizes of the elements and of the list."""
         own = frozenset({split_size(self.size)[0]}) if self.size else frozenset()
         return own | self.element.size_names()
 
@@ -146,17 +133,14 @@ class Collection(Domain):
         return converted
 
     def plain(self, value: Any) -> Any:
-        """Write a list."""
         return [self.element.plain(item) for item in value]
 
     def build(self, plain: Any, build_plugin: BuildPlugin) -> Any:
-        """Read each element of a list."""
         if not isinstance(plain, list):
             return plain
         return [self.element.build(item, build_plugin) for item in plain]
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
-        """Draw lists of the stated length, or short ones."""
         from hypothesis import strategies as st
 
         if self.size is not None and split_size(self.size)[0] in sizes:
@@ -174,19 +158,13 @@ class Label(Domain):
     """A state's label: text or a whole number."""
 
     size: str | None = None
-
-    @property
-    def sentence(self) -> str:
-        """Return the two kinds of label."""
-        return "a label (text or a whole number)"
+    sentence = "a label (text or a whole number)"
 
     def size_names(self) -> frozenset[str]:
-        """Return the size of the set of labels it is drawn from."""
         return frozenset({self.size}) if self.size else frozenset()
 
     def convert(self, value: Any, sizes: Sizes) -> str | int:
         """Return the label; whole numbers lose their numpy type."""
-        del sizes
         if isinstance(value, str):
             return value
         if isinstance(value, bool):
@@ -227,13 +205,10 @@ class Plugin(Domain):
 
     @property
     def sentence(self) -> str:
-        """Return the noun."""
         article = "an" if self.kind[0] in "aeiou" else "a"
         return f"{article} {self.kind}"
 
     def convert(self, value: Any, sizes: Sizes) -> Any:
-        """Return the object if it is of the right noun."""
-        del sizes
         if getattr(type(value), "kind", None) != self.kind:
             if callable(value) and getattr(value, "kind", None) == self.kind:
                 raise Rejected(f"{self.sentence}: write {value.name}() with parentheses")
@@ -241,7 +216,6 @@ class Plugin(Domain):
         return value
 
     def plain(self, value: Any) -> Any:
-        """Write the object's specification."""
         return value.specification()
 
     def build(self, plain: Any, build_plugin: BuildPlugin) -> Any:
@@ -251,12 +225,9 @@ class Plugin(Domain):
         return build_plugin(self.kind, plain) if isinstance(plain, Mapping) else plain
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
-        """Draw any registered plugin of the noun."""
         from sfumato.laws.strategies import plugins_of_kind
 
         return plugins_of_kind(self.kind, sizes)
 
 
-def PLUGIN(kind: str) -> Plugin:  # noqa: N802 - domains are written in capitals
-    """Return the domain of plugins of one noun."""
-    return Plugin(kind)
+PLUGIN = Plugin

@@ -1,4 +1,5 @@
 """Arrays: vectors, tables, probability vectors, stochastic matrices and covariances."""
+# ruff: noqa: D102 - what every domain can do is documented on Domain
 
 from __future__ import annotations
 
@@ -48,15 +49,12 @@ class Array(Domain):
 
     @property
     def sentence(self) -> str:
-        """Return the words and the shape."""
         return f"{self.words} of shape ({', '.join(self.dims)})"
 
     def size_names(self) -> frozenset[str]:
-        """Return the names of the axes' sizes."""
         return frozenset(split_size(dim)[0] for dim in self.dims)
 
     def convert(self, value: Any, sizes: Sizes) -> NDArray[np.float64]:
-        """Return a read-only float copy of the right shape and contents."""
         array = self._shaped_if_empty(_numbers(value, self.words), sizes)
         if array.size == 0 and not self._may_be_empty(array):
             raise Rejected(f"{self.words}, not an empty one")
@@ -74,10 +72,9 @@ class Array(Domain):
         rest = self.dims[1:]
         if array.shape != (0,) or not rest or split_size(self.dims[0])[1] >= 0:
             return array
-        known = dict(sizes)
-        if any(split_size(dim)[0] not in known for dim in rest):
+        if any(split_size(dim)[0] not in sizes for dim in rest):
             return array
-        return np.zeros((0, *(evaluate_size(dim, known) for dim in rest)))
+        return np.zeros((0, *(evaluate_size(dim, sizes) for dim in rest)))
 
     def _may_be_empty(self, array: NDArray[np.float64]) -> bool:
         """Whether only an axis of size such as T-1 is empty: a trace of one step has no moves."""
@@ -90,15 +87,9 @@ class Array(Domain):
         """Reject contents outside the domain; any real numbers will do here."""
 
     def plain(self, value: Any) -> Any:
-        """Write the array as nested lists."""
         return np.asarray(value).tolist()
 
-    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """Return the shape for the given sizes."""
-        return tuple(evaluate_size(dim, sizes) for dim in self.dims)
-
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
-        """Draw small real entries."""
         return self._entries(sizes, -4.0, 4.0)
 
     def _entries(self, sizes: Mapping[str, int], low: float, high: float) -> SearchStrategy[Any]:
@@ -111,7 +102,7 @@ class Array(Domain):
     ) -> SearchStrategy[Any]:
         from hypothesis import strategies as st
 
-        shape = self.shape(sizes)
+        shape = tuple(evaluate_size(dim, sizes) for dim in self.dims)
         count = int(np.prod(shape))
         return st.lists(entry, min_size=count, max_size=count).map(
             lambda entries: np.reshape(np.array(entries, dtype=float), shape)
@@ -129,7 +120,6 @@ class Table(Array):
     """Entries between 0 and 1."""
 
     def check(self, array: NDArray[np.float64]) -> None:
-        """Reject entries outside [0, 1]."""
         if (array < 0).any() or (array > 1).any():
             raise Rejected(f"{self.words}, each between 0 and 1")
 
@@ -144,7 +134,6 @@ class Stochastic(Array):
     """Rows along the last axis are probability vectors."""
 
     def check(self, array: NDArray[np.float64]) -> None:
-        """Reject negative entries and rows that do not sum to one."""
         if (array < 0).any():
             raise Rejected(f"{self.words} without negative entries")
         sums = array.sum(axis=-1)
@@ -217,18 +206,12 @@ class Times(Domain):
     """Time stamps: a number n meaning 0, 1, ..., n-1, or strictly increasing stamps."""
 
     size: str
-
-    @property
-    def sentence(self) -> str:
-        """Return the two forms."""
-        return "a number of points, or increasing time stamps"
+    sentence = "a number of points, or increasing time stamps"
 
     def size_names(self) -> frozenset[str]:
-        """Return the size the number of points sets."""
         return frozenset({split_size(self.size)[0]})
 
     def convert(self, value: Any, sizes: Sizes) -> int | NDArray[np.float64]:
-        """Return the number of points, or the stamps as a read-only array."""
         if isinstance(value, numbers.Integral) and not isinstance(value, bool):
             count = int(value)
             stamps: int | NDArray[np.float64] = count
@@ -244,11 +227,9 @@ class Times(Domain):
         return stamps
 
     def plain(self, value: Any) -> Any:
-        """Write the number, or the stamps as a list."""
         return value if isinstance(value, int) else np.asarray(value).tolist()
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
-        """Draw the regular grid, or irregular stamps."""
         from hypothesis import strategies as st
 
         count = evaluate_size(self.size, sizes)
@@ -256,9 +237,7 @@ class Times(Domain):
         return st.just(count) | gaps.map(lambda steps: np.cumsum(np.array(steps)))
 
 
-def TIMES(size: str) -> Times:  # noqa: N802 - domains are written in capitals
-    """Return the domain of time stamps, `size` of them."""
-    return Times(size)
+TIMES = Times
 
 
 def stamps(times: int | NDArray[np.float64]) -> NDArray[np.float64]:

@@ -75,6 +75,14 @@ class Domain(ABC):
     def convert(self, value: Any, sizes: Sizes) -> Any:
         """Return `value` in its canonical form, or raise `Rejected`."""
 
+    def takes(self, value: Any, sizes: Mapping[str, int] | None = None) -> bool:
+        """Whether a value is inside, at any sizes or at the given ones."""
+        try:
+            self.convert(value, Sizes(sizes or {}))
+        except Rejected:
+            return False
+        return True
+
     @abstractmethod
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
         """Draw elements for the given sizes."""

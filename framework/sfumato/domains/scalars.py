@@ -1,4 +1,5 @@
 """Numbers: real intervals and whole numbers."""
+# ruff: noqa: ARG002, D102 - what every domain can do is documented on Domain
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ class Real(Domain):
     2.0
     """
 
-    words: str
+    sentence: str
     low: float = -math.inf
     high: float = math.inf
     low_open: bool = False
@@ -31,33 +32,26 @@ class Real(Domain):
     draw: tuple[float, float] = (-10.0, 10.0)
     infinite: bool = False
 
-    @property
-    def sentence(self) -> str:
-        """Return the words the interval is known by."""
-        return self.words
-
     def convert(self, value: Any, sizes: Sizes) -> float:
         """Return the number as a float; NaN, infinities, text and booleans are rejected."""
-        del sizes
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise Rejected(f"{self.words} (a real number)")
+            raise Rejected(f"{self.sentence} (a real number)")
         try:
             number = float(value)
         except OverflowError:
-            raise Rejected(f"{self.words} and finite") from None
+            raise Rejected(f"{self.sentence} and finite") from None
         if math.isnan(number) or (math.isinf(number) and not self.infinite):
-            raise Rejected(f"{self.words} and finite")
+            raise Rejected(f"{self.sentence} and finite")
         above = number > self.low if self.low_open else number >= self.low
         below = number < self.high if self.high_open else number <= self.high
         if not (above and below):
-            raise Rejected(self.words)
+            raise Rejected(self.sentence)
         return number
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[float]:
         """Draw from a moderate range inside the interval; extremes are tested by name."""
         from hypothesis import strategies as st
 
-        del sizes
         return st.floats(
             self.draw[0], self.draw[1], allow_nan=False, allow_infinity=False, allow_subnormal=False
         )
@@ -68,12 +62,7 @@ POSITIVE = Real("positive", low=0.0, low_open=True, draw=(0.05, 8.0))
 NONNEGATIVE = Real("non-negative", low=0.0, draw=(0.0, 8.0))
 UNIT = Real("between 0 and 1", low=0.0, high=1.0, draw=(0.0, 1.0))
 OPEN_UNIT = Real(
-    "strictly between 0 and 1",
-    low=0.0,
-    high=1.0,
-    low_open=True,
-    high_open=True,
-    draw=(0.01, 0.99),
+    "strictly between 0 and 1", low=0.0, high=1.0, low_open=True, high_open=True, draw=(0.01, 0.99)
 )
 ORDER = Real("a Rényi order above 1", low=1.0, low_open=True, draw=(1.01, 16.0))
 
@@ -82,34 +71,27 @@ ORDER = Real("a Rényi order above 1", low=1.0, low_open=True, draw=(1.01, 16.0)
 class Whole(Domain):
     """A whole number, at least `low`; with `size`, the number itself is that size."""
 
-    words: str
+    sentence: str
     low: int = 0
     size: str | None = None
     below: str | None = None
     draw: tuple[int, int] = (0, 8)
 
-    @property
-    def sentence(self) -> str:
-        """Return the words the range is known by."""
-        return self.words
-
     def size_names(self) -> frozenset[str]:
-        """Return the size this number sets or stays below."""
         return frozenset(split_size(name)[0] for name in (self.size, self.below) if name)
 
     def convert(self, value: Any, sizes: Sizes) -> int:
         """Return the number as an int; floats with a fraction, text and booleans are rejected."""
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-            raise Rejected(f"{self.words} (a whole number)")
+            raise Rejected(f"{self.sentence} (a whole number)")
         number = int(value)
         if number < self.low:
-            raise Rejected(self.words)
+            raise Rejected(self.sentence)
         if self.size is not None and not sizes.agree(self.size, number):
             raise Rejected(f"{sizes.wanted(self.size)}, as the other parameters have it")
         return number
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[int]:
-        """Draw the size itself, an index below a size, or a small number."""
         from hypothesis import strategies as st
 
         if self.size is not None:

@@ -5,26 +5,20 @@ from __future__ import annotations
 import atexit
 import functools
 import importlib
-import json
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
 from sfumato.channels import AdditiveGaussian, Emission
+from sfumato.comparison.executors import Workers
 from sfumato.laws.law import NotHere
 from sfumato.plugin_registry import Entry, Registry, use_registry
 
 
 def contents_of(value: Any) -> Any:
-    """Return plain contents: equal for equal answers, whatever their class compares.
-
-    >>> contents_of(np.array([1.0, 2.0])) == contents_of(np.array([1.0, 2.0]))
-    True
-    """
+    """Return plain contents: equal for equal answers, whatever their class compares."""
     if isinstance(value, np.ndarray):
         return (value.shape, value.dtype.str, contents_of(value.ravel().tolist()))
     if isinstance(value, (list, tuple)):
@@ -32,10 +26,9 @@ def contents_of(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: contents_of(item) for key, item in value.items()}
     if attrs.has(type(value)):
-        names = [field.name for field in attrs.fields(type(value))]
-        values = (getattr(value, name) for name in names)
+        fields = (getattr(value, field.name) for field in attrs.fields(type(value)))
         # Functions that a belief carries are made anew each time.
-        return (type(value).__name__, [contents_of(item) for item in values if not callable(item)])
+        return (type(value).__name__, [contents_of(item) for item in fields if not callable(item)])
     by_identity = type(value).__eq__ is object.__eq__  # type: ignore[comparison-overlap]  # it can be
     if by_identity and hasattr(value, "__dict__") and not callable(value):
         return (type(value).__name__, contents_of(vars(value)))
@@ -53,74 +46,48 @@ def sampled_at_once(channel: Any, trace: Any, rng: np.random.Generator, count: i
 
 
 def outputs_equal(one: Any, other: Any) -> bool:
-    """Whether two outputs are the same: arrays by content, sequences by element.
-
-    >>> outputs_equal(np.array([1.0]), np.array([1.0])), outputs_equal(("a",), ("b",))
-    (True, False)
-    """
+    """Whether two outputs are the same: arrays by content, sequences by element."""
     a, b = np.asarray(one, dtype=object), np.asarray(other, dtype=object)
     return a.shape == b.shape and bool(np.all(a == b))
 
 
-def rebuilt_elsewhere(plugin: Any, paths: Sequence[str]) -> tuple[str, Any]:
+def rebuilt_elsewhere(plugin: Any, paths: tuple[str, ...]) -> tuple[str, Any]:
     """Return the repr and the specification of the plugin as another process rebuilds it."""
-    cls = type(plugin)
-    task = {
-        "kind": cls.kind,
-        "specification": plugin.specification(),
-        "paths": list(paths),
-        "folders": [folder for folder in sys.path if folder],
-        "module": cls.__module__,
-        "class": cls.__qualname__,
-    }
-    pipes: Any = _other_process()
-    pipes.stdin.write(json.dumps(task) + "\n")
-    pipes.stdin.flush()
-    answer = json.loads(pipes.stdout.readline())
-    if "unknown" in answer:
-        raise NotHere(answer["unknown"])
-    return answer.get("repr", answer.get("error", "")), answer.get("specification")
+    home = (type(plugin).__module__, type(plugin).__qualname__)
+    task = (type(plugin).kind, plugin.specification(), home, paths, tuple(sys.path))
+    text, plain = _other_process().submit(_rebuild, *task).result()
+    if text is None:
+        raise NotHere(f"another process cannot import {home[0]}")
+    return text, plain
 
 
 @functools.cache
-def _other_process() -> subprocess.Popen[str]:
-    """Start a fresh interpreter that answers one line of JSON with another until this one ends."""
-    process = subprocess.Popen(  # noqa: S603 - this very interpreter
-        [sys.executable, "-W", "ignore", "-c", f"from {__name__} import serve; serve()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    atexit.register(process.communicate)  # closes its input, on which it ends
-    return process
+def _other_process() -> Workers:
+    """Return a worker that loads everything anew, and stays until this process ends."""
+    workers = Workers()
+    atexit.register(workers.shutdown)
+    return workers
 
 
-def serve() -> None:
-    """Answer tasks until the input ends: the other process's side."""
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(_answer(json.loads(line))) + "\n")
-        sys.stdout.flush()
-
-
-def _answer(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Rebuild one plugin; what goes wrong is an answer too."""
-    sys.path += [folder for folder in task["folders"] if folder not in sys.path]
+def _rebuild(
+    kind: str, plain: Any, home: tuple[str, str], paths: tuple[str, ...], folders: tuple[str, ...]
+) -> tuple[str | None, Any]:
+    """Rebuild one plugin; what goes wrong is an answer too, and None that it is not there."""
+    sys.path += [folder for folder in folders if folder not in sys.path]
     try:
-        registry = _registry(tuple(task["paths"]))
-        if task["specification"]["name"] not in registry.names(task["kind"]):
+        registry = _registry(paths)
+        if plain["name"] not in registry.names(kind):
             try:
-                cls = getattr(importlib.import_module(task["module"]), task["class"])
+                cls = getattr(importlib.import_module(home[0]), home[1])
             except (ImportError, AttributeError):
-                return {"unknown": f"another process cannot import {task['module']}"}
-            entry = Entry(task["kind"], cls.name, cls, task["module"])
+                return None, None
+            entry = Entry(kind, cls.name, cls, home[0])
             registry = attrs.evolve(registry, entries=(*registry.entries, entry))
         use_registry(registry)
-        made = registry.build(task["kind"], task["specification"])
-        return {"repr": repr(made), "specification": made.specification()}
+        made = registry.build(kind, plain)
+        return repr(made), made.specification()
     except Exception as error:  # noqa: BLE001 - reported to the one who asked
-        return {"error": f"{type(error).__name__}: {error}"}
+        return repr(error), None
 
 
-@functools.cache
-def _registry(paths: tuple[str, ...]) -> Registry:
-    return Registry.load(paths)
+_registry = functools.cache(Registry.load)

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from sfumato.laws.law import NotHere
 from sfumato.protocols import Quantity, Release
@@ -31,6 +31,11 @@ class Attempt:
     draws: int
     rng: np.random.Generator
     level: float
+
+    def sample(self) -> tuple[Any, list[Hashable]]:
+        """Draw traces of states and release each."""
+        traces = self.belief.sample(self.rng, self.draws)
+        return traces, [tuple(self.release.apply(trace, self.rng)) for trace in traces]
 
 
 def demonstrated_loss(quantity: Quantity, attempt: Attempt) -> float:
@@ -110,7 +115,10 @@ def _binary_divergence(p: float, q: float, order: float) -> float:
 def _gap(attempt: Attempt) -> float:
     """Find the output after which an event is most surprising; judge it on fresh draws."""
     draws, level = attempt.draws, attempt.level
-    inside, outputs = _events_and_outputs(attempt)
+    traces, outputs = attempt.sample()
+    paths = np.array([attempt.belief.encode(trace) for trace in traces])
+    masks, times = attempt.question.masks, attempt.question.times
+    inside = np.stack([masks[e, t][paths[:, t]] for e, t in enumerate(times)], axis=1)
     prior = [_chance_at_most(int(row.sum()), draws, level / 3) for row in inside.T]
     half = draws // 2
     together: Counter[tuple[Hashable, int]] = Counter()
@@ -131,24 +139,10 @@ def _gap(attempt: Attempt) -> float:
     return best
 
 
-def _events_and_outputs(
-    attempt: Attempt,
-) -> tuple[NDArray[np.bool_], list[Hashable]]:
-    belief, question, rng = attempt.belief, attempt.question, attempt.rng
-    traces: Any = belief.sample(rng, attempt.draws)
-    paths = np.array([belief.encode(trace) for trace in traces])
-    times = question.times
-    inside = np.stack([question.masks[e, t][paths[:, t]] for e, t in enumerate(times)], axis=1)
-    outputs: list[Hashable] = [tuple(attempt.release.apply(trace, rng)) for trace in traces]
-    return inside, outputs
-
-
 def _success(attempt: Attempt) -> float:
     """Guess the trace seen most often with an output; judge the guesses on fresh draws."""
-    draws = attempt.draws
-    traces: Any = attempt.belief.sample(attempt.rng, draws)
-    outputs = [tuple(attempt.release.apply(trace, attempt.rng)) for trace in traces]
-    half = draws // 2
+    traces, outputs = attempt.sample()
+    half = attempt.draws // 2
     seen: dict[Hashable, Counter[Any]] = {}
     for trace, output in zip(traces[:half], outputs[:half], strict=True):
         seen.setdefault(output, Counter())[trace] += 1
@@ -157,18 +151,14 @@ def _success(attempt: Attempt) -> float:
     for trace, output in zip(traces[half:], outputs[half:], strict=True):
         guess = seen[output].most_common(1)[0][0] if output in seen else fallback
         hits += sum(a != b for a, b in zip(trace, guess, strict=True)) <= attempt.question.mistakes
-    return _chance_at_least(hits, draws - half, attempt.level)
+    return _chance_at_least(hits, attempt.draws - half, attempt.level)
 
 
 def _chance_at_least(hits: int, total: int, level: float) -> float:
     """Return the exact (Clopper-Pearson) lower confidence limit of a chance."""
-    from scipy.stats import beta
-
-    return 0.0 if hits == 0 else float(beta.ppf(level / 2, hits, total - hits + 1))
+    return 0.0 if hits == 0 else float(betaincinv(hits, total - hits + 1, level / 2))
 
 
 def _chance_at_most(hits: int, total: int, level: float) -> float:
     """Return the exact (Clopper-Pearson) upper confidence limit of a chance."""
-    from scipy.stats import beta
-
-    return 1.0 if hits >= total else float(beta.ppf(1 - level / 2, hits + 1, total - hits))
+    return 1.0 - _chance_at_least(total - hits, total, level)

@@ -6,9 +6,10 @@ cases from its definition, by other means; these are the tools that most of them
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -26,16 +27,15 @@ from sfumato.values import SUPPRESSED, FloatArray
 MOST = 20_000
 """Outputs or traces in a table, at most."""
 
+HALVINGS = 200
+"""Steps of a bisection, after which float64 has no number between the ends."""
+
 
 # What brute force knows ---------------------------------------------------------------------------
 
 
 def between(low: float, high: float) -> Reading:
-    """Return what is known of a number that lies between two others; equal ends are the number.
-
-    >>> between(1.0, 2.0).interval, between(2.0, 2.0).bound
-    ((1.0, 2.0), 'exact')
-    """
+    """Return what is known of a number that lies between two others; equal ends are the number."""
     if low == high:
         return Reading(value=low, bound="exact", how="brute force")
     low, high = min(low, high), max(low, high)  # equal ends may be a rounding apart
@@ -52,12 +52,7 @@ def checks_of(measure: LossMeasure) -> Iterator[LossMeasure]:
 
 
 def measures_of(quantity: Quantity) -> Iterator[LossMeasure]:
-    """Yield the registered measures of a quantity that bring a brute force.
-
-    >>> from sfumato.quantities import renyi_divergence
-    >>> list(measures_of(renyi_divergence(3.0)))
-    [sf.measures.renyi(order=3.0)]
-    """
+    """Yield the registered measures of a quantity that bring a brute force."""
     registry, wanted = default_registry(), dict(quantity.parameters)
     for name in registry.names("measure"):
         cls: Any = registry.get("measure", name)
@@ -88,18 +83,11 @@ class Table:
     joint: FloatArray
 
     @classmethod
-    def of(cls, belief: Markov, channel: Emission) -> Table:
-        """Multiply out the chain and the channel, one time after another."""
-        alphabets = channel.outputs()
-        if math.prod(len(alphabet) for alphabet in alphabets) > MOST:
-            raise OutsideHypotheses("there are too many outputs for brute force.")
+    def of(cls, belief: Markov, channel: Emission, outputs: Sequence[Any] = ()) -> Table:
+        """Multiply out the chain and the channel, for every output or for those given."""
         traces, prior = every_trace(belief)
-        outputs = list(itertools.product(*alphabets))
-        likelihoods = np.exp(channel.evidence_batch(outputs))
-        joint = np.repeat(prior[:, None], len(outputs), axis=1)
-        for time in range(belief.steps):
-            joint *= likelihoods[:, time, traces[:, time]].T
-        return cls(traces, outputs, joint)
+        listed = list(outputs) or every_output(channel)
+        return cls(traces, listed, prior[:, None] * likelihoods(channel, traces, listed))
 
     def row(self, trace: Any) -> int:
         """Return the row of a trace of positions, or raise `ValueError`."""
@@ -122,24 +110,29 @@ def every_trace(belief: Markov) -> tuple[NDArray[np.intp], FloatArray]:
     return traces, chances
 
 
-def traces_given(
-    belief: Markov, channel: Emission, output: tuple[Any, ...]
-) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return every trace, (N, T), and Pr[trace, output]."""
-    traces, chances = every_trace(belief)
-    likelihood = np.exp(channel.evidence(output))
-    for time in range(belief.steps):
-        chances = chances * likelihood[time, traces[:, time]]
-    return traces, chances
+def every_output(channel: Emission, most: int = MOST) -> list[tuple[Any, ...]]:
+    """Return every sequence of symbols."""
+    alphabets = channel.outputs()
+    if math.prod(map(len, alphabets)) > most:
+        raise OutsideHypotheses("there are too many outputs for brute force.")
+    return list(itertools.product(*alphabets))
+
+
+def likelihoods(
+    channel: Emission, traces: NDArray[np.intp], outputs: Sequence[tuple[Any, ...]]
+) -> FloatArray:
+    """Return Pr[o | x] for every trace (rows) and output (columns)."""
+    chances = np.exp(channel.evidence_batch(outputs))
+    factors = (chances[:, time, traces[:, time]].T for time in range(channel.steps))
+    return np.asarray(functools.reduce(np.multiply, factors))
 
 
 def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ...]) -> FloatArray:
     """Return Pr[X_t = m | output] as (T, M)."""
-    traces, chances = traces_given(belief, channel, output)
-    marginals = np.zeros((belief.steps, belief.state_count))
-    for time in range(belief.steps):
-        np.add.at(marginals[time], traces[:, time], chances)
-    return np.asarray(marginals / chances.sum())
+    table = Table.of(belief, channel, [output])
+    visits = table.traces[:, :, None] == np.arange(belief.state_count)
+    chances = table.joint[:, 0] / table.joint.sum()
+    return np.asarray(np.einsum("n,ntm->tm", chances, visits))
 
 
 def expected_releases(belief: Markov, channel: Emission) -> float:
@@ -147,6 +140,16 @@ def expected_releases(belief: Markov, channel: Emission) -> float:
     table = Table.of(belief, channel)
     released = [sum(symbol is not SUPPRESSED for symbol in output) for output in table.outputs]
     return float(table.joint.sum(axis=0) @ np.array(released, dtype=float))
+
+
+def crossing(exceeds: Callable[[float], bool], high: float, low: float = 0.0) -> float:
+    """Return by bisection where a condition that holds below stops to, as seen from above."""
+    if not exceeds(low):
+        return low
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
+    return high
 
 
 # Real outputs, between two channels of symbols ----------------------------------------------------
@@ -162,10 +165,6 @@ def in_cells(channel: NoisyVectors) -> Symbols:
     """Return the channel that tells in which cell each real output lies.
 
     That is post-processing, so whatever an adversary gains by it is at most the truth.
-
-    >>> noisy = NoisyVectors(("away", "here"), [[[0.0], [1.0]]], scale=1.0)
-    >>> in_cells(noisy).probabilities.shape[:2]
-    (1, 2)
     """
     steps, _, width = channel.means.shape
     count = math.floor(MOST_CELLS ** (1.0 / (steps * width)) + 1e-9)
@@ -199,12 +198,7 @@ def _normal_chance(low: float, high: float) -> float:
 
 
 def without_noise(channel: NoisyVectors) -> Symbols:
-    """Return the channel that tells the vectors themselves, from which noise only takes away.
-
-    >>> noisy = NoisyVectors(("away", "here"), [[[0.0], [1.0]]], scale=1.0)
-    >>> without_noise(noisy).probabilities.tolist()
-    [[[1.0, 0.0], [0.0, 1.0]]]
-    """
+    """Return the channel that tells the vectors themselves, from which noise only takes away."""
     vectors = [[tuple(row) for row in table] for table in channel.means.tolist()]
     alphabet = tuple(dict.fromkeys(vector for table in vectors for vector in table))
     chances = [[[float(v == symbol) for symbol in alphabet] for v in table] for table in vectors]

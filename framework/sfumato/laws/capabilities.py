@@ -8,22 +8,20 @@ from typing import Any
 
 import attrs
 
-from sfumato import quantities
 from sfumato.errors import ParameterError
 from sfumato.laws.law import NotHere, require
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import MARKS, Reading, Release, Situation
+from sfumato.quantities import (
+    EXPECTED_RELEASES,
+    MEAN_SQUARED_ERROR,
+    NOISE_VARIANCE,
+    RELEASED_FRACTION,
+)
 
 Classes = Mapping[str, Any]
 
-UTILITIES = frozenset(
-    {
-        quantities.MEAN_SQUARED_ERROR,
-        quantities.EXPECTED_RELEASES,
-        quantities.NOISE_VARIANCE,
-        quantities.RELEASED_FRACTION,
-    }
-)
+UTILITIES = (MEAN_SQUARED_ERROR, EXPECTED_RELEASES, NOISE_VARIANCE, RELEASED_FRACTION)
 """Quantities of usefulness: laws about what an adversary gains do not speak of them."""
 
 PROMISES = {
@@ -37,12 +35,7 @@ PROMISES = {
 
 
 def takes(kind: str, *names: str) -> Callable[[Classes], bool]:
-    """Return whether the class of that noun declares one of the parameters.
-
-    >>> import sfumato as sf
-    >>> takes("secret", "radius")({"secret": sf.registry.get("secret", "basic")})
-    True
-    """
+    """Return whether the class of that noun declares one of the parameters."""
     return lambda classes: any(item.name in names for item in classes[kind].parameters())
 
 
@@ -53,12 +46,10 @@ def believes(kind: type) -> Callable[[Classes], bool]:
 
 def releases(kind: type) -> Callable[[Classes], bool]:
     """Return whether the mechanism's channel can be of that type."""
-
-    def applies(classes: Classes) -> bool:
-        channel = classes["mechanism"].yields
-        return issubclass(channel, kind) or issubclass(kind, channel)
-
-    return applies
+    return lambda classes: (
+        issubclass(classes["mechanism"].yields, kind)
+        or issubclass(kind, classes["mechanism"].yields)
+    )
 
 
 def promises(kind: str, *words: str) -> Callable[[Classes], bool]:
@@ -67,22 +58,12 @@ def promises(kind: str, *words: str) -> Callable[[Classes], bool]:
 
 
 def has_scale(classes: Classes) -> bool:
-    """Whether the prior declares the parameter to which its covariance is proportional.
-
-    >>> import sfumato as sf
-    >>> has_scale({"prior": sf.registry.get("prior", "rbf")})
-    True
-    """
+    """Whether the prior declares the parameter to which its covariance is proportional."""
     return classes["prior"].scale_parameter is not None
 
 
 def counts_loss(classes: Classes) -> bool:
-    """Whether the measure's numbers are of what an adversary gains, not of usefulness.
-
-    >>> import sfumato as sf
-    >>> counts_loss({"measure": sf.registry.get("measure", "mean_squared_error")})
-    False
-    """
+    """Whether the measure's numbers are of what an adversary gains, not of usefulness."""
     measure = classes["measure"]
     if "utility" in measure.promises:
         return False
@@ -96,10 +77,6 @@ def falls_with_information(classes: Classes) -> bool:
 
     A share of outputs above a threshold can: two harmless outputs that are merged with a telling
     one all count from then on.
-
-    >>> import sfumato as sf
-    >>> falls_with_information({"measure": sf.registry.get("measure", "breach_rate")})
-    False
     """
     return counts_loss(classes) and "share of outputs" not in classes["measure"].promises
 
@@ -113,13 +90,17 @@ def both(*conditions: Callable[[Classes], bool]) -> Callable[[Classes], bool]:
 
 
 def value_of(plugin: Any, name: str) -> Any:
-    """Return a parameter's value, None where the class declares no such parameter.
+    """Return a parameter's value, None where the class declares no such parameter."""
+    declared = any(item.name == name for item in plugin.parameters())
+    return getattr(plugin, name) if declared else None
 
-    >>> import sfumato as sf
-    >>> value_of(sf.mechanisms.gaussian_uniform(mse=1.0), "delta")
-    """
-    declared = {item.name for item in type(plugin).parameters()}
-    return getattr(plugin, name) if name in declared else None
+
+def given(plugin: Any, name: str) -> Any:
+    """Return a parameter's value; where there is none the law does not apply."""
+    value = value_of(plugin, name)
+    if value is None:
+        raise NotHere(f"no {name} is given")
+    return value
 
 
 def changed(plugin: Any, **values: Any) -> Any:
@@ -137,18 +118,13 @@ def rebuild(plugin: Any) -> Any:
 
 def designed(mechanism: Any, prior: Any, secret: Any) -> Release:
     """Return the mechanism's release; a parameter that does not suit the trace is passed over."""
-    belief = belief_of(prior)
+    belief = next(prior.members()).belief()
     try:
         secret.question(belief)
         release: Release = mechanism.protect(prior, secret)
     except ParameterError as reason:
         raise NotHere(str(reason)) from None
     return release
-
-
-def belief_of(prior: Any) -> Any:
-    """Return the belief of the first member."""
-    return next(iter(prior.members())).belief()
 
 
 def read(measure: Any, at: Situation) -> Reading:
@@ -183,6 +159,13 @@ def require_no_worse(after: Reading, before: Reading, sign: int, change: str) ->
     )
 
 
+def require_channel_no_worse(measure: Any, at: Situation, other: Any, change: str) -> Reading:
+    """Require that another channel is certainly no worse; return what the measure finds of it."""
+    after = read(measure, attrs.evolve(at, channel=other))
+    require_no_worse(after, read(measure, at), measure.quantity.sign, change)
+    return after
+
+
 def require_agreement(one: Reading, other: Reading, change: str) -> None:
     """Require that two readings can be readings of one number."""
     require(
@@ -200,22 +183,14 @@ def certainly_worse(one: Reading, other: Reading, sign: int, room: float = ROUND
 
 
 def above(low: float, high: float, room: float) -> bool:
-    """Whether `low` is above `high` by more than a relative `room`.
-
-    >>> above(1.0, 1.0 - 1e-12, 1e-9), above(2.0, 1.0, 1e-9)
-    (False, True)
-    """
+    """Whether `low` is above `high` by more than a relative `room`."""
     if math.isinf(low) or math.isinf(high):
         return low > high
     return low - high > room * max(abs(low), abs(high)) + NEGLIGIBLE
 
 
 def text_of(reading: Reading) -> str:
-    """Return a reading's value with its direction, or the two ends of an estimate.
-
-    >>> text_of(Reading(value=2.0, bound="estimate", interval=(1.0, 2.0)))
-    'between 1 and 2'
-    """
+    """Return a reading's value with its direction, or the two ends of an estimate."""
     if reading.interval is not None:
         return "between {:.12g} and {:.12g}".format(*reading.interval)
     return f"{MARKS[reading.bound]} {reading.value:.12g}"

@@ -43,23 +43,19 @@ class Case:
         def with_extras(nouns: dict[str, Any]) -> SearchStrategy[dict[str, Any]]:
             sizes = _sizes(nouns)
             extras = {name: domain.strategy(sizes) for name, domain in self.law.extras.items()}
-            if self.law.takes_draws:
+            if "draws" in self.law.taken:
                 extras["draws"] = st.just(draws)
             return st.fixed_dictionaries(extras).map(lambda drawn: {**nouns, **drawn})
 
         if "plugin" in self.law.nouns:
-            nouns = instances(self.classes["plugin"]).map(lambda made: {"plugin": made})
-        else:
-            suits = self.law.applies
-            nouns = scenarios(registry, self.law.nouns, suits=suits, **self.classes)
+            return instances(self.classes["plugin"]).map(lambda made: {"plugin": made})
+        nouns = scenarios(registry, self.law.nouns, suits=self.law.applies, **self.classes)
         return nouns.flatmap(with_extras)
 
 
 def _sizes(nouns: Mapping[str, Any]) -> Mapping[str, int]:
-    prior = nouns.get("prior")
-    if prior is None and "prior_class" in nouns:
-        prior = next(nouns["prior_class"].members())
-    return prior.sizes if prior is not None else {}
+    prior = nouns.get("prior", nouns.get("prior_class"))
+    return next(prior.members()).sizes if prior is not None else {}
 
 
 def cases_of(law: Law, registry: Registry, focus: Sequence[Entry] = ()) -> Iterator[Case]:
@@ -101,18 +97,14 @@ def _distinct(
 def fitting(
     registry: Registry, kinds: Sequence[str], fixed: Classes | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yield every combination of classes of the nouns `kinds` that fits; `fixed` ones stay.
-
-    >>> import sfumato as sf
-    >>> uniform = sf.registry.get("mechanism", "gaussian_uniform")
-    >>> found = fitting(sf.registry, ("prior", "secret", "mechanism"), {"mechanism": uniform})
-    >>> ("rbf", "basic") in {(row["prior"].name, row["secret"].name) for row in found}
-    True
-    """
+    """Yield every combination of classes of the nouns `kinds` that fits; `fixed` ones stay."""
     given = dict(fixed or {})
-    wanted = [kind for kind in ORDER if kind in kinds or kind in given]
-    options = {kind: [given[kind]] if kind in given else every(registry, kind) for kind in wanted}
-    yield from _extended(wanted, options, {})
+    rows: list[dict[str, Any]] = [{}]
+    for kind in ORDER:
+        if kind in kinds or kind in given:
+            options = [given[kind]] if kind in given else every(registry, kind)
+            rows = [{**row, kind: cls} for row in rows for cls in options if _fits(row, kind, cls)]
+    yield from rows
 
 
 def every(registry: Registry, kind: str) -> list[Any]:
@@ -120,34 +112,17 @@ def every(registry: Registry, kind: str) -> list[Any]:
     return [registry.get(kind, name) for name in registry.names(kind)]
 
 
-def _extended(
-    wanted: Sequence[str], options: Mapping[str, Sequence[Any]], chosen: dict[str, Any]
-) -> Iterator[dict[str, Any]]:
-    if not wanted:
-        yield chosen
-        return
-    for option in options[wanted[0]]:
-        extended = {**chosen, wanted[0]: option}
-        if _fits(extended, wanted[0]):
-            yield from _extended(wanted[1:], options, extended)
-
-
-def _fits(chosen: Classes, newest: str) -> bool:
-    """Whether the newest noun fits the ones chosen before it, as far as they are known."""
-    prior, secret, mechanism = (chosen.get(kind) for kind in ("prior", "secret", "mechanism"))
-    if newest == "secret" and prior is not None:
-        return not compatibility.why_no_question(secret, prior)
-    if newest == "mechanism" and None not in (prior, secret):
-        return not compatibility.why_no_release(mechanism, prior, secret)
-    if newest == "measure" and None not in (prior, secret, mechanism):
+def _fits(chosen: Classes, kind: str, cls: Any) -> bool:
+    """Whether a class fits the ones chosen before it, as far as they are known."""
+    prior, secret, mechanism = map(chosen.get, ("prior", "secret", "mechanism"))
+    if kind == "secret" and prior is not None:
+        return not compatibility.why_no_question(cls, prior)
+    if kind == "mechanism" and None not in (prior, secret):
+        return not compatibility.why_no_release(cls, prior, secret)
+    if kind == "measure" and None not in (prior, secret, mechanism):
         channel, giver = mechanism.yields, mechanism.name  # type: ignore[union-attr]  # not None
-        return not compatibility.why_no_loss(chosen["measure"], prior, secret, channel, giver)
-    if newest == "adversary" and None not in (prior, mechanism):
-        return reads_pair(chosen["adversary"], prior, mechanism)
+        return not compatibility.why_no_loss(cls, prior, secret, channel, giver)
+    if kind == "adversary" and None not in (prior, mechanism):
+        slots = tuple((chosen[noun].yields, chosen[noun].name) for noun in ("prior", "mechanism"))
+        return not compatibility.why_not(cls, slots, cls.reads)
     return True
-
-
-def reads_pair(adversary: Any, prior: Any, mechanism: Any) -> bool:
-    """Whether the adversary can reason about the prior's belief and the mechanism's channel."""
-    slots = ((prior.yields, prior.name), (mechanism.yields, mechanism.name))
-    return not compatibility.why_not(adversary, slots, adversary.reads)

@@ -37,10 +37,8 @@ def _preparation(registry: Registry) -> list[str]:
     load = f"sf.Registry.load({list(registry.paths)!r})"
     added = [entry for entry in registry.entries if entry.origin == BY_HAND]
     if not added:
-        if not registry.paths:
-            return ["import sfumato as sf"]
-        lines = ["import sfumato as sf", "from sfumato.plugin_registry import use_registry", ""]
-        return [*lines, f"use_registry({load})"]
+        use = ["from sfumato.plugin_registry import use_registry", "", f"use_registry({load})"]
+        return ["import sfumato as sf", *(use if registry.paths else ())]
     lines = ["import sys", "", "import attrs", "import sfumato as sf"]
     lines += ["from sfumato.plugin_registry import Entry, use_registry", ""]
     for folder in dict.fromkeys(_folder(entry.value) for entry in added):
@@ -85,11 +83,8 @@ class Counterexamples:
 
     def keep(self, law: Law, arguments: Mapping[str, Any]) -> Path:
         """Write a counterexample and return its file."""
-        plain = {
-            "law": law.name,
-            "arguments": {name: _plain(law, name, value) for name, value in arguments.items()},
-        }
-        text = json.dumps(plain, indent=1, sort_keys=True)
+        plain = {name: _plain(law, name, value) for name, value in arguments.items()}
+        text = json.dumps({"law": law.name, "arguments": plain}, indent=1, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / f"{law.name}-{digest}.json"
@@ -109,7 +104,7 @@ class Counterexamples:
                 }
             except (LookupError, TypeError, ValueError):
                 continue  # of a plugin that is gone, or has other parameters now
-            if _uses(arguments, case):
+            if set(case.classes.values()) <= set(classes_in(arguments)):
                 yield arguments
 
 
@@ -144,11 +139,6 @@ def _built(law: Law, name: str, plain: Any, registry: Registry) -> Any:
     if name in law.nouns:
         return registry.build(SINGULAR.get(name, name), plain)
     return plain
-
-
-def _uses(arguments: Mapping[str, Any], case: Case) -> bool:
-    """Whether every class that the case fixes is among the arguments."""
-    return set(case.classes.values()) <= set(classes_in(arguments))
 
 
 def classes_in(value: Any) -> Iterator[type[Declared]]:

@@ -94,11 +94,7 @@ def _both_marked(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
 
 
 def _tail(seen: int, total: int, chance: float) -> float:
-    """Bound the tail of sampling without replacement: exp(-n KL(seen/n, chance)), Hoeffding 1963.
-
-    >>> _tail(5, 10, 0.5), round(_tail(10, 10, 0.5) * 2**10, 9)
-    (1.0, 1.0)
-    """
+    """Bound a tail of sampling without replacement: exp(-n KL(seen/n, chance)), Hoeffding 1963."""
     from scipy.special import rel_entr
 
     if total == 0 or chance in (0.0, 1.0):
@@ -116,13 +112,18 @@ NEGLIGIBLE = 1e-12
 
 def worst_p_value(channel: Any, trace: Any, outputs: Sequence[Any]) -> Finding:
     """Return the smallest p-value, Bonferroni-corrected, of the outputs of one trace."""
-    if isinstance(channel, (AdditiveGaussian, NoisyVectors)) and _off_grid(outputs, channel.grid):
-        return 0.0, "a value off the grid that releases are rounded to"
-    if isinstance(channel, AdditiveGaussian):
-        noise = np.asarray(outputs, dtype=float) - np.asarray(trace, dtype=float)
-        return gaussian_fit(noise.reshape(len(outputs), -1), channel.covariance(), channel.grid)
-    if isinstance(channel, NoisyVectors):
-        return _noisy_vectors(channel, trace, outputs)
+    if isinstance(channel, (AdditiveGaussian, NoisyVectors)):
+        centre = np.asarray(trace)
+        if isinstance(channel, NoisyVectors):
+            positions = [channel.states.index(state) for state in trace]
+            centre = channel.means[np.arange(channel.steps), positions]
+            covariance = channel.scale**2 * np.eye(centre.size)
+        else:
+            covariance = channel.covariance()
+        values = np.asarray(outputs, dtype=float).reshape(len(outputs), -1)
+        if _off_grid(values, channel.grid):
+            return 0.0, "a value off the grid that releases are rounded to"
+        return gaussian_fit(values - centre.reshape(-1), covariance, channel.grid)
     if isinstance(channel, Emission):
         try:
             channel.outputs()
@@ -132,11 +133,11 @@ def worst_p_value(channel: Any, trace: Any, outputs: Sequence[Any]) -> Finding:
     raise NotHere(f"no test of fit is known for {type(channel).__name__} channels")
 
 
-def _off_grid(outputs: Sequence[Any], grid: float) -> bool:
+def _off_grid(values: NDArray[np.float64], grid: float) -> bool:
     """Whether a released value shows more digits than the channel says."""
     if grid == 0:
         return False
-    steps = np.asarray(outputs, dtype=float) / grid  # a power of two: exact
+    steps = values / grid  # a power of two: exact
     fine = np.abs(steps) < 2.0**52
     return bool((steps[fine] != np.round(steps[fine])).any())
 
@@ -203,14 +204,6 @@ def _chi_square(square: float, degrees: int) -> float:
     return float(min(1.0, 2.0 * min(chdtrc(degrees, square), chdtr(degrees, square))))
 
 
-def _noisy_vectors(channel: NoisyVectors, trace: Any, outputs: Sequence[Any]) -> Finding:
-    positions = [channel.states.index(state) for state in trace]
-    centres = channel.means[np.arange(channel.steps), positions]
-    noise = np.asarray(outputs, dtype=float).reshape(len(outputs), *centres.shape) - centres
-    flat = noise.reshape(len(outputs), -1)
-    return gaussian_fit(flat, channel.scale**2 * np.eye(flat.shape[1]), channel.grid)
-
-
 def _emission(channel: Emission, trace: Sequence[Hashable], outputs: Sequence[Any]) -> Finding:
     """Test each symbol's frequency given the state and what was seen before.
 
@@ -229,15 +222,11 @@ def _emission(channel: Emission, trace: Sequence[Hashable], outputs: Sequence[An
             (binomial_fit(seen[symbol], sum(seen.values()), chance), f"the symbol at time {time}")
             for memory, seen in counts.items()
             for symbol, chance in zip(
-                alphabet,
-                np.exp(channel.next_evidence(memory, time)[:, position]),
-                strict=True,
+                alphabet, np.exp(channel.next_evidence(memory, time)[:, position]), strict=True
             )
         ]
         found += [(min(1.0, p * len(tests)), what) for p, what in tests]
-        strange = [
-            symbol for seen in counts.values() for symbol in seen if symbol not in set(alphabet)
-        ]
+        strange = [s for seen in counts.values() for s in seen if s not in alphabet]
         if strange:
             return 0.0, f"the symbol {strange[0]!r}, which is not in the alphabet,"
         memories = [

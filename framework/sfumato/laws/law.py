@@ -52,10 +52,6 @@ DESIGNED_FOR = ("mechanism", "prior", "secret")
 Applies = Callable[[Mapping[str, Any]], bool]
 
 
-def _everywhere(_classes: Mapping[str, Any]) -> bool:
-    return True
-
-
 @attrs.frozen
 class Law:
     """A statement about every combination of the nouns its function takes.
@@ -85,7 +81,7 @@ class Law:
     statement: Callable[..., None]
     over: tuple[str, ...]
     extras: Mapping[str, Domain] = attrs.field(factory=dict)
-    applies: Applies = _everywhere
+    applies: Applies = bool
     cost: float = 1.0
     audit: bool = False
 
@@ -93,27 +89,27 @@ class Law:
         """Try the law on nouns and extras."""
         from sfumato.laws.capabilities import designed
 
-        if self.designs:
-            nouns = (arguments[noun] for noun in DESIGNED_FOR)
-            release = arguments["release"] = designed(*nouns)
-            if "at" in self._taken:
+        if self._designs:
+            release = designed(*(arguments[noun] for noun in DESIGNED_FOR))
+            arguments["release"] = release
+            if "at" in self.taken:
                 member = next(arguments["prior"].members())
                 arguments["at"] = release.situation(member, arguments["secret"])
-        self.statement(**{name: arguments[name] for name in self._taken})
+        self.statement(**{name: arguments[name] for name in self.taken})
 
     @property
-    def _taken(self) -> tuple[str, ...]:
+    def taken(self) -> tuple[str, ...]:
+        """The names of what the function takes."""
         return tuple(inspect.signature(self.statement).parameters)
 
     @property
-    def designs(self) -> bool:
-        """Whether a release is designed for it."""
-        return "release" in self._taken or "at" in self._taken
+    def _designs(self) -> bool:
+        return "release" in self.taken or "at" in self.taken
 
     @property
     def nouns(self) -> tuple[str, ...]:
         """The nouns that the function is about."""
-        taken = (*(DESIGNED_FOR if self.designs else ()), *self._taken)
+        taken = (*(DESIGNED_FOR if self._designs else ()), *self.taken)
         known = (*ORDER, *SINGULAR, "plugin")
         return tuple(dict.fromkeys(name for name in taken if name in known))
 
@@ -121,11 +117,6 @@ class Law:
     def kinds(self) -> tuple[str, ...]:
         """The nouns of which classes are needed, each once."""
         return tuple(dict.fromkeys(SINGULAR.get(noun, noun) for noun in self.nouns))
-
-    @property
-    def takes_draws(self) -> bool:
-        """Whether the function takes a number of draws, which the profile sets."""
-        return "draws" in self._taken
 
     @property
     def sentence(self) -> str:
@@ -137,7 +128,7 @@ def law(
     name: str,
     *,
     over: tuple[str, ...],
-    applies: Applies = _everywhere,
+    applies: Applies = bool,
     cost: float = 1.0,
     audit: bool = False,
     **extras: Domain,
@@ -150,11 +141,7 @@ def law(
     >>> has_a_name.name, has_a_name.nouns, has_a_name.sentence
     ('example.names', ('prior',), 'A prior has a name.')
     """
-
-    def make(function: Callable[..., None]) -> Law:
-        return Law(name, function, over, extras, applies, cost, audit)
-
-    return make
+    return lambda function: Law(name, function, over, extras, applies, cost, audit)
 
 
 # The catalogue ------------------------------------------------------------------------------------
@@ -164,28 +151,20 @@ def law(
 def _every_law() -> tuple[Law, ...]:
     from sfumato.laws import statements
 
-    found: dict[str, Law] = {}
-    for info in pkgutil.iter_modules(statements.__path__):
-        module = importlib.import_module(f"{statements.__name__}.{info.name}")
-        found |= {item.name: item for item in vars(module).values() if isinstance(item, Law)}
-    return tuple(found[name] for name in sorted(found))
+    names = [
+        f"{statements.__name__}.{info.name}" for info in pkgutil.iter_modules(statements.__path__)
+    ]
+    found = [item for name in names for item in vars(importlib.import_module(name)).values()]
+    return tuple(sorted((x for x in found if isinstance(x, Law)), key=lambda law: law.name))
 
 
 def all_laws() -> tuple[Law, ...]:
-    """Return every law, by name.
-
-    >>> "soundness.floor_ceiling" in [law.name for law in all_laws()]
-    True
-    """
+    """Return every law, by name."""
     return tuple(known for known in _every_law() if not known.audit)
 
 
 def audit_laws() -> tuple[Law, ...]:
-    """Return the laws that trust no formula; they take many draws and run when asked for.
-
-    >>> [law.name for law in audit_laws()]
-    ['audit.claim']
-    """
+    """Return the laws that trust no formula; they take many draws and run when asked for."""
     return tuple(known for known in _every_law() if known.audit)
 
 

@@ -14,10 +14,10 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.domains.alternatives import Collection, Either, Label, Plugin
-from sfumato.domains.domain import Domain, Rejected, Sizes
+from sfumato.domains.domain import Domain
 from sfumato.domains.scalars import Real
 from sfumato.errors import REFUSALS, ParameterError, PluginError
-from sfumato.laws.cases import every, fitting, reads_pair
+from sfumato.laws.cases import every, fitting
 from sfumato.laws.law import SINGULAR
 from sfumato.parameters import Declared, ExactlyOne, Parameter, Together
 from sfumato.plugin_registry import Registry, default_registry
@@ -61,12 +61,6 @@ def random_left_alone() -> Iterator[None]:
 
     Constructors may import libraries that touch it, which Hypothesis takes for a draw that cannot
     be repeated.
-
-    >>> before = random.getstate()
-    >>> with random_left_alone():
-    ...     _ = random.random()
-    >>> random.getstate() == before
-    True
     """
     state = random.getstate()
     try:
@@ -147,12 +141,7 @@ def _strategy(
 
 
 def with_labels(domain: Domain, value: Any, labels: Sequence[Hashable] | None) -> Any:
-    """Replace drawn positions of states by the states' own labels.
-
-    >>> from sfumato.parameters import LABEL_SET
-    >>> with_labels(LABEL_SET("M"), (0, 1), ("home", "work"))
-    ('home', 'work')
-    """
+    """Replace drawn positions of states by the states' own labels."""
     if labels is None or value is None:
         return value
     if isinstance(domain, Label):
@@ -161,17 +150,9 @@ def with_labels(domain: Domain, value: Any, labels: Sequence[Hashable] | None) -
         return tuple(with_labels(domain.element, item, labels) for item in value)
     if isinstance(domain, Either):
         for option in domain.options:
-            if _takes(option, value):
+            if option.takes(value):
                 return with_labels(option, value, labels)
     return value
-
-
-def _takes(domain: Domain, value: Any) -> bool:
-    try:
-        domain.convert(value, Sizes())
-    except Rejected:
-        return False
-    return True
 
 
 # Objects ------------------------------------------------------------------------------------------
@@ -317,14 +298,11 @@ def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str
     fits: dict[str, list[Any]] = {}
     prior, secret, mechanism = (classes.get(kind) for kind in ("prior", "secret", "mechanism"))
     if prior is not None:
-        kin = [cls for cls in every(registry, "prior") if issubclass(cls.yields, prior.yields)]
-        fits["prior"] = kin
-    if prior is not None and secret is not None:
-        rows = fitting(registry, ("mechanism",), {"prior": prior, "secret": secret})
-        fits["mechanism"] = [row["mechanism"] for row in rows]
-    if prior is not None and mechanism is not None:
-        adversaries = every(registry, "adversary")
-        fits["adversary"] = [cls for cls in adversaries if reads_pair(cls, prior, mechanism)]
+        fits["prior"] = [c for c in every(registry, "prior") if issubclass(c.yields, prior.yields)]
+        for kind, other in (("mechanism", secret), ("adversary", mechanism)):
+            if other is not None:
+                rows = fitting(registry, (kind,), {"prior": prior, other.kind: other})
+                fits[kind] = [row[kind] for row in rows]
     plain = {kind: list(filter(_takes_no_plugin, found)) for kind, found in fits.items()}
     return {kind: found for kind, found in plain.items() if found}
 
@@ -348,17 +326,12 @@ def _every_measure(
 
 def prior_classes(registry: Registry, cls: type[Prior]) -> SearchStrategy[PriorClass]:
     """Draw a class: of one prior, of two, or of a parameter's interval or choices."""
-    scalars = {item.name: _real_part(item.domain) for item in cls.parameters()}
-    families = [
-        _families(registry, cls, name, domain) for name, domain in scalars.items() if domain
-    ]
+    families = []
+    for item in cls.parameters():
+        options = item.domain.options if isinstance(item.domain, Either) else (item.domain,)
+        real = [option for option in options if isinstance(option, Real)]
+        families += [_families(registry, cls, item.name, domain) for domain in real[:1]]
     return st.one_of([_choices(cls), *families])
-
-
-def _real_part(domain: Domain) -> Real | None:
-    """Return the real interval inside a domain, if it has one."""
-    options = domain.options if isinstance(domain, Either) else (domain,)
-    return next((option for option in options if isinstance(option, Real)), None)
 
 
 @st.composite

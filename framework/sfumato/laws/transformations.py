@@ -2,73 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
-from sfumato.channels import AdditiveGaussian, Emission, NoisyVectors, Suppression, Symbols
+from sfumato.channels import (
+    AdditiveGaussian,
+    Emission,
+    NoisyVectors,
+    RelabelledSuppression,
+    Suppression,
+    Symbols,
+)
 from sfumato.laws.law import NotHere
 from sfumato.matrices import Diagonal, LowRank, Sum
 from sfumato.prior_classes.families import Family
 from sfumato.prior_classes.sets import AnyOf, Interval
-from sfumato.protocols import Prior, PriorClass
+from sfumato.protocols import PriorClass
 from sfumato.questions import Displacements, Events, Guess
-from sfumato.values import FloatArray, Labels
-
-NOTHING = "nothing"
-
-
-@attrs.frozen
-class Beginning(Emission):
-    """The first `length` symbols of an emission; afterwards nothing is released.
-
-    A post-processing that suits any emission, whatever its symbols depend on.
-
-    >>> from sfumato.channels import Suppression
-    >>> channel = Beginning(Suppression.memoryless("sx", [[0.0, 0.5], [0.0, 0.0]]), 1)
-    >>> np.exp(channel.evidence(["x", NOTHING])).tolist()
-    [[0.0, 0.5], [1.0, 1.0]]
-    """
-
-    channel: Emission
-    length: int
-
-    @property
-    def steps(self) -> int:
-        """The length of a trace, T."""
-        return self.channel.steps
-
-    @property
-    def states(self) -> Labels:
-        """The labels of the hidden states."""
-        return self.channel.states
-
-    def outputs(self) -> tuple[tuple[Any, ...], ...]:
-        """Return the channel's alphabets, then the single symbol of silence."""
-        seen = self.channel.outputs()[: self.length]
-        return seen + ((NOTHING,),) * (self.steps - self.length)
-
-    def evidence(self, observed: Sequence[Any]) -> FloatArray:
-        """Return the channel's log-likelihoods, then zeros."""
-        self._check_length(len(observed))
-        rows = np.zeros((len(observed), len(self.states)))
-        seen = min(self.length, len(observed))
-        if seen:
-            rows[:seen] = self.channel.evidence(observed[:seen])
-        return rows
-
-    def sample_many(
-        self, traces: NDArray[np.intp], rng: np.random.Generator | None
-    ) -> NDArray[np.object_]:
-        """Draw outputs of the channel and withhold what comes after the beginning."""
-        drawn = np.array(self.channel.sample_many(traces, rng), dtype=object)
-        drawn[:, self.length :] = NOTHING
-        return drawn
-
 
 SILENCE = 1e14
 """How many times more noise than signal counts as releasing nothing."""
@@ -84,10 +38,12 @@ def garbled(channel: Any, rng: np.random.Generator) -> Any:
         return Symbols(channel.states, channel.alphabet, channel.probabilities @ mixing)
     if isinstance(channel, NoisyVectors):
         return attrs.evolve(channel, scale=channel.scale * float(rng.uniform(1.0, 3.0)))
-    if isinstance(channel, Suppression) and channel.after is None:
-        return more_suppressed(channel, rng)
-    if isinstance(channel, Emission):
-        return Beginning(channel, int(rng.integers(0, channel.steps)))
+    if isinstance(channel, RelabelledSuppression):
+        return attrs.evolve(channel, suppression=garbled(channel.suppression, rng))
+    if isinstance(channel, Suppression):
+        if channel.after is None:
+            return more_suppressed(channel, rng)
+        return beginning(channel, int(rng.integers(0, channel.steps)))
     raise NotHere(f"no post-processing is known for {type(channel).__name__} channels")
 
 
@@ -104,6 +60,13 @@ def more_suppressed(channel: Suppression, rng: np.random.Generator) -> Suppressi
     """Return memoryless suppression with larger probabilities, some of them one."""
     more = rng.uniform(0, 1, channel.start.shape) * rng.integers(0, 2, channel.start.shape)
     return Suppression.memoryless(channel.states, channel.start + (1.0 - channel.start) * more)
+
+
+def beginning(channel: Suppression, length: int) -> Suppression:
+    """Return suppression that withholds all from that time on: a post-processing of any kind."""
+    start, after = channel.start.copy(), np.array(channel.after)
+    start[length:], after[:, :, length:] = 1.0, 1.0
+    return Suppression(channel.states, start, after)
 
 
 def silent(channel: Any, belief: Any) -> Any:
@@ -139,9 +102,8 @@ def channel_of_permuted_states(channel: Any, order: Sequence[int]) -> Any:
     places = np.asarray(order)
     states = tuple(channel.states[place] for place in places)
     if isinstance(channel, Suppression):
-        after = None
-        if channel.after is not None:
-            after = channel.after[:, places][:, :, :, places]
+        after = channel.after
+        after = None if after is None else after[:, places][:, :, :, places]
         return Suppression(states, channel.start[:, places], after)
     if isinstance(channel, Symbols):
         return Symbols(states, channel.alphabet, channel.probabilities[:, places])
@@ -191,12 +153,7 @@ def value_in_units(unit: str, factor: float) -> float:
 
 
 def member_at(prior: PriorClass, place: float) -> Any:
-    """Return the member at a place between 0 and 1: inside an interval, or along a list.
-
-    >>> import sfumato as sf
-    >>> member_at(sf.priors.rbf(length_scale=sf.Interval(2, 4), times=5), 0.25)
-    sf.priors.rbf(length_scale=2.5, times=5)
-    """
+    """Return the member at a place between 0 and 1: inside an interval, or along a list."""
     if isinstance(prior, Family) and not prior.finite:
         chosen = {name: _within(domain, place) for name, domain in prior.varying.items()}
         return prior.member(chosen)
@@ -208,11 +165,3 @@ def _within(domain: Interval | AnyOf, place: float) -> Any:
     if isinstance(domain, Interval):
         return min(domain.low + place * (domain.high - domain.low), domain.high)
     return domain.options[min(int(place * len(domain.options)), len(domain.options) - 1)]
-
-
-def ends_of(prior: PriorClass) -> Iterator[Prior]:
-    """Yield the first and the last member: the ends of an interval."""
-    members = list(prior.members())
-    yield members[0]
-    if len(members) > 1:
-        yield members[-1]

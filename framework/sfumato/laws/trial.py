@@ -27,17 +27,7 @@ from sfumato.plugin_registry import Registry, default_registry, use_registry
 
 @attrs.frozen
 class Profile:
-    """How hard to look.
-
-    Attributes
-    ----------
-    examples
-        How many examples a law of ordinary cost gets in each case.
-    draws
-        How many draws a statistical law takes at first.
-    shrink
-        Whether a counterexample is made as small as possible before it is reported.
-    """
+    """How hard to look: examples of a law of ordinary cost, draws of a statistical one at first."""
 
     name: str
     examples: int
@@ -53,11 +43,7 @@ PROFILES = {
 
 
 def profile_named(name: str) -> Profile:
-    """Return a profile, or say which was meant.
-
-    >>> profile_named("quick").name
-    'quick'
-    """
+    """Return a profile, or say which was meant."""
     if name not in PROFILES:
         raise LookupError(f"there is no profile '{name}'; {did_you_mean(name, PROFILES)}")
     return PROFILES[name]
@@ -68,24 +54,12 @@ Outcome = Literal["holds", "violated", "unverified", "does not apply", "expected
 
 @attrs.frozen
 class Verdict:
-    """The outcome of one case.
+    """The outcome of one case, over so many examples.
 
-    Attributes
-    ----------
-    outcome
-        ``"holds"``; ``"violated"``, with a counterexample; ``"unverified"`` where a value is
-        called exact and nothing checks it; ``"does not apply"`` where no example could be tried;
-        ``"expected failure"`` where a failure is known and has a reason.
-    examples
-        How many examples the law was tried on.
-    message
-        What went wrong, or why nothing could be tried.
-    counterexample
-        The smallest arguments found that break the law.
-    script
-        The counterexample as a program.
-    excused
-        The names of the plugins that expect the failure.
+    The outcome is ``"violated"`` with the smallest counterexample found, also as a program;
+    ``"unverified"`` where a value is called exact and nothing checks it; ``"does not apply"`` where
+    no example could be tried; ``"expected failure"`` where it is known, and `excused` names the
+    plugins that expect it. The message says what went wrong, or why nothing could be tried.
     """
 
     case: Case
@@ -128,6 +102,7 @@ ends at the same one."""
 class _Record:
     """What happened in the examples so far."""
 
+    case: Case
     tried: int = 0
     reasons: Counter[str] = attrs.field(factory=Counter)
     out_of_reach: str = ""
@@ -135,16 +110,20 @@ class _Record:
     failures: dict[str, BaseException] = attrs.field(factory=dict)
     since: int = 0
 
-    def pass_over(self, reason: BaseException) -> None:
-        """Note an example of which the law has nothing to say."""
-        self.reasons[str(reason)] += 1
-        if isinstance(reason, OutOfReach):
-            self.out_of_reach = str(reason)
-
-    def fail(self, arguments: dict[str, Any], error: BaseException) -> None:
-        """Note a failure."""
-        self.broken = (arguments, error)
-        self.failures[repr(arguments)] = error
+    def check(self, arguments: dict[str, Any]) -> bool:
+        """Return whether the law has something to say of the example; raise what breaks it."""
+        try:
+            self.case.law.check(**arguments)
+        except NOTHING_TO_SAY as reason:
+            self.reasons[str(reason)] += 1
+            if isinstance(reason, OutOfReach):
+                self.out_of_reach = str(reason)
+            return False
+        except Exception as error:
+            self.broken = (arguments, error)
+            self.failures[repr(arguments)] = error
+            raise
+        return True
 
     def settled(self, arguments: dict[str, Any]) -> bool:
         """Whether shrinking has taken long enough; a failure known by then is raised again."""
@@ -161,14 +140,6 @@ class _Record:
     def hopeless(self) -> bool:
         """Whether the law applied to none of so many examples that it would to no other."""
         return not self.tried and self.reasons.total() >= HOPELESS
-
-
-class _Enough(SkipTest):
-    """The law applies to no example: stop drawing.
-
-    Hypothesis lets a skip through at once; any other exception it would take for a failure, try to
-    shrink, and call flaky when the law does not apply to smaller examples either.
-    """
 
 
 @contextmanager
@@ -190,30 +161,40 @@ def try_case(
     A counterexample that is found is kept.
     """
     began = time.perf_counter()
-    record = _Record()
+    record = _Record(case)
     if kept is not None:
         kept.plain(case.law)  # a damaged file is nobody's violation: it raises here
     with using(registry):
         try:
-            _replay(case, registry, record, kept)
-            if record.broken is None:
+            for arguments in kept.of(case, registry) if kept is not None else ():
+                with suppress(Exception):  # which the record has
+                    record.check(arguments)
+                if record.broken is not None:
+                    break
+            else:
                 _run(case, registry, profile, record)
         except Exception as error:  # noqa: BLE001 - a class that cannot even be drawn is at fault
             message = f"nothing can be drawn: {type(error).__name__}: {error}"
             return Verdict(case, "violated", record.tried, message)
-    verdict = _verdict(case, registry, record, kept)
+    verdict = _verdict(record, registry, kept)
     return attrs.evolve(verdict, seconds=time.perf_counter() - began)
 
 
-def _verdict(
-    case: Case, registry: Registry, record: _Record, kept: Counterexamples | None
-) -> Verdict:
+def _verdict(record: _Record, registry: Registry, kept: Counterexamples | None) -> Verdict:
+    case = record.case
     if record.broken is not None:
         arguments, failure = record.broken
         outcome: Outcome = "unverified" if isinstance(failure, Unverified) else "violated"
-        message = f"{type(failure).__name__}: {failure}"
-        text, trouble = _written(case, arguments, registry, kept)
-        message += "".join(f"; its counterexample cannot be {what}" for what in trouble)
+        message, text = f"{type(failure).__name__}: {failure}", ""
+        try:
+            text = script_of(case.law, arguments, registry)
+            if kept is not None:
+                kept.keep(case.law, arguments)
+        except OSError:
+            raise  # of the folder, not of the plugin
+        except Exception as error:  # noqa: BLE001 - of the plugin's repr or specification
+            what = "kept" if text else "written as a program"
+            message += f"; its counterexample cannot be {what} ({type(error).__name__}: {error})"
         return Verdict(case, outcome, record.tried, message, arguments, text)
     if record.tried:
         return Verdict(case, "holds", record.tried)
@@ -223,43 +204,9 @@ def _verdict(
     return Verdict(case, "does not apply", 0, reason)
 
 
-def _written(
-    case: Case, arguments: dict[str, Any], registry: Registry, kept: Counterexamples | None
-) -> tuple[str, list[str]]:
-    """Return the counterexample as a program, kept as a file, and what could not be done."""
-    text, trouble = "", []
-    try:
-        text = script_of(case.law, arguments, registry)
-    except Exception as error:  # noqa: BLE001 - of the plugin's repr
-        trouble.append(f"written as a program ({type(error).__name__}: {error})")
-    try:
-        if kept is not None:
-            kept.keep(case.law, arguments)
-    except OSError:
-        raise  # of the folder, not of the plugin
-    except Exception as error:  # noqa: BLE001 - of the plugin's specification
-        trouble.append(f"kept ({type(error).__name__}: {error})")
-    return text, trouble
-
-
-def _replay(case: Case, registry: Registry, record: _Record, kept: Counterexamples | None) -> None:
-    for arguments in kept.of(case, registry) if kept is not None else ():
-        try:
-            case.law.check(**arguments)
-        except NOTHING_TO_SAY as reason:
-            record.pass_over(reason)
-        except Exception as error:  # noqa: BLE001 - any failure is a counterexample
-            record.broken = (arguments, error)
-            return
-
-
 def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> None:
     from hypothesis import HealthCheck, Phase, given, reject, seed, settings
-    from hypothesis.errors import (
-        HypothesisDeprecationWarning,
-        HypothesisWarning,
-        Unsatisfiable,
-    )
+    from hypothesis.errors import HypothesisDeprecationWarning, HypothesisWarning, Unsatisfiable
 
     @seed(seed_of(case))
     @settings(
@@ -275,17 +222,14 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
     def example(arguments: dict[str, Any]) -> None:
         if record.settled(arguments):
             return
-        try:
-            case.law.check(**arguments)
-        except NOTHING_TO_SAY as reason:
-            record.pass_over(reason)
-            if record.hopeless:
-                raise _Enough("the law applies to no example") from None
-            reject()
-        except Exception as error:
-            record.fail(arguments, error)
-            raise
-        record.tried += 1
+        if record.check(arguments):
+            record.tried += 1
+            return
+        if record.hopeless:
+            # Hypothesis lets a skip through at once; any other exception it would take for a
+            # failure, try to shrink, and call flaky when no smaller example raises it either.
+            raise SkipTest("the law applies to no example")
+        reject()
 
     _load_every_module()
     with warnings.catch_warnings():
@@ -295,7 +239,7 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
         warnings.filterwarnings("ignore", "Generating overly large repr", HypothesisWarning)
         try:
             example()
-        except (Unsatisfiable, _Enough):
+        except (Unsatisfiable, SkipTest):
             return
         except Exception:
             if record.broken is None:  # not the law's doing
@@ -303,11 +247,7 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
 
 
 def seed_of(case: object) -> int:
-    """Return a seed that depends on the names of the law and its classes alone.
-
-    >>> seed_of("belief.possible[rbf]") == seed_of("belief.possible[matern]")
-    False
-    """
+    """Return a seed that depends on the names of the law and its classes alone."""
     return int.from_bytes(hashlib.sha256(str(case).encode()).digest()[:8], "big")
 
 

@@ -3,68 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from sfumato.comparison.executors import WorkerDied, run
 from sfumato.errors import UnknownName, did_you_mean
 from sfumato.laws.cases import Case, cases_of
 from sfumato.laws.counterexamples import BY_HAND, KEPT_BELOW, Counterexamples
-from sfumato.laws.law import ORDER, all_laws, audit_laws
-from sfumato.laws.trial import Verdict, profile_named, try_with_excuses
+from sfumato.laws.law import ORDER, Law, all_laws, audit_laws, law_named
+from sfumato.laws.trial import Profile, Verdict, profile_named, try_with_excuses, using
 from sfumato.plugin_registry import Entry, Registry, default_registry
-
-
-@attrs.frozen
-class Plan:
-    """What to verify; plain values, so that every process makes the same list of cases of it.
-
-    Attributes
-    ----------
-    names
-        Plugins to verify, and laws to try; all where none are named.
-    paths
-        One-file plugins.
-    profile
-        How hard to look.
-    audit
-        Whether to sample releases instead of trying the laws.
-    kept
-        The folder of counterexamples kept from before, if any.
-    """
-
-    names: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    profile: str = "default"
-    audit: bool = False
-    kept: str | None = None
-
-    def cases(self, registry: Registry) -> list[Case]:
-        """Return the cases, in a fixed order."""
-        laws = audit_laws() if self.audit else all_laws()
-        law_names = {law.name for law in laws}
-        wanted = [law for law in laws if law.name in self.names] or laws
-        focus = _focus([name for name in self.names if name not in law_names], registry, law_names)
-        return [case for law in wanted for case in cases_of(law, registry, focus)]
-
-    def verdict(self, case: Case, registry: Registry) -> Verdict:
-        """Try one case."""
-        kept = None if self.kept is None else Counterexamples(Path(self.kept))
-        return try_with_excuses(case, registry, profile_named(self.profile), kept)
-
-
-def _focus(names: Sequence[str], registry: Registry, law_names: Iterable[str]) -> list[Entry]:
-    found: list[Entry] = []
-    for name in names:
-        entries = [entry for entry in registry.find(name) if entry.kind in ORDER]
-        if not entries:
-            known = {entry.name for entry in registry.entries} | set(law_names)
-            raise UnknownName(f"nothing is named '{name}'; {did_you_mean(name, known)}")
-        found += entries
-    return found
 
 
 @attrs.frozen
@@ -105,30 +57,45 @@ def verify(
     True
     """
     every = registry or default_registry()
-    plan = Plan(names, every.paths, profile, audit, None if kept is None else str(kept))
-    cases = plan.cases(every)
+    laws = audit_laws() if audit else all_laws()
+    chosen = [law for law in laws if law.name in names] or laws
+    focus = _focus(set(names) - {law.name for law in laws}, every, laws)
+    cases = [case for law in chosen for case in cases_of(law, every, focus)]
     found: dict[int, Verdict] = {}
-    for number, verdict in _tried(plan, every, cases, workers):
+    for number, verdict in _try_all(cases, every, profile_named(profile), kept, workers):
         found[number] = verdict
         if progress is not None:
             progress(len(found), len(cases), verdict)
     verdicts = tuple(found[number] for number in range(len(cases)))
-    return Verification(verdicts, tuple(_unneeded(plan, every, verdicts)))
+    plugins = {entry.name for entry in focus}
+    return Verification(verdicts, tuple(_unneeded(chosen, plugins, every, verdicts)))
 
 
-def _unneeded(plan: Plan, registry: Registry, verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _focus(names: Iterable[str], registry: Registry, laws: Iterable[Law]) -> list[Entry]:
+    """Return the entries of the named plugins, or say which was meant."""
+    found: list[Entry] = []
+    for name in sorted(names):
+        entries = [entry for entry in registry.find(name) if entry.kind in ORDER]
+        if not entries:
+            known = [*(entry.name for entry in registry.entries), *(law.name for law in laws)]
+            raise UnknownName(f"nothing is named '{name}'; {did_you_mean(name, known)}")
+        found += entries
+    return found
+
+
+def _unneeded(
+    tried: Iterable[Law], plugins: set[str], registry: Registry, verdicts: Sequence[Verdict]
+) -> Iterator[str]:
     """Yield a sentence for every expected failure that is wrong, or that nothing needed.
 
     One of a class that was not named is needless only if a case fixed the class: one that is only
     drawn may not have been drawn.
     """
     laws = {law.name for law in (*all_laws(), *audit_laws())}
-    plugins = set(plan.names) - laws
-    tried = laws & set(plan.names) or {
-        law.name for law in (audit_laws if plan.audit else all_laws)()
-    }
     needed = {(one.case.law.name, name) for one in verdicts for name in one.excused}
-    fixed = {(one.case.law.name, cls) for one in verdicts for cls in one.case.classes.values()}
+    fixed = ((one.case.law.name, one.case.classes.values()) for one in verdicts)
+    judged = {(law, cls.name) for law, classes in fixed for cls in classes}
+    judged |= {(law.name, plugin) for law in tried for plugin in plugins}
     for entry in registry.entries:
         if entry.kind not in ORDER or (plugins and entry.name not in plugins):
             continue
@@ -138,44 +105,48 @@ def _unneeded(plan: Plan, registry: Registry, verdicts: Sequence[Verdict]) -> It
                 yield f"{says}, which is no law: delete that."
             elif not reason:
                 yield f"{says} without a reason: say why, or delete that."
-            elif (
-                law in tried
-                and (plugins or (law, entry.value) in fixed)
-                and (law, entry.name) not in needed
-            ):
+            elif (law, entry.name) in judged - needed:
                 yield f"{says}, which it does not: delete that."
 
 
-# On several cores ---------------------------------------------------------------------------------
-
-
-def _tried(
-    plan: Plan, registry: Registry, cases: Sequence[Case], workers: int
+def _try_all(
+    cases: Sequence[Case],
+    registry: Registry,
+    profile: Profile,
+    kept: str | Path | None,
+    workers: int,
 ) -> Iterator[tuple[int, Verdict]]:
     """Yield the number and the verdict of every case, as they come."""
-    if workers == 1:
-        yield from ((n, plan.verdict(case, registry)) for n, case in enumerate(cases))
-        return
-    context = get_context("spawn")  # each process loads the plugins anew
-    with ProcessPoolExecutor(workers, context, _prepare, (plan,)) as pool:
-        futures = {pool.submit(_nth, number): number for number in range(len(cases))}
-        for future in as_completed(futures):
-            yield futures[future], Verdict(cases[futures[future]], **future.result())
+    here = workers == 1
+    folder = None if kept is None else Counterexamples(Path(kept))
+    work: Any = partial(_try_here if here else _try_named, profile, folder)
+    tasks = cases if here else map(_names_in, cases)
+    with using(registry), closing(run(work, tasks, jobs=workers)) as finished:
+        for number, future in finished:
+            try:
+                yield number, attrs.evolve(future.result(), case=cases[number])
+            except WorkerDied as death:
+                yield number, Verdict(cases[number], "violated", message=str(death))
 
 
-_prepared: list[tuple[Plan, Registry, list[Case]]] = []
+def _try_here(profile: Profile, kept: Counterexamples | None, case: Case) -> Verdict:
+    return try_with_excuses(case, default_registry(), profile, kept)
 
 
-def _prepare(plan: Plan) -> None:
-    registry = Registry.load(plan.paths)
-    _prepared[:] = [(plan, registry, plan.cases(registry))]
+Names = tuple[str, dict[str, tuple[str, str]]]
+"""A case in plain values: its law, and kind and name of every class. Classes cannot travel."""
 
 
-def _nth(number: int) -> dict[str, Any]:
-    """Return what can travel between processes of a verdict: not the objects themselves."""
-    plan, registry, cases = _prepared[0]
-    plain = attrs.asdict(plan.verdict(cases[number], registry), recurse=False)
-    return {name: value for name, value in plain.items() if name not in ("case", "counterexample")}
+def _names_in(case: Case) -> Names:
+    return case.law.name, {noun: (cls.kind, cls.name) for noun, cls in case.classes.items()}
+
+
+def _try_named(profile: Profile, kept: Counterexamples | None, names: Names) -> Verdict:
+    """Try a case in another process, and leave out of its verdict what cannot travel."""
+    law, plugins = names
+    classes = {noun: default_registry().get(*plugin) for noun, plugin in plugins.items()}
+    verdict = _try_here(profile, kept, Case(law_named(law), classes))
+    return attrs.evolve(verdict, case=None, counterexample=None)  # type: ignore[arg-type]
 
 
 # In pytest ----------------------------------------------------------------------------------------
@@ -229,8 +200,9 @@ def conformance(
 
     @pytest.mark.parametrize("cases", parameters)
     def test_conformance(cases: list[Case]) -> None:
-        plan = Plan(profile=profile, kept=str(examples))
-        _judge(cases[0].law.name, [plan.verdict(case, registry) for case in cases], excused)
+        kept, hard = Counterexamples(Path(examples)), profile_named(profile)
+        verdicts = [try_with_excuses(case, registry, hard, kept) for case in cases]
+        _judge(cases[0].law.name, verdicts, excused)
 
     return test_conformance
 

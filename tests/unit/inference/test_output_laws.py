@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sfumato.beliefs import Markov
 from sfumato.channels import NoisyVectors, RelabelledSuppression, Suppression, Symbols
-from sfumato.errors import Incompatible, OutsideHypotheses
 from sfumato.comparison.glimpses import output_laws
+from sfumato.errors import Incompatible, OutsideHypotheses
 
 STEPS, STATES = 3, 2
 

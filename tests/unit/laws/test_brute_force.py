@@ -15,13 +15,13 @@ from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
 from sfumato.errors import OutsideHypotheses
 from sfumato.laws.brute_force import (
+    Table,
     between,
     checks_of,
     expected_releases,
     in_cells,
     measures_of,
     posterior_marginals,
-    traces_given,
     without_noise,
 )
 from sfumato.laws.exact_gaussian import is_definite, posterior
@@ -114,7 +114,7 @@ def test_posterior_marginals_and_the_best_trace():
     weight = {"00": 0.45 * 0.64, "01": 0.05 * 0.16, "10": 0.05 * 0.16, "11": 0.45 * 0.04}
     total = sum(weight.values())
     assert found[0, 0] == pytest.approx((weight["00"] + weight["01"]) / total)
-    assert traces_given(chain, flip, (0, 0))[1].max() == pytest.approx(weight["00"])
+    assert Table.of(chain, flip, [(0, 0)]).joint.max() == pytest.approx(weight["00"])
 
 
 PAIR = Gaussian(Dense([[1.0, 0.5], [0.5, 2.0]]), mean=[1.0, -1.0])

@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato.channels import AdditiveGaussian, NoisyVectors, Symbols
 from sfumato.laws.brute_force import between, expected_releases, measures_of, true_value
-from sfumato.laws.capabilities import above, designed, takes, text_of, value_of
+from sfumato.laws.capabilities import designed, given, takes, text_of, value_of
 from sfumato.laws.law import NotHere, law, require
 from sfumato.protocols import Quantity, Reading, Release, Situation
 from sfumato.quantities import (
@@ -76,57 +76,46 @@ def promise_is_for_every_member(prior_class: Any, secret: Any, mechanism: Any) -
     release = designed(mechanism, prior_class, secret)
     require(release.prior == prior_class, "the release must be for the whole class it is asked for")
     utility_is_what_it_says.statement(release)
-    if value_of(mechanism, "epsilon") is not None:
-        _require_epsilon(release, mechanism)
-    if value_of(mechanism, "delta") is not None:
-        _require_delta(release, mechanism)
+    for name in ("epsilon", "delta"):
+        if value_of(mechanism, name) is not None:
+            _require_kept(release, name)
 
 
 @law("budget.mse", over=("mechanism",), applies=takes("mechanism", "mse"))
 def noise_budget_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
     """A mechanism with ``mse=`` adds no more noise than that, and what it reports."""
-    if mechanism.mse is None:
-        raise NotHere("no noise budget is given")
+    given(mechanism, "mse")
     release = designed(mechanism, prior, secret)
     if not isinstance(release.channel, AdditiveGaussian):
         raise NotHere("the release adds no Gaussian noise")
-    spent = _worst(release, MEAN_SQUARED_ERROR).floor
-    require(
-        not above(spent, mechanism.mse, KEPT),
-        f"at most mse = {mechanism.mse:.9g} may be spent; the channel has {spent:.9g}",
-    )
+    _require_kept(release, "mse")
 
 
 @law("budget.epsilon", over=("mechanism",), applies=takes("mechanism", "epsilon"))
 def allowed_loss_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
     """A mechanism with ``epsilon=`` and ``order=`` has at most that Rényi divergence."""
-    if mechanism.epsilon is None:
-        raise NotHere("no allowed loss is given")
-    _require_epsilon(designed(mechanism, prior, secret), mechanism)
-
-
-def _require_epsilon(release: Release, mechanism: Any) -> None:
-    order = value_of(mechanism, "order")
-    if order is None:
-        raise NotHere("the allowed loss is of no Rényi order")
-    lost = _worst(release, renyi_divergence(order)).floor
-    require(
-        not above(lost, mechanism.epsilon, KEPT),
-        f"at most epsilon = {mechanism.epsilon:.9g} may be lost; the loss is {lost:.9g}",
-    )
+    given(mechanism, "epsilon")
+    _require_kept(designed(mechanism, prior, secret), "epsilon")
 
 
 @law("budget.delta", over=("mechanism",), applies=takes("mechanism", "delta"))
 def allowed_gap_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
     """A mechanism with ``delta=`` raises no secret event's probability by more than that."""
-    if mechanism.delta is None:
-        raise NotHere("no allowed gap is given")
-    _require_delta(designed(mechanism, prior, secret), mechanism)
+    given(mechanism, "delta")
+    _require_kept(designed(mechanism, prior, secret), "delta")
 
 
-def _require_delta(release: Release, mechanism: Any) -> None:
-    gap = _worst(release, POSTERIOR_GAP).floor
+def _require_kept(release: Release, name: str) -> None:
+    """Require that no more than the mechanism's budget of that name is spent."""
+    allowed = getattr(release.mechanism, name)
+    if name == "mse":
+        quantity, room = MEAN_SQUARED_ERROR, KEPT * allowed
+    elif name == "delta":
+        quantity, room = POSTERIOR_GAP, 1e-9
+    else:
+        quantity, room = renyi_divergence(given(release.mechanism, "order")), KEPT * allowed
+    spent = _worst(release, quantity).floor
     require(
-        gap <= mechanism.delta + 1e-9,
-        f"at most delta = {mechanism.delta:.9g} may be learnt; an output gives {gap:.9g}",
+        spent <= allowed + room,
+        f"at most {name} = {allowed:.9g} may be spent; the channel has {spent:.9g}",
     )

@@ -15,7 +15,6 @@ from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError
 from sfumato.laws.answers import contents_of
 from sfumato.laws.capabilities import (
     PROMISES,
-    belief_of,
     designed,
     read,
     rebuild,
@@ -55,7 +54,7 @@ def _require_known_promises(plugin: Any) -> None:
 @law("contract.question", over=("secret",))
 def question_is_as_declared(prior: Any, secret: Any) -> None:
     """A secret's question is of the declared type, and the same when asked for twice."""
-    belief = belief_of(prior)
+    belief = prior.belief()
     try:
         question = _twice(lambda: secret.question(belief), belief, secret, what="the question")
     except ParameterError as reason:
@@ -72,7 +71,7 @@ def release_is_as_declared(
     prior: Any, secret: Any, mechanism: Any, release: Release, seed: int
 ) -> None:
     """A mechanism's release is for what it was asked for, and the same when designed twice."""
-    belief = belief_of(prior)
+    belief = prior.belief()
     again = designed(rebuild(mechanism), rebuild(prior), rebuild(secret))
     require(
         isinstance(release.channel, mechanism.yields),
@@ -92,7 +91,7 @@ def release_is_as_declared(
         == contents_of((again.channel, again.utility())),
         f"designing twice must give the same channel; got {release.channel} and {again.channel}",
     )
-    untouched = belief_of(rebuild(prior))
+    untouched = rebuild(prior).belief()
     require(
         contents_of(belief) == contents_of(untouched),
         f"designing must not change the belief; {untouched} became {belief}",
@@ -128,9 +127,8 @@ def _require_one_evidence(channel: Emission, output: Any) -> None:
 def reading_is_as_declared(at: Situation, release: Release, measure: Any) -> None:
     """A measure finds the same twice, and its loss for one prior is what it finds."""
     _require_known_promises(measure)
-    reading = _twice(
-        lambda: read(measure, at), at.belief, at.question, at.channel, what="the reading"
-    )
+    given = (at.belief, at.question, at.channel)
+    reading = _twice(lambda: read(measure, at), *given, what="the reading")
     require(
         reading.bound != "exact" or reading.relative_error <= CERTIFIED,
         f"an exact value must be certified to {CERTIFIED}; got {reading.relative_error:.3g}",
@@ -149,10 +147,5 @@ def inference_is_as_declared(at: Situation, adversary: Any, seed: int) -> None:
     _require_known_promises(adversary)
     rng = np.random.default_rng(seed)
     seen = at.channel.sample(at.belief.sample(rng), rng)
-    _twice(
-        lambda: adversary.infer(at.belief, at.channel, seen),
-        at.belief,
-        at.channel,
-        seen,
-        what="the inference",
-    )
+    given = (at.belief, at.channel, seen)
+    _twice(lambda: adversary.infer(*given), *given, what="the inference")

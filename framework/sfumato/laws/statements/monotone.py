@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import numpy as np
 
 from sfumato.channels import AdditiveGaussian, Suppression
@@ -15,8 +14,9 @@ from sfumato.laws.capabilities import (
     counts_loss,
     designed,
     falls_with_information,
-    read,
+    given,
     releases,
+    require_channel_no_worse,
     require_no_worse,
     takes,
     value_of,
@@ -39,9 +39,8 @@ def more_noise_loses_less(at: Situation, measure: Any, seed: int, amount: float)
     """With a larger noise covariance, in the order of matrices, the loss is no worse."""
     if not isinstance(at.channel, AdditiveGaussian):
         raise NotHere("the release adds no Gaussian noise")
-    before = read(measure, at)
-    louder = attrs.evolve(at, channel=noisier(at.channel, np.random.default_rng(seed), amount))
-    require_no_worse(read(measure, louder), before, measure.quantity.sign, "adding noise")
+    louder = noisier(at.channel, np.random.default_rng(seed), amount)
+    require_channel_no_worse(measure, at, louder, "adding noise")
 
 
 @law(
@@ -54,9 +53,8 @@ def more_suppression_loses_less(at: Situation, measure: Any, seed: int) -> None:
     """With larger memoryless suppression probabilities, the loss is no worse."""
     if not isinstance(at.channel, Suppression) or at.channel.after is not None:
         raise NotHere("the release is not memoryless suppression")
-    before = read(measure, at)
-    less = attrs.evolve(at, channel=more_suppressed(at.channel, np.random.default_rng(seed)))
-    require_no_worse(read(measure, less), before, measure.quantity.sign, "suppressing more")
+    less = more_suppressed(at.channel, np.random.default_rng(seed))
+    require_channel_no_worse(measure, at, less, "suppressing more")
 
 
 @law(
@@ -98,9 +96,7 @@ def lower_order_loses_less(
     prior: Any, secret: Any, release: Release, measure: Any, share: float
 ) -> None:
     """With a lower Rényi order, the loss is no worse."""
-    if measure.order is None:
-        raise NotHere("no order is given")
-    milder = changed(measure, order=1.0 + (measure.order - 1.0) * share)
+    milder = changed(measure, order=1.0 + (given(measure, "order") - 1.0) * share)
     before, after = (one.loss(prior, secret, release) for one in (measure, milder))
     require_no_worse(after, before, measure.quantity.sign, "a lower order")
 
@@ -114,15 +110,12 @@ def lower_order_loses_less(
 )
 def larger_budget_costs_less(prior: Any, secret: Any, mechanism: Any, factor: float) -> None:
     """A smaller noise budget is not more noise, and a larger allowed loss not less useful."""
-    mse, epsilon = (value_of(mechanism, name) for name in ("mse", "epsilon"))
+    mse = value_of(mechanism, "mse")
     if mse is not None:
         tight = changed(mechanism, mse=mse * factor)
-    elif epsilon is not None:  # a larger allowed loss needs less noise
-        tight = changed(mechanism, epsilon=epsilon / factor)
-    else:
-        raise NotHere("the mechanism has neither budget here")
-    loose = designed(mechanism, prior, secret)
-    small = designed(tight, prior, secret)
+    else:  # a larger allowed loss needs less noise
+        tight = changed(mechanism, epsilon=given(mechanism, "epsilon") / factor)
+    loose, small = (designed(one, prior, secret) for one in (mechanism, tight))
     require(
         small.utility() <= loose.utility() * (1 + 1e-5),
         f"the utility must follow the budget: {small.utility():.9g} for {tight}, "
@@ -148,16 +141,15 @@ def larger_gap_releases_more(prior: Any, secret: Any, mechanism: Any, share: flo
     Whatever is private for delta is so for a larger one, so the best utility cannot fall. A search
     may miss a quarter of it, but not at delta = 1, where nothing is forbidden.
     """
-    if mechanism.delta is None:
-        raise NotHere("no allowed gap is given")
+    allowed = given(mechanism, "delta")
     tight = designed(mechanism, prior, secret)
     if tight.utility_quantity != EXPECTED_RELEASES:
         raise NotHere("the release does not count what it releases")
-    between = mechanism.delta + (1.0 - mechanism.delta) * share
+    between = allowed + (1.0 - allowed) * share
     for delta, missed in ((between, SEARCH), (1.0, 0.0)):
         loose = designed(changed(mechanism, delta=delta), prior, secret)
         require(
             loose.utility() >= tight.utility() * (1.0 - missed) - 1e-9,
             f"a larger allowed gap must not release less: {tight.utility():.9g} for "
-            f"delta = {mechanism.delta:.9g}, {loose.utility():.9g} for delta = {delta:.9g}",
+            f"delta = {allowed:.9g}, {loose.utility():.9g} for delta = {delta:.9g}",
         )

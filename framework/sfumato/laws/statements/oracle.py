@@ -13,20 +13,8 @@ import numpy as np
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.comparison.soundness import contradictions
 from sfumato.errors import REFUSALS, ImpossibleObservation, OutsideHypotheses, ParameterError
-from sfumato.laws.brute_force import (
-    Table,
-    checks_of,
-    posterior_marginals,
-    traces_given,
-    true_value,
-)
-from sfumato.laws.capabilities import (
-    believes,
-    certainly_worse,
-    promises,
-    read,
-    text_of,
-)
+from sfumato.laws.brute_force import Table, checks_of, posterior_marginals, true_value
+from sfumato.laws.capabilities import believes, certainly_worse, promises, read, text_of
 from sfumato.laws.exact_gaussian import posterior
 from sfumato.laws.law import NotHere, OutOfReach, Unverified, Violation, law, require
 from sfumato.laws.transformations import garbled
@@ -127,7 +115,7 @@ def _require_promise(adversary: Any, belief: Any, channel: Any, output: Any) -> 
             f"the posterior given {output} must be {truth.tolist()}; got {found.tolist()}",
         )
     elif "most probable trace" in adversary.promises:
-        best = float(traces_given(belief, channel, output)[1].max())
+        best = float(Table.of(belief, channel, [output]).joint.max())
         likelihood = channel.log_likelihood(output, found)
         chance = float(np.exp(belief.log_probability(found) + likelihood))
         require(

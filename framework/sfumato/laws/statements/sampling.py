@@ -1,16 +1,19 @@
-"""What `apply` draws has the law that the channel claims."""
+"""What is drawn has the law that is claimed, and shows no more loss than is claimed."""
 # ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sfumato.laws.answers import outputs_equal, sampled_at_once
+from sfumato.laws.attacks import Attempt, demonstrated_loss
+from sfumato.laws.capabilities import counts_loss, read
 from sfumato.laws.goodness_of_fit import worst_p_value
-from sfumato.laws.law import law, require
+from sfumato.laws.law import NotHere, law, require
 from sfumato.parameters import SEED
 from sfumato.protocols import Release, Situation
 
@@ -87,3 +90,27 @@ def same_seed_same_draw(at: Situation, release: Release, seed: int) -> None:
 
 def _many(release: Any, trace: Any, rng: np.random.Generator | None, count: int) -> list[Any]:
     return [release.apply(trace, rng) for _ in range(count)]
+
+
+UNDER_AUDIT = 1e-6
+"""The chance that a true claim is rejected in one example of an audit."""
+
+
+@law(
+    "audit.claim", over=("mechanism", "measure"), applies=counts_loss, cost=4, audit=True, seed=SEED
+)
+def claim_survives_sampling(
+    at: Situation, release: Release, measure: Any, seed: int, draws: int
+) -> None:
+    """No sample of releases shows, with confidence, more loss than is claimed."""
+    claimed = read(measure, at)
+    if not math.isfinite(claimed.ceiling):
+        raise NotHere("nothing is claimed: the loss has no finite ceiling")
+    rng = np.random.default_rng(seed)
+    attempt = Attempt(at.belief, at.question, release, max(draws, 1000), rng, UNDER_AUDIT)
+    found = demonstrated_loss(measure.quantity, attempt)
+    require(
+        found <= claimed.ceiling * (1 + claimed.relative_error) + 1e-9,
+        f"the claim is at most {claimed.ceiling:.6g}; sampled releases show at least "
+        f"{found:.6g} with confidence 1 - {UNDER_AUDIT:g}",
+    )
