@@ -55,7 +55,7 @@ def rebuilt_elsewhere(plugin: Any, paths: tuple[str, ...]) -> tuple[str, Any]:
     """Return the repr and the specification of the plugin as another process rebuilds it."""
     home = (type(plugin).__module__, type(plugin).__qualname__)
     task = (type(plugin).kind, plugin.specification(), home, paths, tuple(sys.path))
-    text, plain = _other_process().submit(_rebuild, *task).result()
+    text, plain = _other_process().submit(_rebuild, task).result()
     if text is None:
         raise NotHere(f"another process cannot import {home[0]}")
     return text, plain
@@ -65,14 +65,15 @@ def rebuilt_elsewhere(plugin: Any, paths: tuple[str, ...]) -> tuple[str, Any]:
 def _other_process() -> Workers:
     """Return a worker that loads everything anew, and stays until this process ends."""
     workers = Workers()
-    atexit.register(workers.shutdown)
+    atexit.register(workers.stop)
     return workers
 
 
 def _rebuild(
-    kind: str, plain: Any, home: tuple[str, str], paths: tuple[str, ...], folders: tuple[str, ...]
+    task: tuple[str, Any, tuple[str, str], tuple[str, ...], tuple[str, ...]],
 ) -> tuple[str | None, Any]:
     """Rebuild one plugin; what goes wrong is an answer too, and None that it is not there."""
+    kind, plain, home, paths, folders = task
     sys.path += [folder for folder in folders if folder not in sys.path]
     try:
         registry = _registry(paths)
