@@ -45,7 +45,8 @@ def _entries(value: ArrayLike) -> Array:
     correlation = _correlation(array)
     if np.max(np.abs(correlation - correlation.T)) > ASYMMETRY or not is_semidefinite(correlation):
         raise ParameterError(
-            "dense.entries must be symmetric and positive semidefinite up to rounding; got another matrix."
+            "dense.entries must be symmetric and positive semidefinite up to rounding; got another "
+            "matrix."
         )
     return array if np.array_equal(array, array.T) else read_only(array / 2 + array.T / 2)
 
