@@ -12,7 +12,6 @@ from sfumato.channels import Suppression
 from sfumato.errors import Incompatible, ParameterError
 from sfumato.inference.markov.segments import (
     BEGINNING,
-    is_private,
     release_probabilities,
     silent_kernels,
     worst_segment,
@@ -20,6 +19,11 @@ from sfumato.inference.markov.segments import (
 )
 from sfumato.values import SUPPRESSED
 from sfumato_posterior_gap.posterior_gap import worst_listed_gap
+
+
+def is_private(belief, channel, masks, delta):
+    """Whether no gap is proved to exceed δ."""
+    return worst_segment(belief, channel, masks).floor <= delta
 
 
 def worst_posteriors(belief, channel, masks):

@@ -214,24 +214,11 @@ def check_error(belief: Markov, smallest_chance: float | None = None) -> float:
     return roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)
 
 
-def is_private(belief: Markov, channel: Suppression, masks: ArrayLike, delta: float) -> bool:
-    """Whether no gap is proved to exceed δ; quicker than to find the worst one.
-
-    A gap that float64 cannot tell from δ passes: δ is a float itself, and 1/3 has none.
-
-    >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
-    >>> channel = Suppression.memoryless("sx", [[1.0, 1 / 3]])
-    >>> [is_private(chain, channel, [[[True, False]]], delta) for delta in (0.25, 0.2499999)]
-    [True, False]
-    """
-    return _sweep(belief, channel, masks, delta).worst().floor <= delta
-
-
-def _sweep(belief: Markov, channel: Suppression, masks: ArrayLike, enough: float = 0.0) -> _Sweep:
+def _sweep(belief: Markov, channel: Suppression, masks: ArrayLike) -> _Sweep:
     checked_pair(belief, channel)
     events = TimedEvents.from_masks(belief, masks)
-    sweep = _Sweep(belief, channel, events, ORDINARY, enough)
-    return sweep if sweep.is_ordinary else _Sweep(belief, channel, events, LOGARITHMS, enough)
+    sweep = _Sweep(belief, channel, events, ORDINARY)
+    return sweep if sweep.is_ordinary else _Sweep(belief, channel, events, LOGARITHMS)
 
 
 def worst_segment_gap(belief: Markov, channel: Suppression, masks: ArrayLike) -> Gap:
@@ -294,7 +281,7 @@ class _Passages:
 class _Sweep:
     """Follows all segments: of a memoryless channel at once, otherwise by the last release.
 
-    Gaps up to `enough` are not told apart. A sweep in ordinary numbers that is not `is_ordinary`
+    A sweep in ordinary numbers that is not `is_ordinary`
     has found nothing: something might have vanished by underflow.
     """
 
@@ -304,9 +291,7 @@ class _Sweep:
         channel: Suppression,
         events: TimedEvents,
         numbers: Numbers,
-        enough: float,
     ) -> None:
-        self._enough = enough
         self._belief, self._channel, self._numbers = belief, channel, numbers
         self._count = belief.state_count
         marginals = belief.marginals()
@@ -457,7 +442,7 @@ class _Sweep:
         stride = max(1, CACHED // passages.out_of[:, 0].size)
         for begin in range(0, len(order), stride):
             some = order[begin : begin + stride]
-            some = some[hopes[some] > max(self._worst.gap, self._enough)]
+            some = some[hopes[some] > self._worst.gap]
             if not len(some):
                 return
             self._compare(events, passages.part(slice(None), some, slice(None)))
