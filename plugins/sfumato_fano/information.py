@@ -308,16 +308,18 @@ def _whitened(belief: Gaussian, noise: Matrix) -> tuple[float, float]:
     Perturbations E of Σ and F of Γ ⪰ g I move det K by factors 1 ± (‖E‖ + ‖F‖) / (g (1 + wᵢ)) and
     det Γ by factors 1 ± ‖F‖/g, by Weyl's inequality in the coordinates in which Γ is the identity.
     """
-    from scipy.linalg import LinAlgError, eigh
+    from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
     floor, size = noise.smallest_eigenvalue(), belief.entries
+    if not floor > 0:
+        return math.nan, math.inf
     try:
-        if not floor > 0:
-            return math.nan, math.inf
-        values: Array = eigh(belief.covariance.dense(), noise.dense(), eigvals_only=True)
+        factor = cholesky(noise.dense(), lower=True)
     except LinAlgError:
         return math.nan, math.inf
-    values = np.maximum(values, 0.0)
+    half = solve_triangular(factor, belief.covariance.dense(), lower=True)
+    white = solve_triangular(factor, half.T, lower=True)
+    values: Array = np.maximum(np.linalg.eigvalsh((white + white.T) / 2), 0.0)
     total = 0.5 * float(np.sum(np.log1p(values)))
     trace, noisy = belief.covariance.trace(), noise.trace()
     # Rounding of Σ and of the two solves, and of Γ as it is sampled and factorised.
