@@ -174,9 +174,9 @@ def expected_error(belief: Any, question: Any, channel: Any, metric: Any) -> Rea
     """Return the smallest expected distance of a guess, of the secret that is known best."""
     if isinstance(question, Displacements):
         left = entries_left(belief, question, channel)
-        if metric == "squared":
+        if isinstance(metric, str) and metric == "squared":
             return Reading(value=min(float(np.trace(v)) for v in left), bound="exact")
-        if metric == "absolute" and all(len(v) == 1 for v in left):
+        if isinstance(metric, str) and all(len(v) == 1 for v in left):
             value = min(math.sqrt(2.0 * float(v[0, 0]) / math.pi) for v in left)
             return Reading(value=value, bound="exact")
         raise OutsideHypotheses("brute force knows no such error of real values.")

@@ -149,7 +149,7 @@ class PairMeasure(ViewMeasure):
     >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
     >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
     >>> print(f"{Hellinger().loss(prior, secret, release).value:.6f}")
-    0.613697
+    0.613673
     """
 
     @abstractmethod
