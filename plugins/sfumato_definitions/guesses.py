@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses
-from sfumato.parameters import CHOICE, OPTIONAL, POSITIVE, TABLE, declare, parameter
+from sfumato.parameters import CHOICE, MATRIX, OPTIONAL, POSITIVE, declare, parameter
 from sfumato.protocols import Quantity, Reading
 from sfumato.values import FloatArray
 from sfumato.views import GaussianPart, GuessMeasure, Outcomes
@@ -53,7 +53,9 @@ class BayesSuccess(GuessMeasure):
     name = "bayes_success"
 
     within: float | None = parameter(
-        OPTIONAL(POSITIVE), default=None, doc="how near a guess of real values must be; None: the radius"
+        OPTIONAL(POSITIVE),
+        default=None,
+        doc="how near a guess of real values must be; None: the radius",
     )
 
     @property
@@ -107,7 +109,7 @@ class GVulnerability(GuessMeasure):
     name = "g_vulnerability"
 
     gain: FloatArray = parameter(
-        TABLE("W", "M"), doc="gain[w, s] of action w where the secret is s"
+        MATRIX("W", "M"), doc="gain[w, s] of action w where the secret is s"
     )
 
     @property
@@ -303,7 +305,7 @@ class ExpectedError(GuessMeasure):
     name = "expected_error"
 
     metric: Any = parameter(
-        CHOICE("squared", "absolute") | TABLE("M", "M"),
+        CHOICE("squared", "absolute") | MATRIX("M", "M"),
         default="squared",
         doc="of real values, or the distance of a guess (row) from each state",
     )

@@ -9,10 +9,10 @@ import numpy as np
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.parameters import (
     INDEX,
+    MATRIX,
     OPTIONAL,
     POSITIVE,
     REAL,
-    TABLE,
     Collection,
     declare,
     parameter,
@@ -68,7 +68,7 @@ class Basic(_AtTimes):
     index: int = parameter(INDEX("n"), doc="position of the secret time in the trace")
     radius: float = parameter(POSITIVE, default=1.0, doc="radius of the discriminative pairs")
     distances: FloatArray | None = parameter(
-        OPTIONAL(TABLE("M", "M")), default=None, doc=DISTANCES
+        OPTIONAL(MATRIX("M", "M")), default=None, doc=DISTANCES
     )
 
     def question(self, belief: Any) -> Any:
@@ -101,7 +101,7 @@ class Compound(_AtTimes):
     )
     radius: float = parameter(POSITIVE, default=1.0, doc="radius of the pairs at each time")
     distances: FloatArray | None = parameter(
-        OPTIONAL(TABLE("M", "M")), default=None, doc=DISTANCES
+        OPTIONAL(MATRIX("M", "M")), default=None, doc=DISTANCES
     )
 
     def question(self, belief: Any) -> Any:
@@ -130,7 +130,7 @@ class EveryPoint(_AtTimes):
 
     radius: float = parameter(POSITIVE, default=1.0, doc="radius of the discriminative pairs")
     distances: FloatArray | None = parameter(
-        OPTIONAL(TABLE("M", "M")), default=None, doc=DISTANCES
+        OPTIONAL(MATRIX("M", "M")), default=None, doc=DISTANCES
     )
 
     def question(self, belief: Any) -> Any:

@@ -55,7 +55,9 @@ class Renyi(PairMeasure):
     name = "renyi"
     worst_scale = "low"  # proved above
 
-    order: float = parameter(ORDER | INFINITE, default=2.0, doc="the Rényi order λ; inf: the worst ratio")
+    order: float = parameter(
+        ORDER | INFINITE, default=2.0, doc="the Rényi order λ; inf: the worst ratio"
+    )
 
     @property
     def quantity(self) -> Quantity:

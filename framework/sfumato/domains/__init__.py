@@ -17,6 +17,7 @@ from sfumato.domains.alternatives import (
 )
 from sfumato.domains.arrays import (
     COVARIANCE,
+    MATRIX,
     SIMPLEX,
     STOCHASTIC,
     TABLE,
@@ -52,6 +53,7 @@ __all__ = [
     "LABELS",
     "LABEL_SET",
     "LIST_OF",
+    "MATRIX",
     "NONNEGATIVE",
     "OPEN_UNIT",
     "OPTIONAL",

@@ -146,9 +146,7 @@ class GaussianView:
     def parts(self) -> tuple[GaussianPart, ...]:
         """What is told of every group of entries."""
         belief, question, _ = self.source
-        return tuple(
-            self._part(belief, question, number) for number in range(len(question.groups))
-        )
+        return tuple(self._part(belief, question, number) for number in range(len(question.groups)))
 
     def _part(self, belief: Gaussian, question: Displacements, number: int) -> GaussianPart:
         squares = self.squares
@@ -241,9 +239,7 @@ def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[Float
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     half = np.diff(cuts)[:, None] / 2
     points = cuts[:-1, None] + half * (1 + nodes)
-    density = np.exp(-np.square((points - middle) / spread) / 2) / (
-        spread * math.sqrt(2 * math.pi)
-    )
+    density = np.exp(-np.square((points - middle) / spread) / 2) / (spread * math.sqrt(2 * math.pi))
     inner = (near_chances(points, question, deviation) * (density * half * weights)).sum(axis=-1)
     table = np.concatenate([inner, _tails(cuts, part, question, end)], axis=1)
     below = table[:, table.sum(axis=0) > 0]
@@ -271,4 +267,3 @@ def _tails(cuts: FloatArray, part: GaussianPart, question: Nearness, end: End) -
     outer = normal_chances((np.array([-np.inf, cuts[0], cuts[-1], np.inf]) - middle) / spread)
     chances = near_chances(cuts[[0, -1]], question, deviation)
     return np.asarray(chances * outer[[0, 2]])
-
