@@ -129,6 +129,7 @@ class GVulnerability(GuessMeasure):
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of a sum in which gains may cancel."""
+        del value
         return 4.0 * error * float(np.abs(self.gain).max())
 
     def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
@@ -335,6 +336,7 @@ class ExpectedError(GuessMeasure):
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of a sum of the table's numbers times distances."""
+        del value
         largest = 1.0 if isinstance(self.metric, str) else float(np.abs(self.metric).max())
         return 4.0 * error * largest
 
@@ -359,8 +361,8 @@ class Fano(GuessMeasure):
     """An upper bound on the success of any guess, from the information about the secret alone.
 
     Formula: the p above q at which the binary relative entropy d(p ‖ q) reaches I, q the success of
-    the best guess without the release and I the mutual information about the secret: data processing
-    of "the guess is right" gives d(p ‖ q) ≤ I.
+    the best guess without the release and I the mutual information about the secret: data
+    processing of "the guess is right" gives d(p ‖ q) ≤ I.
 
     Assumptions: the adversary knows the prior and the channel.
 

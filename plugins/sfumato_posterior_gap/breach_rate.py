@@ -41,10 +41,10 @@ class BreachRate(EventMeasure):
     rise when less is seen, so only exact views are read; near a place on a Gaussian trace it is the
     chance that the posterior mean falls into an interval, whose ends are found by one root.
 
-    With traces, the share of sensitive states in them that are breached: for each trace an output is drawn; a sensitive state X_t ∈ A that occurs in the trace is
-    breached if Pr[A | o] − Pr[A] > δ. The literature divides by two different numbers:
-    ``per="sensitive_state"`` by how many sensitive states occur, ``per="length"`` by the length
-    of the traces. The witness holds both.
+    With traces, the share of sensitive states in them that are breached: for each trace an output
+    is drawn; a sensitive state X_t ∈ A that occurs in the trace is breached if Pr[A | o] − Pr[A] >
+    δ. The literature divides by two different numbers: ``per="sensitive_state"`` by how many
+    sensitive states occur, ``per="length"`` by the length of the traces. The witness holds both.
 
     Assumptions: the adversary knows the prior and the system.
     Guarantee: exact without traces, or an upper bound where rounding hides whether a rise is above

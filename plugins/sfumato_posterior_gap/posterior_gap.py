@@ -33,8 +33,8 @@ class PosteriorGap(EventMeasure):
     A release is δ-private exactly when this is at most δ.
 
     For a Gaussian trace the events of a secret of radius r are "within r of some place"; the worst
-    place is far out, where the prior vanishes, and the loss is Pr[‖N(0, V_SS)‖ ≤ r], V the posterior
-    covariance, by Anderson's inequality. The secret `near` names the place.
+    place is far out, where the prior vanishes, and the loss is Pr[‖N(0, V_SS)‖ ≤ r], V the
+    posterior covariance, by Anderson's inequality. The secret `near` names the place.
 
     Assumptions: the adversary knows the prior and the system.
     Guarantee: exact. For suppression in polynomial time, segment by segment, rounded up by the

@@ -30,10 +30,10 @@ class Renyi(PairMeasure):
     Claim: for every two values of the secret that must look alike, the Rényi divergence of order λ
     between what is seen is at most the loss, and equals it for the worst pair.
 
-    Formula: log Σ_o p(o)^λ q(o)^{1−λ} / (λ − 1), p and q the laws of what is seen; of infinite order
-    log max p/q, the Pufferfish ε. For Gaussian traces (λ/2) sup ΔᵀMΔ, M = V_SS⁻¹ − Σ_SS⁻¹, V the
-    posterior covariance: what the release adds to the adversary's precision. A basic secret takes
-    r² λ_max(M), a compound one the largest value over a product of balls.
+    Formula: log Σ_o p(o)^λ q(o)^{1−λ} / (λ − 1), p and q the laws of what is seen; of infinite
+    order log max p/q, the Pufferfish ε. For Gaussian traces (λ/2) sup ΔᵀMΔ, M = V_SS⁻¹ − Σ_SS⁻¹, V
+    the posterior covariance: what the release adds to the adversary's precision. A basic secret
+    takes r² λ_max(M), a compound one the largest value over a product of balls.
 
     Over a class that varies the prior's variance c, the loss is worst at the smallest: M is
     Ãᵀ(c C + Γ)⁻¹Ã, with Ã and C those of c = 1, and decreases with c in Loewner order.

@@ -1,7 +1,7 @@
 """The Gaussian view: what a Gaussian release tells of some real values.
 
-With M = V_SS⁻¹ − Σ_SS⁻¹ the release is equivalent, for X_S, to T = X_S + N(0, M⁻¹): the posterior of
-X_S is Gaussian with covariance (Σ_SS⁻¹ + M)⁻¹ whatever is seen, and its mean an affine image of T.
+With M = V_SS⁻¹ − Σ_SS⁻¹ the release is equivalent, for X_S, to T = X_S + N(0, M⁻¹): the posterior
+of X_S is Gaussian with covariance (Σ_SS⁻¹ + M)⁻¹ whatever is seen, its mean an affine image of T.
 So (mean, Σ_SS, M) is all that any definition depends on. M is known up to a certified error, so
 every number is computed for a little more and for a little less information.
 """
@@ -67,7 +67,7 @@ class GaussianPart:
         return 0.5 * float(np.log1p(self.gains(end)).sum())
 
     def _whitened(self, end: End) -> FloatArray:
-        """Return Rᵀ M R with R Rᵀ = Σ_SS, for M + ρD or M − ρD, D = diag(M): nothing is inverted."""
+        """Return Rᵀ M R with R Rᵀ = Σ_SS, for M + ρD or M − ρD, D = diag(M): no inverse."""
         known, matrix = self.information, self.information.matrix
         spread = known.relative_error * np.diag(np.diagonal(matrix))
         if end == "more":

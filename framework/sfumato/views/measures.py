@@ -1,7 +1,7 @@
 """Definitions on views: a measure of pairs, of events or of guesses is a formula or two.
 
-An author writes the formula for a finite view and, where there is one, that for a Gaussian view; the
-framework takes the worst over what is asked, holds both ends of a bounded view together, adds the
+An author writes the formula for a finite view and, where there is one, that for a Gaussian view;
+the framework takes the worst over what is asked, holds both ends of a bounded view together, adds the
 rounding and takes the worst over the class. The measure then holds in every world that has views.
 """
 
@@ -110,7 +110,7 @@ class ViewMeasure(LossMeasure):
         return max(moved, key=lambda one: self._sign * one.value)
 
     def between(self, mildest: float, worst: float, witness: Any, how: str) -> Reading:
-        """Return the reading of a loss that is at least as mild as one end and no worse than the other.
+        """Return the reading of a loss between two ends, the milder and the worse.
 
         It is exact where both ends agree to 1e-5, and then given by the worse one.
         """
@@ -165,13 +165,13 @@ class PairMeasure(ViewMeasure):
         raise NotImplementedError
 
     def __init_subclass__(cls, **given: Any) -> None:
-        """A formula for two normal laws is one for Gaussian views."""
+        """Read Gaussian views where there is a formula for two normal laws."""
         super().__init_subclass__(**given)
         if cls.of_shift is PairMeasure.of_shift:
             cls.reads = FINITE
 
     def rounding(self, value: float, error: float) -> float:
-        """Return how far relative errors of the laws can move a value; 64 times as far by default."""
+        """Return how far relative errors of the laws can move a value; by default 64 times."""
         return 64.0 * error * (1.0 + abs(value))
 
     def of_outcomes(self, outcomes: Outcomes) -> Found:
@@ -282,7 +282,7 @@ class GuessMeasure(ViewMeasure):
         """Return the loss about a secret variable with the joint table `outcomes.joint`, (R, O)."""
 
     def rounding(self, value: float, error: float) -> float:
-        """Return how far relative errors of the table can move a value; 16 times as far by default."""
+        """Return how far relative errors of the table can move a value; by default 16 times."""
         return 16.0 * error * (1.0 + abs(value))
 
     def of_outcomes(self, outcomes: Outcomes) -> Found:

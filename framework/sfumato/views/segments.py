@@ -6,7 +6,8 @@ and the first one at t or after it (or none). Given those two, and what the chan
 is a function of the former, all else that is seen is independent of X_t. With w(u, x) the
 probability that x is seen at u and K the silent kernels under the law in force after (u, x),
 
-    Pr[X_t = a, (u, x), (v, y)] = w(u, x) K[(u, x) → (t, a)] · p_t(a) K[(t, a) → (v, y)] (1 − p_v(y)),
+    Pr[X_t = a, (u, x), (v, y)]
+        = w(u, x) K[(u, x) → (t, a)] · p_t(a) K[(t, a) → (v, y)] (1 − p_v(y)),
 
 and 1 − p_t(a) in place of what follows the dot where a itself is seen at t.
 """
