@@ -96,7 +96,7 @@ class MutualInformation(OfPopulation, LossMeasure):
         """Return the mutual information or an upper bound on it."""
         if self.about == "secret":
             if isinstance(question, Guess):  # the secret is the whole trace
-                return attrs.evolve(self, about="trace").evaluate(belief, question, channel)
+                return MutualInformation(self.method).evaluate(belief, question, channel)
             return AboutSecret().evaluate(belief, question, channel)
         if isinstance(belief, Gaussian):
             return gaussian_mutual_information(belief, channel)

@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.markov.enumeration import checked_pair
+from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.questions.events import Asked
 from sfumato.values import FloatArray
 from sfumato.views.segments import Segments, as_suppression, joint_error
@@ -92,7 +92,7 @@ class Outcomes:
         return max(0.0, float((self.joint[some] * gains[some]).sum()))
 
     @functools.cached_property
-    def pairs(self) -> FloatArray:
+    def pairs(self) -> IntArray:
         """The pairs as rows of `joint`, (P, 2): those of which both values are possible."""
         place = {value: row for row, value in enumerate(self.values)}
         rows = [
@@ -103,7 +103,7 @@ class Outcomes:
         return np.array(rows, dtype=np.intp).reshape(-1, 2)
 
     @functools.cached_property
-    def events(self) -> FloatArray:
+    def events(self) -> IntArray:
         """The events as rows of `joint`, (E,)."""
         rows = [row for row, value in enumerate(self.values) if value in self.asked.events]
         return np.array(rows, dtype=np.intp)
@@ -206,8 +206,8 @@ def _widest_window(belief: Markov, channel: Emission, times: tuple[int, ...]) ->
         except TooMany:
             break
         found = low, high, f"a window of {width} steps on either side"
-        tops = [(table / table.sum(axis=0)).max(axis=1) for table in (low, high)]
-        if np.allclose(*tops, rtol=AGREEMENT, atol=0.0):
+        below, above = ((table / table.sum(axis=0)).max(axis=1) for table in (low, high))
+        if np.allclose(below, above, rtol=AGREEMENT, atol=0.0):
             break
     if found is None:
         raise OutsideHypotheses(

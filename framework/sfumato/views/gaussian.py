@@ -254,7 +254,7 @@ def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[Float
     mass = np.bincount(left, total * (1 - move), len(cuts) + 1)
     mass += np.bincount(right, total * move, len(cuts) + 1)
     above = (at * mass)[:, mass > 0]
-    return below, above
+    return np.asarray(below), np.asarray(above, dtype=float)
 
 
 def _tails(cuts: FloatArray, part: GaussianPart, question: Nearness, end: End) -> FloatArray:

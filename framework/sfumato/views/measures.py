@@ -1,8 +1,8 @@
 """Definitions on views: a measure of pairs, of events or of guesses is a formula or two.
 
 An author writes the formula for a finite view and, where there is one, that for a Gaussian view;
-the framework takes the worst over what is asked, holds both ends of a bounded view together, adds the
-rounding and takes the worst over the class. The measure then holds in every world that has views.
+the framework takes the worst over what is asked, holds both ends of a bounded view together, adds
+the rounding and takes the worst over the class. The measure then holds in every world.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.gaussian.fisher_information import EXACT
 from sfumato.inference.gaussian.worst_pair import entries_of
+from sfumato.inference.markov.enumeration import IntArray
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.protocols import LossMeasure, Reading
 from sfumato.values import FloatArray
@@ -123,13 +124,12 @@ class ViewMeasure(LossMeasure):
             return Reading(
                 value=worst, bound="exact", relative_error=error, witness=witness, how=how
             )
-        bound = "upper" if self._sign > 0 else "lower"
         return Reading(
             value=worst,
-            bound=bound,
+            bound="upper" if self._sign > 0 else "lower",
             interval=(low, high),
             witness=witness,
-            how=how,  # type: ignore[arg-type]
+            how=how,
         )
 
 
@@ -231,7 +231,7 @@ def worst_square(view: GaussianView) -> Reading:
     )
 
 
-def _chunks(pairs: FloatArray, width: int) -> Iterator[FloatArray]:
+def _chunks(pairs: IntArray, width: int) -> Iterator[IntArray]:
     stride = max(1, CHUNK // width)
     for begin in range(0, len(pairs), stride):
         yield pairs[begin : begin + stride]

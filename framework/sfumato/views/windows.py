@@ -2,9 +2,9 @@
 
 Let W be the outputs at the times from `first` to `last`, around those that are asked about.
 Forgetting the other outputs is post-processing, so every loss that obeys data processing is at
-least that of W. Telling the states just outside the window as well makes all other outputs independent of the
-secret, so Z is a post-processing of that, and every such loss is at most that of W with both states
-told. What the channel remembers when the window begins is a function of earlier outputs: it is part
+least that of W. Telling the states just outside the window as well makes all other outputs
+independent of the secret, so Z is a post-processing of that, and every such loss is at most that of
+W with both states told. What the channel remembers when the window begins is a function of earlier outputs: it is part
 of what is seen from either side.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.markov.enumeration import checked_pair
+from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.values import FloatArray
 from sfumato.views.segments import require_no_underflow
 
@@ -33,7 +33,7 @@ class _Front:
 
     laws: FloatArray  # (N, R, M)
     memories: tuple[Hashable, ...]  # the distinct memories
-    groups: FloatArray  # the number of each prefix's memory, (N,)
+    groups: IntArray  # the number of each prefix's memory, (N,)
 
 
 @attrs.frozen(eq=False)
@@ -100,7 +100,8 @@ class Window:
 
         A channel that remembers nothing stands at once where the window begins.
         """
-        laws, memories = self.belief.initial[None], [()]
+        laws = self.belief.initial[None]
+        memories: list[Hashable] = [()]
         if self.first == 0:
             return laws, tuple(memories)
         if self._forgets():
