@@ -4,8 +4,8 @@ Let W be the outputs at the times from `first` to `last`, around those that are 
 Forgetting the other outputs is post-processing, so every loss that obeys data processing is at
 least that of W. Telling the states just outside the window as well makes all other outputs
 independent of the secret, so Z is a post-processing of that, and every such loss is at most that of
-W with both states told. What the channel remembers when the window begins is a function of earlier outputs: it is part
-of what is seen from either side.
+W with both states told. What the channel remembers when the window begins is a function of earlier
+outputs: it is part of what is seen from either side.
 """
 
 from __future__ import annotations
