@@ -10,7 +10,8 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import EntryPoint, entry_points
+from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
@@ -39,28 +40,8 @@ from sfumato.questions.secret_unions import SecretUnion
 Builder = Callable[["Registry", Mapping[str, Any]], Any]
 
 
-def build(registry: Registry, kind: str, specification: Mapping[str, Any]) -> Any:
-    """Return what a plain table specifies: a plugin by name, or a form made of others."""
-    if not isinstance(specification, Mapping):
-        raise ParameterError(f"a {kind} must be a table with a name; got {specification!r}.")
-    form = FORMS.get((kind, frozenset(specification)))
-    if form is not None:
-        return form(registry, specification)
-    plain = dict(specification)
-    name = plain.pop("name", None)
-    if not isinstance(name, str):
-        raise ParameterError(f"a {kind} must have a name; got {dict(specification)!r}.")
-    domains = {item.name: item.domain for item in registry.get(kind, name).parameters()}
-    values = {}
-    for key, value in plain.items():
-        with placed(key):
-            inner = domains[key].build(value, registry.build) if key in domains else value
-            values[key] = class_of_values(inner)
-    return registry.make(kind, name, **values)
-
-
 @contextmanager
-def placed(place: str) -> Iterator[None]:
+def note_place(place: str) -> Iterator[None]:
     """Note on an error where in the specification it happened, innermost place first."""
     try:
         yield
@@ -78,18 +59,18 @@ def class_of_values(plain: Any) -> Any:
     {'name': 'RBF', 'length_scale': sf.Interval(1.0, 2.0)}
     """
     if isinstance(plain, Mapping) and set(plain) == {"interval"}:
-        ends = listed(plain, "interval")
+        ends = list_under(plain, "interval")
         if len(ends) != 2:
             raise ParameterError(f"interval must be [low, high]; got {ends!r}.")
         return Interval(*ends)
     if isinstance(plain, Mapping) and set(plain) == {"any_of"}:
-        return AnyOf.listed(map(class_of_values, listed(plain, "any_of")))
+        return AnyOf.listed(map(class_of_values, list_under(plain, "any_of")))
     if isinstance(plain, Mapping):
         return {key: class_of_values(value) for key, value in plain.items()}
     return plain
 
 
-def listed(table: Mapping[str, Any], key: str) -> list[Any]:
+def list_under(table: Mapping[str, Any], key: str) -> list[Any]:
     """Return the list under a key, or say what was there instead."""
     value = table[key]
     if not isinstance(value, (list, tuple)):
@@ -97,34 +78,40 @@ def listed(table: Mapping[str, Any], key: str) -> list[Any]:
     return list(value)
 
 
-def _parts(registry: Registry, kind: str, table: Mapping[str, Any], key: str) -> list[Any]:
-    parts = []
-    for number, part in enumerate(listed(table, key)):
-        with placed(f"{key}[{number}]"):
-            parts.append(build(registry, kind, part))
-    return parts
+def _combine_parts(
+    kind: str, key: str, combine_all: Callable[[list[Any]], Any]
+) -> tuple[tuple[str, frozenset[str]], Builder]:
+    """Return how to build a form that is a list of other specifications under one key."""
+
+    def build(registry: Registry, table: Mapping[str, Any]) -> Any:
+        parts = []
+        for number, part in enumerate(list_under(table, key)):
+            with note_place(f"{key}[{number}]"):
+                parts.append(registry.build(kind, part))
+        return combine_all(parts)
+
+    return (kind, frozenset({key})), build
 
 
-FORMS: Mapping[tuple[str, frozenset[str]], Builder] = {
-    ("prior", frozenset({"any_of"})): lambda registry, table: AnyOf(
-        *_parts(registry, "prior", table, "any_of")
-    ),
-    ("prior", frozenset({"sum"})): lambda registry, table: combine(
-        "sum", _parts(registry, "prior", table, "sum")
-    ),
-    ("prior", frozenset({"product"})): lambda registry, table: combine(
-        "product", _parts(registry, "prior", table, "product")
-    ),
-    ("prior", frozenset({"joint", "positions"})): lambda registry, table: joint_traces(
-        build(registry, "prior", table["joint"]), listed(table, "positions")
-    ),
-    ("secret", frozenset({"union"})): lambda registry, table: SecretUnion(
-        tuple(_parts(registry, "secret", table, "union"))
-    ),
-}
+FORMS: Mapping[tuple[str, frozenset[str]], Builder] = dict(
+    (
+        _combine_parts("prior", "any_of", lambda parts: AnyOf(*parts)),
+        _combine_parts("prior", "sum", partial(combine, "sum")),
+        _combine_parts("prior", "product", partial(combine, "product")),
+        _combine_parts("secret", "union", lambda parts: SecretUnion(tuple(parts))),
+        (
+            ("prior", frozenset({"joint", "positions"})),
+            lambda registry, table: joint_traces(
+                registry.build("prior", table["joint"]), list_under(table, "positions")
+            ),
+        ),
+    )
+)
 
 
 GROUP = "sfumato"
+BY_HAND = "by hand"
+"""The origin of an entry that no installed package and no plugin file registers."""
 ENVIRONMENT = "SFUMATO_PLUGINS"
 
 OTHERS: Mapping[str, str] = MappingProxyType(
@@ -230,6 +217,12 @@ class Registry:
         """Return every entry of that name, whatever its noun."""
         return [entry for entry in self.entries if entry.name == name]
 
+    def with_classes(self, *classes: Any) -> Registry:
+        """Return the registry with classes of one's own, those that it has not."""
+        known = [entry.value for entry in self.entries]
+        new = [Entry(cls.kind, cls.name, cls, BY_HAND) for cls in classes if cls not in known]
+        return attrs.evolve(self, entries=(*self.entries, *new))
+
     def _require_kind(self, kind: str) -> None:
         known = (*NOUNS, *OTHERS)
         if kind not in known:
@@ -248,13 +241,28 @@ class Registry:
         return cls(**given)
 
     def build(self, kind: str, specification: Mapping[str, Any]) -> Any:
-        """Rebuild an object from its plain table.
+        """Rebuild what a plain table specifies: a plugin by name, or a form made of others.
 
         >>> import sfumato as sf
         >>> sf.registry.build("prior", {"name": "rbf", "length_scale": 6.0, "times": 50})
         sf.priors.rbf(length_scale=6.0, times=50)
         """
-        return build(self, kind, specification)
+        if not isinstance(specification, Mapping):
+            raise ParameterError(f"a {kind} must be a table with a name; got {specification!r}.")
+        form = FORMS.get((kind, frozenset(specification)))
+        if form is not None:
+            return form(self, specification)
+        plain = dict(specification)
+        name = plain.pop("name", None)
+        if not isinstance(name, str):
+            raise ParameterError(f"a {kind} must have a name; got {dict(specification)!r}.")
+        domains = {item.name: item.domain for item in self.get(kind, name).parameters()}
+        values = {}
+        for key, value in plain.items():
+            with note_place(key):
+                inner = domains[key].build(value, self.build) if key in domains else value
+                values[key] = class_of_values(inner)
+        return self.make(kind, name, **values)
 
 
 def _named(cls: type[Declared], args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
@@ -290,13 +298,9 @@ def _sources(
     if installed:
         points = sorted(set(entry_points(group=GROUP)), key=lambda point: (point.name, point.value))
         for point in points:
-            yield f"'{point.name}' ({point.value})", _loader(point)
+            yield f"'{point.name}' ({point.value})", point.load
     for file in files:
         yield f"'{file}'", lambda file=file: _load_file(file)  # type: ignore[misc]  # bound now
-
-
-def _loader(point: EntryPoint) -> Callable[[], ModuleType]:
-    return point.load
 
 
 def _load_file(file: str) -> ModuleType:

@@ -13,11 +13,10 @@ from click.testing import CliRunner
 from sfumato.commands import cli
 from sfumato.errors import DataError
 from sfumato.laws import conformance, verify
-from sfumato.laws.cases import cases_of
-from sfumato.laws.counterexamples import BY_HAND, Counterexamples, script_of
-from sfumato.laws.law import NotHere, Violation, law_named, require
+from sfumato.laws.counterexamples import Counterexamples, script_of
+from sfumato.laws.law import NotHere, Violation, cases_of, law_named, require
 from sfumato.laws.trial import PROFILES, Profile, check, profile_named, try_case, try_with_excuses
-from sfumato.plugin_registry import Entry, Registry
+from sfumato.plugin_registry import BY_HAND, Entry, Registry
 
 MISTAKE = '''
 import numpy as np
@@ -186,7 +185,7 @@ def run_pytest(folder, *arguments):
 
 def assert_the_program_fails(shown, tmp_path):
     """Paste what pytest showed and run it in another folder."""
-    begin = shown.index("import sys\n\nimport attrs")
+    begin = shown.index("import sys\n\nimport sfumato")
     program = shown[begin : shown.index("\n)\n", shown.index("check(", begin)) + 3]
     (tmp_path / "elsewhere").mkdir()
     done = subprocess.run(

@@ -8,7 +8,7 @@ import sys
 
 PROGRAM = """
 import attrs
-from sfumato.laws.cases import cases_of
+from sfumato.laws.law import cases_of
 from sfumato.laws.law import law_named
 from sfumato.laws.trial import PROFILES, try_case
 from sfumato.plugin_registry import Registry

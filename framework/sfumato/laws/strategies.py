@@ -14,11 +14,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.domains.alternatives import Collection, Either, Label, Plugin
-from sfumato.domains.domain import Domain
-from sfumato.domains.scalars import Real
+from sfumato.domains.domain import Domain, Real
 from sfumato.errors import REFUSALS, ParameterError, PluginError
-from sfumato.laws.cases import every, fitting
-from sfumato.laws.law import SINGULAR
+from sfumato.laws.law import SINGULAR, every, fitting
 from sfumato.parameters import Declared, ExactlyOne, Parameter, Together
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.prior_classes.sets import AnyOf, Interval

@@ -18,9 +18,8 @@ from unittest import SkipTest
 import attrs
 
 from sfumato.errors import REFUSALS, ImpossibleObservation, SolverFailed, did_you_mean
-from sfumato.laws.cases import Case
 from sfumato.laws.counterexamples import Counterexamples, classes_in, script_of
-from sfumato.laws.law import NotHere, OutOfReach, Unverified, law_named
+from sfumato.laws.law import Case, NotHere, OutOfReach, Unverified, law_named
 from sfumato.parameters import Declared
 from sfumato.plugin_registry import Registry, default_registry, use_registry
 
