@@ -231,7 +231,7 @@ class Registry:
     def make(self, kind: str, name: str, *args: Any, **parameters: Any) -> Any:
         """Construct a plugin's object; intervals and choices make a prior a family."""
         cls = self.get(kind, name)
-        given = _named(cls, args, parameters)
+        given = _by_name(cls, args, parameters)
         if kind == "prior":
             return family_of(cls, given)
         for key, value in sets_of(cls, given).items():
@@ -265,7 +265,7 @@ class Registry:
         return self.make(kind, name, **values)
 
 
-def _named(cls: type[Declared], args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+def _by_name(cls: type[Declared], args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments by name, rejecting unknown and missing ones in one sentence."""
     declared = cls.parameters()
     names = [item.name for item in declared]
@@ -331,7 +331,7 @@ def _entries(origin: str, module: ModuleType) -> list[Entry]:
     found: list[Entry] = []
     for kind, noun in NOUNS.items():
         for result in getattr(manager.hook, f"sfumato_{noun.plural}")():
-            found.extend(_checked(kind, cls, noun, origin) for cls in result)
+            found.extend(_check_class(kind, cls, noun, origin) for cls in result)
     for kind, hook in OTHERS.items():
         for result in getattr(manager.hook, hook)():
             found.extend(_named_values(kind, hook, result, origin))
@@ -347,7 +347,7 @@ def _named_values(kind: str, hook: str, result: Any, origin: str) -> list[Entry]
     return [Entry(kind, name, value, origin) for name, value in result.items()]
 
 
-def _checked(kind: str, cls: Any, base: type[Declared], origin: str) -> Entry:
+def _check_class(kind: str, cls: Any, base: type[Declared], origin: str) -> Entry:
     """Return the entry for a class that keeps its noun's contract."""
     if not (isinstance(cls, type) and issubclass(cls, base)):
         raise PluginError(f"a {kind} must be a subclass of {base.__name__}; got {cls!r}")

@@ -57,10 +57,10 @@ def bars(
     return Panel(title=title, x="", y=unit, curves=curves, names=below, log=log)
 
 
-def layered(layers: Sequence[Sequence[str]], edges: Mapping[str, Sequence[str]]) -> Any:
+def layered_chain(layers: Sequence[Sequence[str]], edges: Mapping[str, Sequence[str]]) -> Any:
     """Return a chain that begins evenly in the first layer and moves evenly along the edges.
 
-    >>> layered([["a", "b"], ["c"]], {"a": ["c"], "b": ["c"]}).belief().marginals().tolist()
+    >>> layered_chain([["a", "b"], ["c"]], {"a": ["c"], "b": ["c"]}).belief().marginals().tolist()
     [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
     """
     states = [state for layer in layers for state in layer]
@@ -89,7 +89,7 @@ def _utility(chain: Any, secret: Any, mechanism: Any) -> float:
 
 
 def _example_1() -> list[Row]:
-    chain, secret = layered([["s", "x"]], {}), secrets.contexts({"s"})
+    chain, secret = layered_chain([["s", "x"]], {}), secrets.contexts({"s"})
     check = _check("probabilistic", 0.25)
     p_s, p_x = check.protect(chain, secret).channel.start[0]
     segmented = _check("segmented", 0.25).protect(chain, secret)
@@ -102,7 +102,7 @@ def _example_1() -> list[Row]:
 
 
 def _example_2() -> list[Row]:
-    chain = layered(
+    chain = layered_chain(
         [["y1", "y2"], ["s1", "z1", "s2", "z2"]], {"y1": ["s1", "z1"], "y2": ["s2", "z2"]}
     )
     secret = secrets.contexts({"s1", "s2"})
@@ -121,7 +121,7 @@ def _example_2() -> list[Row]:
 
 
 def _example_3() -> list[Row]:
-    chain, secret = layered([["s1", "s2", "x1", "x2"]], {}), secrets.contexts({"s1", "s2"})
+    chain, secret = layered_chain([["s1", "s2", "x1", "x2"]], {}), secrets.contexts({"s1", "s2"})
     return [
         ("posterior", 0.25 + _gap(chain, secret, mechanisms.suppress_sensitive()), 1 / 2),
         ("probabilistic", _utility(chain, secret, _check("probabilistic", 0.25)), 1 / 2),
@@ -135,7 +135,7 @@ def _check(name: str, delta: float) -> Any:
 
 
 def _example_4() -> list[Row]:
-    chain = layered(
+    chain = layered_chain(
         [
             ["w1", "w2", "w3", "w4", "w5", "w6"],
             ["x1", "x2", "x3"],
@@ -161,7 +161,7 @@ def _example_4() -> list[Row]:
 
 def _example_6() -> list[Row]:
     """Return what a weak adversary believes before and after ⊥, which betrays the chain."""
-    chain, secret = layered([["s", "x"]], {}), secrets.contexts({"s"})
+    chain, secret = layered_chain([["s", "x"]], {}), secrets.contexts({"s"})
     belief = chain.belief()
     adversary = adversaries.hidden_markov_posterior()
 
@@ -325,13 +325,13 @@ def outcome(task: tuple[Person, tuple[Hashable, ...], float, int]) -> dict[str, 
     naive = mechanisms.suppress_sensitive().protect(chain, secret)
     breach = measures.breach_rate(traces=person.days, delta=delta, per="length")
     found = {
-        "MaskSensitive": _released(naive, person.days, seed),
+        "MaskSensitive": _released_share(naive, person.days, seed),
         "breaches per length": breach.loss(chain, secret, naive).witness["length"],
         "sensitive": float(np.mean([state in sensitive for day in person.days for state in day])),
     }
     for name, mechanism in CHECKS.items():
         release = getattr(mechanisms, mechanism)(delta=delta).protect(chain, secret)
-        found[name] = _released(release, person.days, seed)
+        found[name] = _released_share(release, person.days, seed)
     return found
 
 
@@ -345,7 +345,7 @@ def weaker_utility(task: tuple[Person, int, str]) -> float:
     release = (
         mechanisms.suppress_set_labels(mechanism=inner, labels=labels) if labels else inner
     ).protect(person.chain, secrets.contexts([sensitive]))
-    return _released(release, person.days, 1)
+    return _released_share(release, person.days, 1)
 
 
 def timings(person: Person) -> dict[str, tuple[float, float]]:
@@ -395,7 +395,7 @@ def _check_curve(name: str, x: Sequence[float], y: Any) -> Curve:
     return Curve(name, x, y, "dashed" if name == "hybrid" else "line")
 
 
-def _released(release: Any, days: Sequence[Sequence[Hashable]], seed: int) -> float:
+def _released_share(release: Any, days: Sequence[Sequence[Hashable]], seed: int) -> float:
     """Return the fraction of states that are released, in one draw for each day."""
     rng = np.random.default_rng(seed)
     outputs = [release.apply(day, rng) for day in days]

@@ -125,7 +125,7 @@ def intervals(task: Task) -> dict[str, float]:
     if words == "all basic secrets":
         return _every_point(prior, ours=ours)
     if words == "misspecified prior":
-        return _misspecified(chosen, length_scale, ours=ours)
+        return _misspecified_widths(chosen, length_scale, ours=ours)
     one = words == "basic secret"
     secret = secrets.basic(MIDDLE) if one else chosen.compound
     named: dict[str, Any] = {
@@ -171,7 +171,7 @@ def _mean_width(prior: Any, release: Any) -> float:
     return float(2.0 * np.sqrt(np.mean(variances)))
 
 
-def _misspecified(chosen: Setting, length_scale: float, *, ours: bool) -> dict[str, float]:
+def _misspecified_widths(chosen: Setting, length_scale: float, *, ours: bool) -> dict[str, float]:
     """Return what the adversary knows who has the true prior, where the designer has another."""
     truths = {
         "": chosen.prior(length_scale),

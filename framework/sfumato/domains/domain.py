@@ -105,7 +105,7 @@ class Domain(ABC):
         del build_plugin
         return plain
 
-    def opened(self, value: Any) -> Any:
+    def open_parts(self, value: Any) -> Any:
         """Return a value made of named parts as a table, in which parts may be sets of values."""
         return value
 

@@ -95,7 +95,7 @@ def value_of(plugin: Any, name: str) -> Any:
     return getattr(plugin, name) if declared else None
 
 
-def given(plugin: Any, name: str) -> Any:
+def value_or_skip(plugin: Any, name: str) -> Any:
     """Return a parameter's value; where there is none the law does not apply."""
     value = value_of(plugin, name)
     if value is None:
@@ -103,7 +103,7 @@ def given(plugin: Any, name: str) -> Any:
     return value
 
 
-def changed(plugin: Any, **values: Any) -> Any:
+def with_values(plugin: Any, **values: Any) -> Any:
     """Return the plugin with other parameter values, if they suit it."""
     try:
         return attrs.evolve(plugin, **values)
@@ -116,7 +116,7 @@ def rebuild(plugin: Any) -> Any:
     return default_registry().build(type(plugin).kind, plugin.specification())
 
 
-def designed(mechanism: Any, prior: Any, secret: Any) -> Release:
+def design(mechanism: Any, prior: Any, secret: Any) -> Release:
     """Return the mechanism's release; a parameter that does not suit the trace is passed over."""
     belief = next(prior.members()).belief()
     try:

@@ -15,6 +15,7 @@ from sfumato import compatibility
 from sfumato.domains.domain import Domain
 from sfumato.errors import did_you_mean
 from sfumato.plugin_registry import Entry, Registry
+from sfumato.protocols import NOUNS
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -45,14 +46,14 @@ def require(holds: object, otherwise: str) -> None:
         raise Violation(otherwise)
 
 
-ORDER = ("prior", "secret", "mechanism", "measure", "adversary")
+ORDER = tuple(NOUNS)
 """The nouns in the order in which a situation is built up."""
+
+SCENARIO = ORDER[:3]
+"""Prior, secret and mechanism."""
 
 SINGULAR = {"prior_class": "prior", "measures": "measure"}
 """What a law's function may take in place of a noun: a class of priors, every fitting measure."""
-
-DESIGNED_FOR = ("mechanism", "prior", "secret")
-"""What a release is designed by and for."""
 
 Applies = Callable[[Mapping[str, Any]], bool]
 
@@ -92,29 +93,29 @@ class Law:
 
     def check(self, **arguments: Any) -> None:
         """Try the law on nouns and extras."""
-        from sfumato.laws.capabilities import designed
+        from sfumato.laws.capabilities import design
 
         if self._designs:
-            release = designed(*(arguments[noun] for noun in DESIGNED_FOR))
+            release = design(arguments["mechanism"], arguments["prior"], arguments["secret"])
             arguments["release"] = release
-            if "at" in self.taken:
+            if "at" in self.argument_names:
                 member = next(arguments["prior"].members())
                 arguments["at"] = release.situation(member, arguments["secret"])
-        self.statement(**{name: arguments[name] for name in self.taken})
+        self.statement(**{name: arguments[name] for name in self.argument_names})
 
     @property
-    def taken(self) -> tuple[str, ...]:
+    def argument_names(self) -> tuple[str, ...]:
         """The names of what the function takes."""
         return tuple(inspect.signature(self.statement).parameters)
 
     @property
     def _designs(self) -> bool:
-        return "release" in self.taken or "at" in self.taken
+        return "release" in self.argument_names or "at" in self.argument_names
 
     @property
     def nouns(self) -> tuple[str, ...]:
         """The nouns that the function is about."""
-        taken = (*(DESIGNED_FOR if self._designs else ()), *self.taken)
+        taken = (*(SCENARIO if self._designs else ()), *self.argument_names)
         known = (*ORDER, *SINGULAR, "plugin")
         return tuple(dict.fromkeys(name for name in taken if name in known))
 
@@ -210,7 +211,7 @@ class Case:
         def with_extras(nouns: dict[str, Any]) -> SearchStrategy[dict[str, Any]]:
             sizes = _sizes(nouns)
             extras = {name: domain.strategy(sizes) for name, domain in self.law.extras.items()}
-            if "draws" in self.law.taken:
+            if "draws" in self.law.argument_names:
                 extras["draws"] = st.just(draws)
             return st.fixed_dictionaries(extras).map(lambda drawn: {**nouns, **drawn})
 
@@ -281,7 +282,7 @@ def every(registry: Registry, kind: str) -> list[Any]:
 
 def _fits(chosen: Classes, kind: str, cls: Any) -> bool:
     """Whether a class fits the ones chosen before it, as far as they are known."""
-    prior, secret, mechanism = map(chosen.get, ("prior", "secret", "mechanism"))
+    prior, secret, mechanism = map(chosen.get, SCENARIO)
     if kind == "secret" and prior is not None:
         return not compatibility.why_no_question(cls, prior)
     if kind == "mechanism" and None not in (prior, secret):

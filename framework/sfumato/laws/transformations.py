@@ -28,7 +28,7 @@ SILENCE = 1e14
 """How many times more noise than signal counts as releasing nothing."""
 
 
-def garbled(channel: Any, rng: np.random.Generator) -> Any:
+def garble(channel: Any, rng: np.random.Generator) -> Any:
     """Return the channel followed by a random post-processing of what it releases."""
     if isinstance(channel, AdditiveGaussian):
         return noisier(channel, rng, amount=float(rng.uniform(0.01, 2.0)))
@@ -39,7 +39,7 @@ def garbled(channel: Any, rng: np.random.Generator) -> Any:
     if isinstance(channel, NoisyVectors):
         return attrs.evolve(channel, scale=channel.scale * float(rng.uniform(1.0, 3.0)))
     if isinstance(channel, RelabelledSuppression):
-        return attrs.evolve(channel, suppression=garbled(channel.suppression, rng))
+        return attrs.evolve(channel, suppression=garble(channel.suppression, rng))
     if isinstance(channel, Suppression):
         if channel.after is None:
             return more_suppressed(channel, rng)

@@ -124,7 +124,7 @@ class _Record:
             raise
         return True
 
-    def settled(self, arguments: dict[str, Any]) -> bool:
+    def is_settled(self, arguments: dict[str, Any]) -> bool:
         """Whether shrinking has taken long enough; a failure known by then is raised again."""
         self.since += bool(self.failures)
         if self.since < PATIENCE:
@@ -219,7 +219,7 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
     )
     @given(case.strategy(registry, profile.draws))
     def example(arguments: dict[str, Any]) -> None:
-        if record.settled(arguments):
+        if record.is_settled(arguments):
             return
         if record.check(arguments):
             record.tried += 1

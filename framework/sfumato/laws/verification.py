@@ -67,7 +67,7 @@ def verify(
             progress(len(found), len(cases), verdict)
     verdicts = tuple(found[number] for number in range(len(cases)))
     plugins = {entry.name for entry in focus}
-    return Verification(verdicts, tuple(_unneeded(chosen, plugins, every, verdicts)))
+    return Verification(verdicts, tuple(_unneeded_excuses(chosen, plugins, every, verdicts)))
 
 
 def _focus(names: Iterable[str], registry: Registry, laws: Iterable[Law]) -> list[Entry]:
@@ -82,7 +82,7 @@ def _focus(names: Iterable[str], registry: Registry, laws: Iterable[Law]) -> lis
     return found
 
 
-def _unneeded(
+def _unneeded_excuses(
     tried: Iterable[Law], plugins: set[str], registry: Registry, verdicts: Sequence[Verdict]
 ) -> Iterator[str]:
     """Yield a sentence for every expected failure that is wrong, or that nothing needed.

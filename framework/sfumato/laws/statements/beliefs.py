@@ -14,12 +14,12 @@ from sfumato.inference.exact import in_balls, precision
 from sfumato.laws.capabilities import (
     believes,
     both,
-    changed,
-    designed,
+    design,
     has_scale,
     rebuild,
     require_agreement,
     require_no_worse,
+    with_values,
 )
 from sfumato.laws.exact_gaussian import is_definite_belief
 from sfumato.laws.goodness_of_fit import binomial_fit, gaussian_fit, smallest
@@ -97,7 +97,7 @@ def _at_another_scale(prior: Any, factor: float) -> tuple[str, float, Any]:
     """Return the name of the prior's scale, its value, and the prior with `factor` times that."""
     name = type(prior).scale_parameter
     scale = getattr(prior, name)
-    return name, scale, changed(prior, **{name: scale * factor})
+    return name, scale, with_values(prior, **{name: scale * factor})
 
 
 @law("belief.balls", over=("prior",), applies=believes(Gaussian))
@@ -174,7 +174,7 @@ def at_least_each_member(
 ) -> None:
     """The loss of a class is at least as bad as each member's, also of members not looked at."""
     # Any release will do; one designed for a single member is quickly designed.
-    release = designed(mechanism, next(prior_class.members()), secret)
+    release = design(mechanism, next(prior_class.members()), secret)
     whole = measure.loss(prior_class, secret, release)
     sign = whole.quantity.sign
     attained = measure.loss(whole.worst, secret, release)

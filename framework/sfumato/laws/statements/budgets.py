@@ -11,17 +11,17 @@ from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbol
 from sfumato.laws.brute_force import between, expected_releases, measures_of, true_value
 from sfumato.laws.capabilities import (
     both,
-    changed,
     counts_loss,
-    designed,
+    design,
     falls_with_information,
-    given,
     releases,
     require_channel_no_worse,
     require_no_worse,
     takes,
     text_of,
     value_of,
+    value_or_skip,
+    with_values,
 )
 from sfumato.laws.law import NotHere, law, require
 from sfumato.laws.transformations import more_suppressed, noisier
@@ -90,7 +90,7 @@ def promise_is_for_every_member(prior_class: Any, secret: Any, mechanism: Any) -
     """What a mechanism promises it keeps for every member of the class it was designed for."""
     if not prior_class.finite or len(list(prior_class.members())) < 2:
         raise NotHere("the class does not list several members")
-    release = designed(mechanism, prior_class, secret)
+    release = design(mechanism, prior_class, secret)
     require(release.prior == prior_class, "the release must be for the whole class it is asked for")
     utility_is_what_it_says.statement(release)
     for name in ("epsilon", "delta"):
@@ -101,8 +101,8 @@ def promise_is_for_every_member(prior_class: Any, secret: Any, mechanism: Any) -
 @law("budget.mse", over=("mechanism",), applies=takes("mechanism", "mse"))
 def noise_budget_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
     """A mechanism with ``mse=`` adds no more noise than that, and what it reports."""
-    given(mechanism, "mse")
-    release = designed(mechanism, prior, secret)
+    value_or_skip(mechanism, "mse")
+    release = design(mechanism, prior, secret)
     if not isinstance(release.channel, AdditiveGaussian):
         raise NotHere("the release adds no Gaussian noise")
     _require_kept(release, "mse")
@@ -111,15 +111,15 @@ def noise_budget_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
 @law("budget.epsilon", over=("mechanism",), applies=takes("mechanism", "epsilon"))
 def allowed_loss_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
     """A mechanism with ``epsilon=`` and ``order=`` has at most that Rényi divergence."""
-    given(mechanism, "epsilon")
-    _require_kept(designed(mechanism, prior, secret), "epsilon")
+    value_or_skip(mechanism, "epsilon")
+    _require_kept(design(mechanism, prior, secret), "epsilon")
 
 
 @law("budget.delta", over=("mechanism",), applies=takes("mechanism", "delta"))
 def allowed_gap_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
     """A mechanism with ``delta=`` raises no secret event's probability by more than that."""
-    given(mechanism, "delta")
-    _require_kept(designed(mechanism, prior, secret), "delta")
+    value_or_skip(mechanism, "delta")
+    _require_kept(design(mechanism, prior, secret), "delta")
 
 
 def _require_kept(release: Release, name: str) -> None:
@@ -130,7 +130,7 @@ def _require_kept(release: Release, name: str) -> None:
     elif name == "delta":
         quantity, room = POSTERIOR_GAP, 1e-9
     else:
-        quantity, room = renyi_divergence(given(release.mechanism, "order")), KEPT * allowed
+        quantity, room = renyi_divergence(value_or_skip(release.mechanism, "order")), KEPT * allowed
     spent = _worst(release, quantity).floor
     require(
         spent <= allowed + room,
@@ -178,7 +178,7 @@ def smaller_radius_loses_less(
 ) -> None:
     """With a smaller radius, the loss is no worse."""
     before = measure.loss(prior, secret, release)
-    after = measure.loss(prior, changed(secret, radius=secret.radius * share), release)
+    after = measure.loss(prior, with_values(secret, radius=secret.radius * share), release)
     require_no_worse(after, before, measure.quantity.sign, "a smaller radius")
 
 
@@ -192,7 +192,7 @@ def fewer_mistakes_lose_less(prior: Any, secret: Any, release: Release, measure:
     if secret.mistakes == 0:
         raise NotHere("no fewer mistakes than none")
     before = measure.loss(prior, secret, release)
-    after = measure.loss(prior, changed(secret, mistakes=secret.mistakes - 1), release)
+    after = measure.loss(prior, with_values(secret, mistakes=secret.mistakes - 1), release)
     require_no_worse(after, before, measure.quantity.sign, "fewer mistakes")
 
 
@@ -206,7 +206,7 @@ def lower_order_loses_less(
     prior: Any, secret: Any, release: Release, measure: Any, share: float
 ) -> None:
     """With a lower Rényi order, the loss is no worse."""
-    milder = changed(measure, order=1.0 + (given(measure, "order") - 1.0) * share)
+    milder = with_values(measure, order=1.0 + (value_or_skip(measure, "order") - 1.0) * share)
     before, after = (one.loss(prior, secret, release) for one in (measure, milder))
     require_no_worse(after, before, measure.quantity.sign, "a lower order")
 
@@ -222,10 +222,10 @@ def larger_budget_costs_less(prior: Any, secret: Any, mechanism: Any, factor: fl
     """A smaller noise budget is not more noise, and a larger allowed loss not less useful."""
     mse = value_of(mechanism, "mse")
     if mse is not None:
-        tight = changed(mechanism, mse=mse * factor)
+        tight = with_values(mechanism, mse=mse * factor)
     else:  # a larger allowed loss needs less noise
-        tight = changed(mechanism, epsilon=given(mechanism, "epsilon") / factor)
-    loose, small = (designed(one, prior, secret) for one in (mechanism, tight))
+        tight = with_values(mechanism, epsilon=value_or_skip(mechanism, "epsilon") / factor)
+    loose, small = (design(one, prior, secret) for one in (mechanism, tight))
     require(
         small.utility() <= loose.utility() * (1 + 1e-5),
         f"the utility must follow the budget: {small.utility():.9g} for {tight}, "
@@ -251,13 +251,13 @@ def larger_gap_releases_more(prior: Any, secret: Any, mechanism: Any, share: flo
     Whatever is private for delta is so for a larger one, so the best utility cannot fall. A search
     may miss a quarter of it, but not at delta = 1, where nothing is forbidden.
     """
-    allowed = given(mechanism, "delta")
-    tight = designed(mechanism, prior, secret)
+    allowed = value_or_skip(mechanism, "delta")
+    tight = design(mechanism, prior, secret)
     if tight.utility_quantity != EXPECTED_RELEASES:
         raise NotHere("the release does not count what it releases")
     between = allowed + (1.0 - allowed) * share
     for delta, missed in ((between, SEARCH), (1.0, 0.0)):
-        loose = designed(changed(mechanism, delta=delta), prior, secret)
+        loose = design(with_values(mechanism, delta=delta), prior, secret)
         require(
             loose.utility() >= tight.utility() * (1.0 - missed) - 1e-9,
             f"a larger allowed gap must not release less: {tight.utility():.9g} for "

@@ -23,7 +23,7 @@ from sfumato.compatibility import question_type, require_one_trace
 from sfumato.errors import REFUSALS, Incompatible, OutsideHypotheses, ParameterError
 from sfumato.laws.capabilities import (
     PROMISES,
-    designed,
+    design,
     read,
     rebuild,
     require_agreement,
@@ -81,7 +81,7 @@ def release_is_as_declared(
 ) -> None:
     """A mechanism's release is for what it was asked for, and the same when designed twice."""
     belief = prior.belief()
-    again = designed(rebuild(mechanism), rebuild(prior), rebuild(secret))
+    again = design(rebuild(mechanism), rebuild(prior), rebuild(secret))
     require(
         isinstance(release.channel, mechanism.yields),
         f"the channel must be a {mechanism.yields.__name__}; got {type(release.channel).__name__}",

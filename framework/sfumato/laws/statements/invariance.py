@@ -21,7 +21,7 @@ from sfumato.laws.capabilities import (
 from sfumato.laws.law import law, require
 from sfumato.laws.transformations import (
     channel_of_permuted_states,
-    garbled,
+    garble,
     identity,
     question_in_units,
     question_of_permuted_states,
@@ -94,7 +94,7 @@ NOTHING = 1e-4
 @law("processing.garbling", over=("measure",), applies=falls_with_information, seed=SEED)
 def post_processing_never_loses_more(at: Situation, measure: Any, seed: int) -> None:
     """Post-processing a release never makes a loss worse."""
-    processed = garbled(at.channel, np.random.default_rng(seed))
+    processed = garble(at.channel, np.random.default_rng(seed))
     require_channel_no_worse(measure, at, processed, "post-processing")
 
 

@@ -16,8 +16,8 @@ from sfumato.errors import REFUSALS, ImpossibleObservation, OutsideHypotheses, P
 from sfumato.laws.brute_force import Table, checks_of, posterior_marginals, true_value
 from sfumato.laws.capabilities import believes, certainly_worse, promises, read, text_of
 from sfumato.laws.exact_gaussian import posterior
-from sfumato.laws.law import NotHere, OutOfReach, Unverified, Violation, law, require
-from sfumato.laws.transformations import garbled
+from sfumato.laws.law import SCENARIO, NotHere, OutOfReach, Unverified, Violation, law, require
+from sfumato.laws.transformations import garble
 from sfumato.parameters import SEED
 from sfumato.protocols import Reading, Release, Situation
 
@@ -36,7 +36,7 @@ def values_are_true(at: Situation, measure: Any, seed: int) -> None:
     """A value reported as exact equals brute force, and a bound lies on its side of it."""
     _require_truth(measure, at)
     with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
-        processed = garbled(at.channel, np.random.default_rng(seed))
+        processed = garble(at.channel, np.random.default_rng(seed))
         _require_truth(measure, attrs.evolve(at, channel=processed))
 
 
@@ -97,7 +97,7 @@ def adversary_infers_what_it_promises(at: Situation, adversary: Any, seed: int) 
     rng = np.random.default_rng(seed)
     channels = [at.channel]
     with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
-        channels.append(garbled(at.channel, rng))
+        channels.append(garble(at.channel, rng))
     for channel in channels:
         for _ in range(OUTPUTS):
             output = channel.sample(at.belief.sample(rng), rng)
@@ -105,7 +105,7 @@ def adversary_infers_what_it_promises(at: Situation, adversary: Any, seed: int) 
 
 
 def _require_promise(adversary: Any, belief: Any, channel: Any, output: Any) -> None:
-    found = _inferred(adversary, belief, channel, output)
+    found = _infer(adversary, belief, channel, output)
     if isinstance(belief, Gaussian):
         _require_gaussian_posterior(found, belief, channel, output)
     elif "posterior" in adversary.promises and isinstance(found, np.ndarray):
@@ -165,7 +165,7 @@ def nobody_beats_the_best_guess(at: Situation, adversary: Any) -> None:
         column = table.joint[:, number]
         if column.sum() <= 0:
             continue
-        found = _inferred(adversary, at.belief, at.channel, output)
+        found = _infer(adversary, at.belief, at.channel, output)
         if isinstance(found, np.ndarray):
             _require_law(found, at.belief)
             continue
@@ -181,7 +181,7 @@ def nobody_beats_the_best_guess(at: Situation, adversary: Any) -> None:
     )
 
 
-def _inferred(adversary: Any, belief: Any, channel: Any, output: Any) -> Any:
+def _infer(adversary: Any, belief: Any, channel: Any, output: Any) -> Any:
     """Return what the adversary infers from an output that is possible."""
     try:
         return adversary.infer(belief, channel, output)
@@ -199,7 +199,7 @@ def _require_law(found: Any, belief: Any) -> None:
     )
 
 
-@law("soundness.floor_ceiling", over=("prior", "secret", "mechanism"), cost=2)
+@law("soundness.floor_ceiling", over=SCENARIO, cost=2)
 def floors_below_ceilings(prior: Any, secret: Any, release: Release, measures: Any) -> None:
     """Of one quantity in one scenario, the largest floor is at most the smallest ceiling."""
     losses = []
