@@ -44,6 +44,7 @@ class PosteriorGap(LossMeasure):
     """
 
     name = "posterior_gap"
+    promises = ("nothing from silence",)
     reads = ((Markov, Events, Emission),)
 
     @property

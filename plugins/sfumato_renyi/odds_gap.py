@@ -107,6 +107,7 @@ class OddsGap(LossMeasure):
     """
 
     name = "odds_gap"
+    promises = ("unit free", "nothing from silence", "grows with the secret")
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
     worst_scale = "low"  # as for renyi: what the prior leaves open hides the secret
 

@@ -79,6 +79,12 @@ class Renyi(LossMeasure):
 
     name = "renyi"
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    promises = (
+        "unit free",
+        "nothing from silence",
+        "grows with the secret",
+        "grows with its order",
+    )
     worst_scale = "low"  # proved above
 
     order: float = parameter(ORDER, default=2.0, doc="the Rényi order λ")

@@ -15,7 +15,7 @@ from sfumato.plugin_registry import Registry
 
 OTHER
 shipped = Registry.load(strict=True)
-for name in ("belief.possible", "budget.mse", "soundness.floor_ceiling"):
+for name in ("belief.possible", "budget.promise", "soundness.floor_ceiling"):
     for case in list(cases_of(law_named(name), shipped))[:2]:
         seen = []
         def watch(seen=seen, **given):

@@ -69,6 +69,33 @@ def beginning(channel: Suppression, length: int) -> Suppression:
     return Suppression(channel.states, start, after)
 
 
+WELL_CONDITIONED = 1e6
+"""Up to this condition number of prior plus noise float64 decides every loss."""
+
+
+def from_loud_to_quiet(channel: Any, belief: Any) -> list[Any]:
+    """Return channels of one kind, each telling more than the one before, none nearly noiseless."""
+    if isinstance(channel, AdditiveGaussian):
+        sigma = belief.covariance.dense()
+        scaled = [channel.scaled(4.0**power) for power in range(4, -5, -1)]
+        totals = [np.linalg.cond(sigma + one.covariance()) for one in scaled]
+        return [c for c, total in zip(scaled, totals, strict=True) if total < WELL_CONDITIONED]
+    if isinstance(channel, NoisyVectors):
+        return [attrs.evolve(channel, scale=channel.scale * 2.0**p) for p in range(3, -4, -1)]
+    if isinstance(channel, Symbols):
+        even = 1.0 / len(channel.alphabet)
+        return [
+            attrs.evolve(channel, probabilities=share * even + (1 - share) * channel.probabilities)
+            for share in (0.99, 0.9, 0.6, 0.3, 0.0)
+        ]
+    if isinstance(channel, Suppression) and channel.after is None:
+        start = channel.start
+        louder = [1.0 - (1.0 - start) * share for share in (0.01, 0.1, 0.4, 0.7)]
+        quieter = [start * share for share in (1.0, 0.7, 0.4, 0.1)]
+        return [Suppression.memoryless(channel.states, table) for table in (*louder, *quieter)]
+    raise NotHere(f"louder and quieter {type(channel).__name__} channels are not known")
+
+
 def silent(channel: Any, belief: Any) -> Any:
     """Return a channel of the same kind that releases nothing (Gaussian: next to nothing)."""
     if isinstance(channel, AdditiveGaussian):

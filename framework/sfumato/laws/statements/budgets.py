@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,34 +15,32 @@ from sfumato.laws.capabilities import (
     counts_loss,
     design,
     falls_with_information,
+    keeps,
+    promise_or_skip,
+    promised,
     releases,
     require_channel_no_worse,
     require_no_worse,
     takes,
     text_of,
-    value_of,
     value_or_skip,
     with_values,
 )
 from sfumato.laws.law import NotHere, law, require
-from sfumato.laws.transformations import more_suppressed, noisier
-from sfumato.parameters import OPEN_UNIT, POSITIVE, SEED
+from sfumato.laws.transformations import member_at, more_suppressed, noisier
+from sfumato.parameters import OPEN_UNIT, POSITIVE, SEED, UNIT
 from sfumato.protocols import Quantity, Reading, Release, Situation
 from sfumato.quantities import (
     EXPECTED_RELEASES,
-    MEAN_SQUARED_ERROR,
     NOISE_VARIANCE,
-    POSTERIOR_GAP,
-    renyi_divergence,
 )
 
 KEPT = 1e-6
 """Relative room for a promise: far more than rounding, far less than anyone would miss."""
 
 
-def _worst(release: Release, quantity: Quantity) -> Reading:
-    """Return what brute force knows of the worst value over the members that the class lists."""
-    members = release.prior.members()
+def _worst(release: Release, quantity: Quantity, members: Iterable[Any]) -> Reading:
+    """Return what brute force knows of the worst value over the members."""
     found = [_truth(quantity, release.situation(m, release.secret)) for m in members]
     pick = max if quantity.sign > 0 else min
     return between(pick(one.floor for one in found), pick(one.ceiling for one in found))
@@ -71,7 +70,7 @@ def _noise_variance(channel: Any) -> float:
 @law("budget.utility", over=("mechanism",))
 def utility_is_what_it_says(release: Release) -> None:
     """The utility that a release reports is the utility of its channel."""
-    truth = _worst(release, release.utility_quantity)
+    truth = _worst(release, release.utility_quantity, release.prior.members())
     room = KEPT * max(abs(truth.ceiling), 1e-9)
     require(
         truth.floor - room <= release.utility() <= truth.ceiling + room,
@@ -80,61 +79,44 @@ def utility_is_what_it_says(release: Release) -> None:
     )
 
 
-@law(
-    "budget.class",
-    over=("mechanism",),
-    applies=takes("mechanism", "mse", "epsilon", "delta"),
-    cost=2,
-)
-def promise_is_for_every_member(prior_class: Any, secret: Any, mechanism: Any) -> None:
+@law("budget.class", over=("mechanism",), applies=keeps(), cost=2, place=UNIT)
+def promise_is_for_every_member(
+    prior_class: Any, secret: Any, mechanism: Any, place: float
+) -> None:
     """What a mechanism promises it keeps for every member of the class it was designed for."""
-    if not prior_class.finite or len(list(prior_class.members())) < 2:
-        raise NotHere("the class does not list several members")
+    if prior_class.finite and len(list(prior_class.members())) < 2:
+        raise NotHere("the class has one member")
     release = design(mechanism, prior_class, secret)
     require(release.prior == prior_class, "the release must be for the whole class it is asked for")
-    utility_is_what_it_says.statement(release)
-    for name in ("epsilon", "delta"):
-        if value_of(mechanism, name) is not None:
-            _require_kept(release, name)
+    listed = list(prior_class.members())
+    inside = [] if prior_class.finite else [member_at(prior_class, place)]
+    if prior_class.finite:
+        utility_is_what_it_says.statement(release)
+    for parameter, measure in promised(mechanism):
+        _require_kept(release, parameter, measure, [*listed, *inside])
 
 
-@law("budget.mse", over=("mechanism",), applies=takes("mechanism", "mse"))
-def noise_budget_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
-    """A mechanism with ``mse=`` adds no more noise than that, and what it reports."""
-    value_or_skip(mechanism, "mse")
+@law("budget.promise", over=("mechanism",), applies=keeps())
+def promise_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
+    """By the measure that a mechanism names for a parameter, no more is lost than its value."""
+    every = list(promised(mechanism))
+    if not every:
+        raise NotHere("no parameter that promises something is given")
     release = design(mechanism, prior, secret)
-    if not isinstance(release.channel, AdditiveGaussian):
-        raise NotHere("the release adds no Gaussian noise")
-    _require_kept(release, "mse")
+    for parameter, measure in every:
+        _require_kept(release, parameter, measure, [prior])
 
 
-@law("budget.epsilon", over=("mechanism",), applies=takes("mechanism", "epsilon"))
-def allowed_loss_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
-    """A mechanism with ``epsilon=`` and ``order=`` has at most that Rényi divergence."""
-    value_or_skip(mechanism, "epsilon")
-    _require_kept(design(mechanism, prior, secret), "epsilon")
-
-
-@law("budget.delta", over=("mechanism",), applies=takes("mechanism", "delta"))
-def allowed_gap_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
-    """A mechanism with ``delta=`` raises no secret event's probability by more than that."""
-    value_or_skip(mechanism, "delta")
-    _require_kept(design(mechanism, prior, secret), "delta")
-
-
-def _require_kept(release: Release, name: str) -> None:
-    """Require that no more than the mechanism's budget of that name is spent."""
-    allowed = getattr(release.mechanism, name)
-    if name == "mse":
-        quantity, room = MEAN_SQUARED_ERROR, KEPT * allowed
-    elif name == "delta":
-        quantity, room = POSTERIOR_GAP, 1e-9
-    else:
-        quantity, room = renyi_divergence(value_or_skip(release.mechanism, "order")), KEPT * allowed
-    spent = _worst(release, quantity).floor
+def _require_kept(release: Release, parameter: str, measure: Any, members: list[Any]) -> None:
+    """Require that no more than the value of the parameter is spent, whoever is believed."""
+    allowed, quantity = getattr(release.mechanism, parameter), measure.quantity
+    spent = _worst(release, quantity, members)
+    spent_at_least = spent.floor if quantity.sign > 0 else spent.ceiling
+    room = 1e-9 if quantity.unit == "probability" else KEPT * abs(allowed)
     require(
-        spent <= allowed + room,
-        f"at most {name} = {allowed:.9g} may be spent; the channel has {spent:.9g}",
+        quantity.sign * (spent_at_least - allowed) <= room,
+        f"at most {parameter} = {allowed:.9g} may be spent; the channel has {spent_at_least:.9g} "
+        f"of {quantity}",
     )
 
 
@@ -177,6 +159,7 @@ def smaller_radius_loses_less(
     prior: Any, secret: Any, release: Release, measure: Any, share: float
 ) -> None:
     """With a smaller radius, the loss is no worse."""
+    promise_or_skip(measure, "grows with the secret")
     before = measure.loss(prior, secret, release)
     after = measure.loss(prior, with_values(secret, radius=secret.radius * share), release)
     require_no_worse(after, before, measure.quantity.sign, "a smaller radius")
@@ -189,6 +172,7 @@ def smaller_radius_loses_less(
 )
 def fewer_mistakes_lose_less(prior: Any, secret: Any, release: Release, measure: Any) -> None:
     """With fewer allowed mistakes, the loss is no worse."""
+    promise_or_skip(measure, "grows with the secret")
     if secret.mistakes == 0:
         raise NotHere("no fewer mistakes than none")
     before = measure.loss(prior, secret, release)
@@ -206,31 +190,30 @@ def lower_order_loses_less(
     prior: Any, secret: Any, release: Release, measure: Any, share: float
 ) -> None:
     """With a lower Rényi order, the loss is no worse."""
+    promise_or_skip(measure, "grows with its order")
     milder = with_values(measure, order=1.0 + (value_or_skip(measure, "order") - 1.0) * share)
     before, after = (one.loss(prior, secret, release) for one in (measure, milder))
     require_no_worse(after, before, measure.quantity.sign, "a lower order")
 
 
-@law(
-    "monotone.budget",
-    over=("mechanism",),
-    applies=takes("mechanism", "mse", "epsilon"),
-    cost=2,
-    factor=OPEN_UNIT,
-)
+@law("monotone.budget", over=("mechanism",), applies=keeps(), cost=2, factor=OPEN_UNIT)
 def larger_budget_costs_less(prior: Any, secret: Any, mechanism: Any, factor: float) -> None:
     """A smaller noise budget is not more noise, and a larger allowed loss not less useful."""
-    mse = value_of(mechanism, "mse")
-    if mse is not None:
-        tight = with_values(mechanism, mse=mse * factor)
-    else:  # a larger allowed loss needs less noise
-        tight = with_values(mechanism, epsilon=value_or_skip(mechanism, "epsilon") / factor)
-    loose, small = (design(one, prior, secret) for one in (mechanism, tight))
-    require(
-        small.utility() <= loose.utility() * (1 + 1e-5),
-        f"the utility must follow the budget: {small.utility():.9g} for {tight}, "
-        f"{loose.utility():.9g} for {mechanism}",
-    )
+    for parameter, measure in promised(mechanism):
+        if measure.name == "posterior_gap":  # of searches, which miss some: a law of its own
+            continue
+        value = getattr(mechanism, parameter)
+        cheaper = value / factor if counts_loss({"measure": type(measure)}) else value * factor
+        other = with_values(mechanism, **{parameter: cheaper})
+        asked, better = (design(one, prior, secret) for one in (mechanism, other))
+        sign = asked.utility_quantity.sign
+        require(
+            sign * (better.utility() - asked.utility()) <= 1e-5 * abs(asked.utility()),
+            f"the utility must follow the budget: {better.utility():.9g} for {other}, "
+            f"{asked.utility():.9g} for {mechanism}",
+        )
+        return
+    raise NotHere("no parameter promises noise or a loss")
 
 
 SEARCH = 0.25
@@ -241,7 +224,7 @@ and settle in places that are worse by several hundredths."""
 @law(
     "monotone.gap",
     over=("mechanism",),
-    applies=takes("mechanism", "delta"),
+    applies=keeps("posterior_gap"),
     cost=3,
     share=OPEN_UNIT,
 )
@@ -251,13 +234,14 @@ def larger_gap_releases_more(prior: Any, secret: Any, mechanism: Any, share: flo
     Whatever is private for delta is so for a larger one, so the best utility cannot fall. A search
     may miss a quarter of it, but not at delta = 1, where nothing is forbidden.
     """
-    allowed = value_or_skip(mechanism, "delta")
+    ((parameter, _),) = promised(mechanism, "posterior_gap")
+    allowed = getattr(mechanism, parameter)
     tight = design(mechanism, prior, secret)
     if tight.utility_quantity != EXPECTED_RELEASES:
         raise NotHere("the release does not count what it releases")
     between = allowed + (1.0 - allowed) * share
     for delta, missed in ((between, SEARCH), (1.0, 0.0)):
-        loose = design(with_values(mechanism, delta=delta), prior, secret)
+        loose = design(with_values(mechanism, **{parameter: delta}), prior, secret)
         require(
             loose.utility() >= tight.utility() * (1.0 - missed) - 1e-9,
             f"a larger allowed gap must not release less: {tight.utility():.9g} for "

@@ -150,6 +150,23 @@ def reading_is_as_declared(at: Situation, release: Release, measure: Any) -> Non
     )
 
 
+@law("contract.population", over=("measure",))
+def population_loses_what_each_does(
+    prior: Any, secret: Any, mechanism: Any, release: Release, measure: Any
+) -> None:
+    """What a measure finds for many people is what it finds for each of them."""
+    if not hasattr(measure, "of_population"):
+        raise NotHere(f"{measure.name} has no losses of populations")
+    found = measure.of_population([prior, prior], secret, mechanism, processes=1).values.tolist()
+    alone = measure.for_person(0).loss(prior, secret, release).value
+    if measure.for_person(0).loss(prior, secret, release).value != alone:
+        raise NotHere(f"{measure.name} draws anew each time")
+    require(
+        all(value == alone or math.isclose(value, alone, rel_tol=1e-9) for value in found),
+        f"two people must lose {alone:.12g} each, as one does alone; got {found}",
+    )
+
+
 @law("contract.inference", over=("adversary",), seed=SEED)
 def inference_is_as_declared(at: Situation, adversary: Any, seed: int) -> None:
     """An adversary infers the same twice from what it sees, and changes nothing."""
