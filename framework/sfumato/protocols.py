@@ -564,7 +564,8 @@ class Mechanism(Declared, ABC, Generic[C]):
     yields
         The type of channel it designs.
     promises
-        What its releases keep, for the laws to check.
+        Parameters, each with the registered measure whose loss is at most its value, such as
+        ``(("epsilon", "renyi"),)``; the laws hold the mechanism to that, and to nothing else.
 
     >>> import sfumato as sf
     >>> sf.mechanisms.gaussian_uniform(mse=1.0).specification()
@@ -575,7 +576,7 @@ class Mechanism(Declared, ABC, Generic[C]):
     plural: ClassVar[str] = "mechanisms"
     asks: ClassVar[tuple[tuple[type, type], ...]]
     yields: ClassVar[type]
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     @abstractmethod
     def design(self, prior: PriorClass, secret: Secret) -> Release[C]:
@@ -639,7 +640,9 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
     reads
         The (belief, question, channel) types it can evaluate; ``object`` stands for any.
     promises
-        What the laws may rely on: "utility" or "share of outputs".
+        What the laws may rely on: "utility", "share of outputs", "unit free" (other units of the
+        trace change nothing), "nothing from silence" (zero where nothing is released), "grows with
+        the secret" (with its radius, its mistakes), "grows with its order".
     worst_scale
         At which end of the prior's scale a loss is worst, where its author has proved it: then an
         interval of scales is not searched, and a loss over it can be exact.

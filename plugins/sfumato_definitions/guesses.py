@@ -51,6 +51,7 @@ class BayesSuccess(GuessMeasure):
     """
 
     name = "bayes_success"
+    promises = ("grows with the secret",)
 
     within: float | None = parameter(
         OPTIONAL(POSITIVE),
@@ -161,9 +162,7 @@ class BayesLeakage(GuessMeasure):
     """
 
     name = "bayes_leakage"
-    waivers = {  # noqa: RUF012 - a class attribute, never changed
-        "monotone.radius": "a larger radius makes the guess without the release better too",
-    }
+    promises = ("unit free",)
 
     @property
     def quantity(self) -> Quantity:
@@ -211,9 +210,7 @@ class MaximalLeakage(GuessMeasure):
     """
 
     name = "maximal_leakage"
-    waivers = {  # noqa: RUF012 - a class attribute, never changed
-        "processing.silence": "of a real value any noise but an infinite one tells without limit",
-    }
+    promises = ("unit free",)
 
     @property
     def quantity(self) -> Quantity:
@@ -259,7 +256,7 @@ class PointwiseLeakage(GuessMeasure):
     """
 
     name = "pointwise_leakage"
-    waivers = MaximalLeakage.waivers
+    promises = ("unit free",)
 
     @property
     def quantity(self) -> Quantity:
@@ -378,6 +375,7 @@ class Fano(GuessMeasure):
     """
 
     name = "fano"
+    promises = ("unit free", "grows with the secret")
 
     @property
     def quantity(self) -> Quantity:

@@ -37,6 +37,7 @@ class HockeyStick(PairMeasure):
     """
 
     name = "hockey_stick"
+    promises = ("unit free", "nothing from silence", "grows with the secret")
     worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
 
     epsilon: float = parameter(NONNEGATIVE, default=1.0, doc="the ratio that is allowed, as ε")
@@ -104,6 +105,7 @@ class Advantage(PairMeasure):
     """
 
     name = "advantage"
+    promises = ("unit free", "nothing from silence", "grows with the secret")
     worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
 
     @property
@@ -156,6 +158,7 @@ class Power(PairMeasure):
     """
 
     name = "power"
+    promises = ("unit free", "grows with the secret")
     worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
 
     false_alarm: float = parameter(OPEN_UNIT, default=0.05, doc="the rate of false alarms, α")

@@ -75,6 +75,7 @@ class MutualInformation(OfPopulation, LossMeasure):
     """
 
     name = "mutual_information"
+    promises = ("unit free", "nothing from silence")
     reads = ((Markov, object, Emission), (Gaussian, object, AdditiveGaussian))
     default_for = "finite classes"  # shaped noise takes ball arithmetic for every belief
 

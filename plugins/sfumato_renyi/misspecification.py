@@ -187,6 +187,7 @@ class Misspecification(LossMeasure):
     """
 
     name = "misspecification"
+    promises = ("unit free", "nothing from silence", "grows with the secret")
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
     default_for = "one prior"  # every member is compared with every other in ball arithmetic
 

@@ -114,7 +114,12 @@ class OddsGap(PairMeasure):
 
     name = "odds_gap"
     obeys_processing = False
-    promises = ("share of outputs",)
+    promises = (
+        "unit free",
+        "nothing from silence",
+        "grows with the secret",
+        "share of outputs",
+    )
     worst_scale = "low"  # as for renyi: what the prior leaves open hides the secret
 
     delta: float = parameter(OPEN_UNIT, default=0.01, doc="the chance δ")

@@ -53,6 +53,12 @@ class Renyi(PairMeasure):
     """
 
     name = "renyi"
+    promises = (
+        "unit free",
+        "nothing from silence",
+        "grows with the secret",
+        "grows with its order",
+    )
     worst_scale = "low"  # proved above
 
     order: float = parameter(

@@ -152,7 +152,7 @@ def test_koga_simulated_bounds_are_the_reference_values():
 
 
 def test_made_up_people_are_breached_only_by_the_naive_mask():
-    from sfumato_papers.context_people import simulated_person
+    from sfumato_papers.homes import simulated_person
     from sfumato_papers.maskit import outcome
 
     person = simulated_person(1, days=10)
@@ -162,7 +162,7 @@ def test_made_up_people_are_breached_only_by_the_naive_mask():
 
 
 def test_set_labels_cost_utility():
-    from sfumato_papers.context_people import simulated_person
+    from sfumato_papers.homes import simulated_person
     from sfumato_papers.maskit import weaker_utility
 
     person = simulated_person(1, days=10)

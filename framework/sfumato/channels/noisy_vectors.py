@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.channels.emission import MemorylessEmission, Symbols
 from sfumato.errors import OutsideHypotheses, ParameterError, Undecidable
 from sfumato.randomness import generator_or_secure
-from sfumato.values import ByContent, FloatArray, Labels, checked_labels, listed, read_only
+from sfumato.values import ByContent, FloatArray, Labels, as_labels, checked_labels, read_only
 
 
 def _checked_means(means: ArrayLike) -> FloatArray:
@@ -49,7 +49,7 @@ class NoisyVectors(ByContent, MemorylessEmission):
 
     words: ClassVar[str] = "noisy counts"
 
-    states: Labels = attrs.field(converter=listed)
+    states: Labels = attrs.field(converter=as_labels)
     means: FloatArray = attrs.field(converter=_checked_means)
     scale: float = attrs.field(converter=_checked_scale)
 

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, Symbols
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.capabilities import can_read
-from sfumato.plugin_registry import default_registry
+from sfumato.laws.capabilities import can_read, same_quantity
 from sfumato.protocols import LossMeasure, Quantity, Reading, Situation
 from sfumato.values import SUPPRESSED, FloatArray
 
@@ -53,15 +52,7 @@ def checks_of(measure: LossMeasure) -> Iterator[LossMeasure]:
 
 def measures_of(quantity: Quantity) -> Iterator[LossMeasure]:
     """Yield the registered measures of a quantity that bring a brute force."""
-    registry, wanted = default_registry(), dict(quantity.parameters)
-    for name in registry.names("measure"):
-        cls: Any = registry.get("measure", name)
-        declared = {item.name: item.required for item in cls.parameters()}
-        needed = {parameter for parameter, required in declared.items() if required}
-        if cls.has_brute_force() and needed <= wanted.keys() <= declared.keys():
-            made = cls(**wanted)
-            if made.quantity == quantity:
-                yield made
+    return (one for one in same_quantity(quantity) if one.has_brute_force())
 
 
 def true_value(check: LossMeasure, at: Situation) -> Reading | None:

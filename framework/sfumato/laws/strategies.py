@@ -14,11 +14,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.domains.alternatives import Collection, Either, Label, Plugin
-from sfumato.domains.domain import Domain
-from sfumato.domains.scalars import Real
+from sfumato.domains.domain import Domain, Real
 from sfumato.errors import REFUSALS, ParameterError, PluginError
-from sfumato.laws.cases import every, fitting
-from sfumato.laws.law import SINGULAR
+from sfumato.laws.law import SCENARIO, SINGULAR, every, fitting
 from sfumato.parameters import Declared, ExactlyOne, Parameter, Together
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.prior_classes.sets import AnyOf, Interval
@@ -240,7 +238,7 @@ def _holds_plugin(domain: Domain) -> bool:
 
 def scenarios(
     registry: Registry,
-    kinds: Sequence[str] = ("prior", "secret", "mechanism"),
+    kinds: Sequence[str] = SCENARIO,
     *,
     suits: Callable[[Mapping[str, Any]], bool] = bool,
     **fixed: Any,
@@ -298,7 +296,7 @@ def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str
     can reason about it; none of them takes a plugin itself.
     """
     fits: dict[str, list[Any]] = {}
-    prior, secret, mechanism = (classes.get(kind) for kind in ("prior", "secret", "mechanism"))
+    prior, secret, mechanism = map(classes.get, SCENARIO)
     if prior is not None:
         fits["prior"] = [c for c in every(registry, "prior") if issubclass(c.yields, prior.yields)]
         for kind, other in (("mechanism", secret), ("adversary", mechanism)):

@@ -1,9 +1,10 @@
-"""GeoLife: its files, and the five-minute traces that length scales were fitted to."""
+"""GeoLife and SML2010: their files, and the traces that length scales were fitted to."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import attrs
@@ -21,9 +22,10 @@ from sfumato.datasets.tables import (
     longitude,
     numbered_lines,
     read_rows,
+    unix_seconds,
 )
+from sfumato.errors import DataError
 
-HEADER_LINES = 6
 COLUMNS = ("lat", "lon", "zero", "feet", "day", "date", "clock")
 CONVERTERS: dict[str, Converter] = {"lat": latitude, "lon": longitude, "day": finite}
 SECONDS_PER_DAY = 86400.0
@@ -50,7 +52,7 @@ def read_geolife(folder: str | Path, *, bad_rows: BadRows | None = None) -> Iter
         raise FileNotFoundError(f"there are no <user>/Trajectory/*.plt files in {folder}.")
     policy = bad_rows or BadRows()
     for file in with_progress(files, "reading GeoLife", len(files)):
-        lines = numbered_lines(file, skip=HEADER_LINES)
+        lines = numbered_lines(file, skip=6)
         rows = read_rows(file, lines, COLUMNS, CONVERTERS, bad_rows=policy)
         rows = policy.drop(file, rows, rows.day < rows.day.cummax(), "the clock must not run back")
         if not rows.empty:
@@ -101,7 +103,7 @@ def geolife_as_published(traces: Iterable[RealTrace]) -> list[RealTrace]:
 def five_minutes(trace: RealTrace) -> RealTrace | None:
     """Return the trace in metres from its first fix, cut and thinned; None if it is too short."""
     inside = np.flatnonzero(trace.times - trace.times[0] <= LONGEST)
-    chosen = inside[thinned(len(inside))]
+    chosen = inside[_positions_kept(len(inside))]
     times = trace.times[chosen] - trace.times[0]
     if times[-1] < SHORTEST:
         return None
@@ -109,10 +111,10 @@ def five_minutes(trace: RealTrace) -> RealTrace | None:
     return RealTrace(trace.user, times, places[chosen] - places[0], name=trace.name)
 
 
-def thinned(points: int, most: int = MOST_POINTS) -> NDArray[np.intp]:
+def _positions_kept(points: int, most: int = MOST_POINTS) -> NDArray[np.intp]:
     """Return which of `points` positions are kept: every k-th, k = ⌊points / most⌋, from k - 1 on.
 
-    >>> thinned(7, most=3), thinned(3, most=3)
+    >>> _positions_kept(7, most=3), _positions_kept(3, most=3)
     (array([1, 3, 5]), array([0, 1, 2]))
     """
     if points <= most:
@@ -127,13 +129,81 @@ def metres(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack((ring * np.cos(lam), ring * np.sin(lam)))
 
 
-PUBLISHED = Published(
+GEOLIFE = Published(
     prepare=geolife_as_published,
     options={"noise": 0.0025, "normalise": True, "bounds": {"length_scale": (1.0, 40.0)}},
     note="240 to 320 s, at most 50 points, users with 10 traces or more, 50 of each",
 )
 is_table = has_columns("traj", "days_1899", "lat", "lon")
+
+DINING_ROOM = "Temperature_Comedor_Sensor"
+WEATHER = "Weather_Temperature"
+PUBLISHED_ROWS = 800 + 10 * 192
+
+
+def read_sml2010(
+    path: str | Path, *, column: str = DINING_ROOM, bad_rows: BadRows | None = None
+) -> RealTrace:
+    """Return one column of a file as a trace; times are seconds since 1970.
+
+    The header begins with ``#`` and two blanks, which are no columns: a reader that splits it at
+    blanks shifts every name by two, and takes the weather forecast for the dining room.
+    """
+    lines = numbered_lines(path)
+    header = next(lines, (1, ""))[1].split()
+    names = [token.partition(":")[2] for token in header if ":" in token]
+    converters = {column: finite, "Date": _seconds("%d/%m/%Y"), "Time": _seconds("%H:%M")}
+    rows = read_rows(path, lines, names, converters, separator=None, bad_rows=bad_rows)
+    times = rows.Date + rows.Time - _seconds("%H:%M")("00:00")
+    return RealTrace(Path(path).stem, times, rows[column])
+
+
+def _seconds(form: str) -> Callable[[str], float]:
+    return lambda text: unix_seconds(datetime.strptime(text, form))  # noqa: DTZ007 - UTC there
+
+
+def sml2010_as_published(trace: RealTrace) -> list[RealTrace]:
+    """Return the ten windows of two days that the published length scales were fitted to.
+
+    The first 800 rows are left out; a window is what lies strictly inside two days (191 rows);
+    it is scaled to mean zero and variance one, then filtered and thinned to one value an hour
+    (48 values, times 0, 1, ..., 47).
+
+    Meehan and Chaudhuri (2021) meant the dining room, but the published code takes the column of
+    the weather forecast (see `read_sml2010`): their quartiles come from `WEATHER`.
+    """
+    from scipy.signal import decimate
+
+    if len(trace) < PUBLISHED_ROWS:
+        raise DataError(
+            f"the published preparation must have {PUBLISHED_ROWS} rows, as the first file of "
+            f"SML2010 has; got {len(trace)}."
+        )
+    values = trace.values[800:, 0]
+    windows = []
+    for start in range(0, 1920, 192):
+        window = values[start + 1 : start + 192]
+        hourly = decimate((window - window.mean()) / window.std(), 4, ftype="iir")
+        windows.append(RealTrace(trace.user, np.arange(48.0), hourly, name=f"day {start // 96}"))
+    return windows
+
+
+SML2010 = Published(
+    prepare=lambda traces: sml2010_as_published(*traces),
+    reading={"column": WEATHER},
+    options={
+        "noise": 0.1,
+        "normalise": False,  # the windows were scaled before they were filtered
+        "variance": 1.0,
+        "bounds": {"length_scale": (0.01, 100.0), "period": (16.0, 34.0)},
+    },
+    note="ten windows of two days, one value an hour, of the weather forecast's column, which the "
+    "published code takes for the dining room",
+)
 FORMATS = {
-    "geolife": Format("traces", read_geolife, Path.is_dir, lambda _: True, PUBLISHED),
-    "geolife-table": Format("traces", read_geolife_table, is_table, lambda _: True, PUBLISHED),
+    "geolife": Format("traces", read_geolife, Path.is_dir, lambda _: True, GEOLIFE),
+    "geolife-table": Format("traces", read_geolife_table, is_table, lambda _: True, GEOLIFE),
+    "sml2010": Format(
+        "traces", read_sml2010, lambda path: path.name.endswith(".T15.txt"), published=SML2010
+    ),
 }
