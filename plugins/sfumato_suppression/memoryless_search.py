@@ -269,17 +269,18 @@ def best_grid_table(chains: Chains) -> FloatArray:
 
 class _Search:
     def __init__(self, chains: Chains) -> None:
-        self._chains = chains
-        self._worth = expected_worth(chains)
+        self._chains, self._worth = chains, expected_worth(chains)
         order = by_worth(self._worth)
         table = MemorylessTable(chains, np.ones(self._worth.shape))
         lower_all(table, order, GRID)
-        self.best = table.chances
+        self.best, self._looked_at = table.chances, 0
         root = np.ones(self._worth.shape), order[self._worth.flat[order] > 0.0]
-        if self._estimated_tables(root) > HOPELESS:
-            raise self._too_large()
-        self._looked_at = 0
-        self._visit(root)
+        if self._estimated_tables(root) > HOPELESS or not self._visit(root):
+            steps, count = self._worth.shape
+            raise OutsideHypotheses(
+                f"exhaustive search looks at most at {LIMIT} partial tables, too few for {steps} "
+                f"steps and {count} states; use search='greedy'."
+            )
 
     def _estimated_tables(self, root: Partial) -> float:
         """Estimate how many partial tables a search looks at, up to about `HOPELESS`.
@@ -297,23 +298,13 @@ class _Search:
                 partial = completions[rng.integers(len(completions))]
         return total / PROBES
 
-    def _too_large(self) -> OutsideHypotheses:
-        steps, count = self._worth.shape
-        return OutsideHypotheses(
-            f"exhaustive search looks at most at {LIMIT} partial tables, too few for {steps} "
-            f"steps and {count} states; use search='greedy'."
-        )
+    def _visit(self, partial: Partial) -> bool:
+        """Complete a table in every way that may be worth it; return whether that ended."""
+        self._looked_at += 1
+        return self._looked_at <= LIMIT and all(map(self._visit, self._completions(partial)))
 
     def _utility(self, chances: FloatArray) -> float:
         return float((self._worth * (1.0 - chances)).sum())
-
-    def _visit(self, partial: Partial) -> None:
-        """Complete a table in every way that may be worth it."""
-        self._looked_at += 1
-        if self._looked_at > LIMIT:
-            raise self._too_large()
-        for completion in self._completions(partial):
-            self._visit(completion)
 
     def _completions(self, partial: Partial) -> list[Partial]:
         """Return the table with one more entry fixed, if that can beat the best so far."""
@@ -321,8 +312,7 @@ class _Search:
         table = MemorylessTable(self._chains, chances)
         lowest = chances.copy()
         for place in left:
-            time, state = divmod(int(place), chances.shape[1])
-            lowest[time, state] = table.lowest(time, state, GRID)
+            lowest.flat[place] = table.lowest(*divmod(int(place), chances.shape[1]), GRID)
         if self._utility(chances) > self._utility(self.best):
             self.best = chances
         open_places = left[lowest.flat[left] < 1.0]
