@@ -17,9 +17,6 @@ from sfumato_suppression.protected_chain import (
     Chains,
     Line,
     ProtectedChain,
-    just_below_on_grid,
-    lowest_of,
-    on_grid,
     releasable,
 )
 
@@ -159,9 +156,6 @@ class MemorylessTable:
         self.chances = np.array(chances)
         self._able = releasable(chains)
         self._kernels = [TableKernels(chain, self.chances) for chain in chains]
-        # The lowest each entry can ever be. More suppression never harms privacy of a memoryless
-        # table (Götz, Nath and Gehrke 2012, theorem 1), so as others fall it can only rise.
-        self._floors = np.zeros(self.chances.shape)
 
     def lower(self, place: int, grid: int) -> None:
         """Lower one entry as far as privacy allows."""
@@ -177,16 +171,10 @@ class MemorylessTable:
         present = float(self.chances[time, state])
         if present == 0.0 or not self._able[time, state]:
             return present
-        floor = self._floors[time, state]
-        if (just_below_on_grid(floor, grid) if grid else floor) >= present:
-            return present
         if present == 1.0 and not all(k.may_release(time, state) for k in self._kernels):
-            self._floors[time, state] = 1.0
             return present
         lines = [line for kernels in self._kernels for line in kernels.lines(time, state)]
-        lowest = lowest_of(lines, 1)
-        self._floors[time, state] = lowest[0]
-        return min(present, float(on_grid(lines, lowest, np.array([grid]))[0]))
+        return min(present, float(Line.join(lines).lowest(np.array([grid]))[0])) if lines else 0.0
 
 
 GRID = 10
@@ -261,8 +249,8 @@ def best_grid_table(chains: Chains) -> FloatArray:
     """Return a table of multiples of 1/10 with the largest utility of all private ones, (T, M).
 
     Entries are fixed one by one, the rest being suppressed for certain. An entry can never fall
-    below the lowest value it could have now (theorem 1, as above): that bounds the utility of all
-    completions.
+    below the lowest value it could have now, as more suppression never harms the privacy of a
+    memoryless table (Götz, Nath and Gehrke 2012, theorem 1): that bounds all completions.
     """
     return _Search(chains).best
 
@@ -312,7 +300,8 @@ class _Search:
         table = MemorylessTable(self._chains, chances)
         lowest = chances.copy()
         for place in left:
-            lowest.flat[place] = table.lowest(*divmod(int(place), chances.shape[1]), GRID)
+            time, state = divmod(int(place), chances.shape[1])
+            lowest[time, state] = table.lowest(time, state, GRID)
         if self._utility(chances) > self._utility(self.best):
             self.best = chances
         open_places = left[lowest.flat[left] < 1.0]
