@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -75,38 +73,6 @@ def log_product(log_rows: FloatArray, matrix: FloatArray, smallest: float) -> Fl
         for place in zip(*np.nonzero(risky), strict=True):
             result[place] = log_sum(log_rows[place] + columns)
     return result
-
-
-@attrs.frozen
-class Numbers:
-    """How probabilities are kept: as they are, or as logarithms, which never underflow."""
-
-    zero: float
-    of: Callable[[FloatArray], FloatArray]
-    times: np.ufunc
-    add: np.ufunc
-    product: Callable[[FloatArray, FloatArray], FloatArray]
-    inverse: Callable[[FloatArray], FloatArray]  # zero of zero
-    value: Callable[[Any], Any]  # as ordinary numbers
-    log: Callable[[FloatArray], FloatArray]
-
-
-def _reciprocal(numbers: FloatArray) -> FloatArray:
-    return np.divide(1.0, numbers, out=np.zeros_like(numbers), where=numbers > 0.0)
-
-
-def _negative(logs: FloatArray) -> FloatArray:
-    return np.where(logs > -np.inf, -logs, -np.inf)
-
-
-def _log_product(rows: FloatArray, matrix: FloatArray) -> FloatArray:
-    return log_product(rows, matrix, float(matrix.min(initial=1.0, where=matrix > 0.0)))
-
-
-ORDINARY = Numbers(0.0, np.asarray, np.multiply, np.add, np.matmul, _reciprocal, np.asarray, log_of)
-LOGARITHMS = Numbers(
-    -np.inf, log_of, np.add, np.logaddexp, _log_product, _negative, np.exp, np.asarray
-)
 
 
 def max_products(

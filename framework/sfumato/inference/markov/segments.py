@@ -30,7 +30,7 @@ transition and of the smallest suppression probability together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
@@ -41,12 +41,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels.suppression import Suppression
 from sfumato.inference.markov.enumeration import checked_pair, complete_output
 from sfumato.inference.markov.events import Gap, TimedEvents
-from sfumato.inference.markov.probabilities import (
-    LOGARITHMS,
-    ORDINARY,
-    Numbers,
-    reachable_states,
-)
+from sfumato.inference.markov.probabilities import log_of, log_product, reachable_states
 from sfumato.values import SUPPRESSED, FloatArray
 
 IntArray = NDArray[np.intp]
@@ -66,6 +61,35 @@ HELD = 1_000_000
 
 
 # Kernels ------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Numbers:
+    """How probabilities are kept: as they are, or as logarithms, which never underflow."""
+
+    zero: float
+    of: Callable[[FloatArray], FloatArray]
+    times: np.ufunc
+    add: np.ufunc
+    product: Callable[[FloatArray, FloatArray], FloatArray]
+    inverse: Callable[[FloatArray], FloatArray]  # zero of zero
+    value: Callable[[Any], Any]  # as ordinary numbers
+
+
+def _reciprocal(numbers: FloatArray) -> FloatArray:
+    return np.divide(1.0, numbers, out=np.zeros_like(numbers), where=numbers > 0.0)
+
+
+def _negative(logs: FloatArray) -> FloatArray:
+    return np.where(logs > -np.inf, -logs, -np.inf)
+
+
+def _log_product(rows: FloatArray, matrix: FloatArray) -> FloatArray:
+    return log_product(rows, matrix, float(matrix.min(initial=1.0, where=matrix > 0.0)))
+
+
+ORDINARY = Numbers(0.0, np.asarray, np.multiply, np.add, np.matmul, _reciprocal, np.asarray)
+LOGARITHMS = Numbers(-np.inf, log_of, np.add, np.logaddexp, _log_product, _negative, np.exp)
 
 
 def silent_kernels(

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Markov
 from sfumato.errors import ImpossibleObservation, ParameterError
 from sfumato.inference.markov.probabilities import (
-    LOGARITHMS,
-    ORDINARY,
     SMALL,
-    Numbers,
     is_risky,
     log_of,
+    log_product,
     log_sum,
     max_products,
     row_maxima,
@@ -45,8 +43,8 @@ def forward_backward(belief: Markov, log_evidence: FloatArray) -> Smoothed:
     """Return Pr[X_t | o] and log Pr[o] for one output or a batch of them.
 
     α_t(m) = e_t(m) Σ_k α_{t−1}(k) P_t(k, m) and β_t(k) = Σ_m P_{t+1}(k, m) e_{t+1}(m) β_{t+1}(m)
-    give Pr[X_t = m | o] ∝ α_t(m) β_t(m), with e_t the evidence. Each message is scaled to a largest
-    entry of one. Where a positive factor below 1e-100 could underflow, that output is
+    give Pr[X_t = m | o] ∝ α_t(m) β_t(m), with e_t the evidence. Each message is scaled to sum to
+    one. Where a positive factor below 1e-100 could underflow, that output is
     done again with logarithms, so a zero in the answer is a zero of the mathematics.
 
     The evidence is as an emission gives it, (..., k, M) with k ≤ T: the posterior is then of the
@@ -98,16 +96,10 @@ def _checked_evidence(belief: Markov, log_evidence: FloatArray) -> FloatArray:
 
 
 def _messages(belief: Markov, batch: FloatArray) -> _Messages:
-    """Return the messages in ordinary numbers, or in logarithms for outputs that need them.
-
-    If initial law, transitions, evidence and messages (largest entry one) have no positive entry
-    below 1e-100, then no product of three of them underflows.
-    """
-    messages = _carry(belief, batch, ORDINARY)
-    tiny = is_risky(batch - row_maxima(batch)) | (belief.smallest_probability < SMALL)
-    risky = (tiny | is_risky(messages.forward) | is_risky(messages.backward)).any(axis=-1)
+    """Run the fast passes, and the careful ones for the outputs that need them."""
+    messages, risky = _scaled_messages(belief, batch)
     if risky.any():
-        careful = _carry(belief, batch[risky], LOGARITHMS)
+        careful = _careful_messages(belief, batch[risky])
         messages.forward[risky] = careful.forward
         messages.backward[risky] = careful.backward
         messages.log_probability[risky] = careful.log_probability
@@ -115,28 +107,57 @@ def _messages(belief: Markov, batch: FloatArray) -> _Messages:
     return messages
 
 
-def _carry(belief: Markov, batch: FloatArray, numbers: Numbers) -> _Messages:
-    """Return the messages, each scaled to a largest entry of one; an impossible one stays zero."""
+def _scaled_messages(belief: Markov, batch: FloatArray) -> tuple[_Messages, NDArray[np.bool_]]:
+    """Return messages of ordinary numbers, and which outputs may have lost something.
+
+    If initial law, transitions, evidence (largest entry one) and messages (sum one) have no
+    positive entry below 1e-100, then no product of three of them underflows.
+    """
+    transitions = belief.transitions
     shift = row_maxima(batch)
-    evidence = np.exp(batch - shift) if numbers is ORDINARY else batch - shift
-    forward, backward, scales = np.empty_like(batch), np.empty_like(batch), np.empty_like(shift)
-    message = numbers.of(np.broadcast_to(belief.initial, batch[:, 0].shape))
+    evidence = np.exp(batch - shift)
+    forward, backward, scales = np.zeros_like(batch), np.zeros_like(batch), np.zeros_like(shift)
+    message = np.broadcast_to(belief.initial, evidence[:, 0].shape)
     for time in range(batch.shape[1]):
         if time > 0:
-            message = numbers.product(message, belief.transitions[time - 1])
-        message = numbers.times(message, evidence[:, time])
-        scales[:, time] = message.max(axis=-1, keepdims=True)
-        message = numbers.times(message, numbers.inverse(scales[:, time]))
-        forward[:, time] = message
-    backward[:, -1] = message = numbers.of(np.ones_like(message))
+            message = message @ transitions[time - 1]
+        message = message * evidence[:, time]
+        total = message.sum(axis=-1, keepdims=True)
+        message /= np.maximum(total, TINY)  # 0 / TINY: an impossible output stays at zero
+        scales[:, time], forward[:, time] = total, message
+    message = np.ones_like(evidence[:, 0])
+    backward[:, -1] = message
     for time in range(batch.shape[1] - 2, -1, -1):
-        later = numbers.times(message, evidence[:, time + 1])
-        message = numbers.product(later, belief.transitions[time].T)
-        message = numbers.times(message, numbers.inverse(message.max(axis=-1, keepdims=True)))
+        message = (message * evidence[:, time + 1]) @ transitions[time].T
+        message /= np.maximum(message.sum(axis=-1, keepdims=True), TINY)
         backward[:, time] = message
-    log_probability = (numbers.log(scales) + shift).sum(axis=(1, 2))
-    log_probability += log_of(numbers.value(forward[:, -1]).sum(axis=-1))
-    return _Messages(numbers.log(forward), numbers.log(backward), log_probability)
+    risky = is_risky(batch - shift).any(axis=-1) | (belief.smallest_probability < SMALL)
+    forward, backward = log_of(forward), log_of(backward)
+    risky |= is_risky(forward).any(axis=-1) | is_risky(backward).any(axis=-1)
+    log_probability = (log_of(scales) + shift).sum(axis=(1, 2))
+    return _Messages(forward, backward, log_probability), np.asarray(risky)
+
+
+def _careful_messages(belief: Markov, batch: FloatArray) -> _Messages:
+    """Return messages computed as logarithms throughout."""
+    smallest = belief.smallest_probability
+    forward, backward, scales = np.zeros_like(batch), np.zeros_like(batch), np.zeros(len(batch))
+    message = np.broadcast_to(log_of(belief.initial), batch[:, 0].shape)
+    for time in range(batch.shape[1]):
+        if time > 0:
+            message = log_product(message, belief.transitions[time - 1], smallest)
+        message = message + batch[:, time]
+        scale = row_maxima(message)
+        message = message - scale
+        scales += scale[:, 0]
+        forward[:, time] = message
+    message = backward[:, -1]
+    for time in range(batch.shape[1] - 2, -1, -1):
+        later = message + batch[:, time + 1]
+        message = log_product(later, belief.transitions[time].T, smallest)
+        message = message - row_maxima(message)
+        backward[:, time] = message
+    return _Messages(forward, backward, scales + log_sum(forward[:, -1]))
 
 
 def _refuse_impossible(possible: NDArray[np.bool_]) -> None:
