@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -15,9 +15,7 @@ from sfumato.comparison.names import (
     noun_names,
 )
 from sfumato.protocols import MARKS, Loss, Quantity
-
-if TYPE_CHECKING:
-    pass
+from sfumato.quantities import reading_text
 
 UNVERIFIED = "*"
 MEANINGS = {"upper": "upper bound", "lower": "lower bound", "estimate": "estimate [interval]"}
@@ -28,11 +26,7 @@ LARGEST = 2**63 - 1
 
 def loss_text(loss: Loss) -> str:
     """Return the value with the sign of its direction: ``≤ 0.25``, and a mark if unverified."""
-    text = f"{MARKS[loss.bound]} {loss.value:.6g}{UNVERIFIED * loss.unverified}"
-    if loss.bound == "estimate" and loss.interval is not None:
-        low, high = loss.interval
-        text += f" [{low:.4g}, {high:.4g}]"
-    return text.replace("inf", "∞")
+    return reading_text(loss) + UNVERIFIED * loss.unverified
 
 
 def legend(cells: Iterable[Cell]) -> list[str]:

@@ -5,7 +5,6 @@ The page is the template ``page.html``; here is what it calls.
 
 from __future__ import annotations
 
-import inspect
 import io
 import platform
 import re
@@ -22,11 +21,9 @@ from sfumato.comparison.risk_maps import MOST_MAPS, RiskMap, cells_by_pair
 from sfumato.comparison.study import StudyResult
 from sfumato.comparison.study_files import to_toml
 from sfumato.plugin_registry import default_registry
-from sfumato.prior_classes.families import Family
-from sfumato.prior_classes.sets import AnyOf
 from sfumato.protocols import Prior, Quantity
-from sfumato.questions.secret_unions import SecretUnion
 from sfumato.report import columns, figures, risk_figures
+from sfumato.report.cards import noun_summary
 from sfumato.report.style import WIDTH, MechanismColours, save_figure
 from sfumato.report.words import NounGroup, noun_groups
 from sfumato.values import write_whole
@@ -84,20 +81,10 @@ def describe_nouns(cells: Sequence[Cell], kind: str) -> list[tuple[NounGroup, st
     told: set[str] = set()
     found = []
     for group in noun_groups(cells, kind):
-        summary = _summary(group.first)
+        summary = noun_summary(group.first)
         found.append((group, "" if summary in told else summary))
         told.add(summary)
     return found
-
-
-def _summary(noun: Any) -> str:
-    """Return the first paragraph of the plugin's documentation."""
-    if isinstance(noun, AnyOf):
-        return "Any of several priors."
-    if isinstance(noun, SecretUnion):
-        return "Several secrets, none of which may be learnt."
-    cls = noun.prior if isinstance(noun, Family) else type(noun)
-    return (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ").replace("`", "")
 
 
 def uncounted_costs(cells: Sequence[Cell], table: columns.LossTable) -> list[Quantity]:
