@@ -12,12 +12,12 @@ from sfumato.errors import ParameterError
 from sfumato.laws.law import NotHere, require
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Reading, Release, Situation
-from sfumato.quantities import reading_text
 from sfumato.quantities import (
     EXPECTED_RELEASES,
     MEAN_SQUARED_ERROR,
     NOISE_VARIANCE,
     RELEASED_FRACTION,
+    reading_text,
 )
 
 Classes = Mapping[str, Any]
