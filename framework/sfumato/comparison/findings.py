@@ -81,7 +81,7 @@ class Known:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The largest floor and the smallest ceiling; of what is only estimated, if nothing else."""
+        """The largest floor and the smallest ceiling; estimates count where there is no other."""
         for bounds in (("exact",), ("exact", "upper", "lower"), ("estimate",)):
             chosen = [loss for loss in self.losses if loss.bound in bounds]
             if chosen:
@@ -125,7 +125,8 @@ def _number(value: float, bound: str) -> str:
     return f"{rounded:,.0f}" if 1000 <= abs(rounded) < 1e9 else f"{rounded:.3g}".replace("inf", "∞")
 
 
-def _scenarios(cells: Sequence[Cell]) -> list[Known]:
+def known_scenarios(cells: Sequence[Cell]) -> list[Known]:
+    """Return what is known of each scenario of one quantity."""
     groups = group_by(cells, lambda cell: tuple(noun_key(cell, kind) for kind in FACTORS))
     return [Known(own[0], tuple(cell.loss for cell in own)) for own in groups.values()]
 
@@ -145,7 +146,7 @@ class _Told:
     @classmethod
     def of(cls, comparison: Comparison, cells: Sequence[Cell]) -> _Told:
         names = {kind: noun_names(comparison.measured, kind) for kind in FACTORS}
-        return cls(_scenarios(cells), cells[0].loss.quantity, names, comparison.maps or ())
+        return cls(known_scenarios(cells), cells[0].loss.quantity, names, comparison.maps or ())
 
     def name(self, known: Known, kind: str) -> str:
         return str(self.names[kind].of(known.cell, kind))
@@ -182,7 +183,11 @@ class _Told:
             same = risk.prior == self.name(best, "prior") and risk.secret == self.name(
                 best, "secret"
             )
-            rows = [row for row in risk.rows if row.mechanism == self.name(best, "mechanism")]
+            rows = [
+                row
+                for row in risk.rows
+                if row.exact and row.mechanism == self.name(best, "mechanism")
+            ]
             if not (same and rows and risk.quantity == self.quantity and risk.marked):
                 continue
             sign = self.quantity.sign
@@ -217,8 +222,8 @@ class _Told:
         )
         name = axis.parameter.replace("_", " ")
         yield (
-            f"as the {name} goes from {ends[0]:.6g} to {ends[1]:.6g}, the {self.quantity.name} goes "
-            f"{told}"
+            f"as the {name} goes from {ends[0]:.6g} to {ends[1]:.6g}, the {self.quantity.name} "
+            f"goes {told}"
         )
 
     def _line(self, one: Known, axis: SweepAxis) -> str | None:
@@ -241,4 +246,4 @@ def _cost(best: Cell, other: Cell) -> str:
         return ""
     if _same_cost(best, other):
         return f", at the same {quantity.name} of {best.utility:.3g}"
-    return f", {quantity.name} {best.utility:.3g} instead of {other.utility:.3g}"
+    return f", the {quantity.name} being {best.utility:.3g} instead of {other.utility:.3g}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sfumato.plugin_registry import Registry
 
 MOST_MAPS = 12
-"""Of one comparison: pairs of prior and secret, evenly spread; the first and the last have squares."""
+"""Of one comparison: of pairs of prior and secret, evenly spread; both ends have squares."""
 MOST_ROWS = 40
 MOST_MATRICES = 6
 MOST_VALUES = 2000

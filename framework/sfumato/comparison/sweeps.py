@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+import numpy as np
 
 from sfumato.comparison.cells import KINDS, Cell
 from sfumato.comparison.names import group_by, noun_table, noun_tables
@@ -51,3 +52,17 @@ def _longest_run(tables: Sequence[dict[str, Any]], parameter: str) -> int:
         lambda table: to_json({key: table[key] for key in table if key != parameter}),
     )
     return max(len({table[parameter] for table in run}) for run in runs.values())
+
+
+def is_geometric(values: Sequence[float]) -> bool:
+    """Whether positive values are spread more evenly in the logarithm.
+
+    >>> is_geometric([0.1, 1.0, 10.0]), is_geometric([1.0, 10.0, 20.0])
+    (True, False)
+    """
+    ordered = np.unique(values)
+    if len(ordered) < 3 or ordered[0] <= 0 or ordered[-1] < 10 * ordered[0]:
+        return False
+    steps = (np.diff(np.log(ordered)), np.diff(ordered))
+    in_logarithm, plain = (np.abs(step / step.mean() - 1).max() for step in steps)
+    return bool(in_logarithm < plain)
