@@ -184,6 +184,28 @@ class Reading:
             return math.inf
         return self.interval[1]
 
+    def __float__(self) -> float:
+        return self.value
+
+    def __format__(self, form: str) -> str:
+        """Write the value in a form, a bound rounded outwards; without one, all of the reading."""
+        from sfumato.quantities import round_outwards
+
+        return round_outwards(self.value, self.bound, form) if form else str(self)
+
+    def __str__(self) -> str:
+        from sfumato.quantities import reading_text
+
+        return reading_text(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import reading_card
+
+        return reading_card(self)
+
 
 @attrs.frozen
 class Scenario:
@@ -215,6 +237,8 @@ class Loss(Reading):
     >>> loss = sf.measures.renyi(order=2.0).loss(prior, secret, release)
     >>> print(loss)
     Rényi divergence (order=2) [nats] = 260.603
+    >>> float(loss) == loss.value, f"{loss:.1f}"
+    (True, '260.6')
     >>> loss.floor == loss.value == loss.ceiling
     True
     """
@@ -248,7 +272,9 @@ class Loss(Reading):
 
     def __str__(self) -> str:
         doubt = " (unverified)" if self.unverified else ""
-        return f"{self.quantity} {MARKS[self.bound]} {self.value:.6g}{doubt}"
+        return f"{self.quantity} {super().__str__()}{doubt}"
+
+    __repr__ = Reading.__repr__
 
 
 # What the adversary may believe -------------------------------------------------------------------
@@ -328,6 +354,11 @@ class PriorClass(ByContent, ABC, Generic[B]):
     def __mul__(self, other: Any) -> Any:
         """Return the prior whose covariance is the entrywise product of both."""
         return _combined("product", self, other)
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import noun_line
+
+        return noun_line(self)
 
 
 def _combined(operation: str, one: Any, other: Any) -> Any:
@@ -550,6 +581,15 @@ class Release(Generic[C]):
             "utility": {"quantity": str(self.utility_quantity), "value": self.utility_value},
             **self.claims,
         }
+
+    def __repr__(self) -> str:
+        used = f"{self.utility_quantity.name} {self.utility_value:.6g}"
+        return f"<Release by {self.mechanism!r}, {used}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import release_card
+
+        return release_card(self)
 
 
 class Mechanism(Declared, ABC, Generic[C]):
