@@ -15,22 +15,39 @@ copyright = "2026, the sfumato developers"
 version = release = __version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
-    "plugin_tables",
-    "executed_examples",
+    "sphinx_copybutton",
+    "mathml",
+    "plugin_pages",
     "study_figures",
 ]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
-exclude_patterns = ["_build", "_ext"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build", "_ext", "**/.ipynb_checkpoints"]
+
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+
 html_theme = "furo"
 html_title = "sfumato"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_show_sourcelink = False
+html_use_smartypants = False
+
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-nitpicky = False
+default_role = "code"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+copybutton_remove_prompts = True
 
 
 def escape_bars(app, what, name, obj, options, lines):  # noqa: ANN001, ANN201, ARG001, D103, PLR0917 - Sphinx calls it
