@@ -166,7 +166,9 @@ def _signature(kind: str, name: str, cls: Any) -> nodes.Node:
         "", "", module=cls.__module__, fullname=cls.__qualname__, class_="", is_multiline=False
     )
     signature["ids"] = [f"{cls.__module__}.{cls.__qualname__}"]
-    signature += addnodes.desc_addname(text=f"sf.{kind.removesuffix('y') + 'ie' if kind.endswith('y') else kind}s.")
+    signature += addnodes.desc_addname(
+        text=f"sf.{kind.removesuffix('y') + 'ie' if kind.endswith('y') else kind}s."
+    )
     signature += addnodes.desc_name(text=name)
     signature += addnodes.desc_sig_punctuation(text=f"({written})")
     return addnodes.desc(

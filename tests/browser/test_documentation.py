@@ -139,6 +139,8 @@ def test_no_page_is_wider_than_its_window(looks, width):
 
 def test_nothing_goes_wrong_and_nothing_is_asked_of_a_network(looks):
     def faults(page, look):
-        return look["wrong"] + [url for url in look["asked"] if not url.startswith(("file:", "data:"))]
+        return look["wrong"] + [
+            url for url in look["asked"] if not url.startswith(("file:", "data:"))
+        ]
 
     assert _of_pages(looks, faults) == {}
