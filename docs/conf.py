@@ -50,10 +50,13 @@ copybutton_only_copy_prompt_lines = True
 copybutton_remove_prompts = True
 
 
-def escape_bars(app, what, name, obj, options, lines):  # noqa: ANN001, ANN201, ARG001, D103, PLR0917 - Sphinx calls it
+def prepare_docstring(app, what, name, obj, options, lines):  # noqa: ANN001, ANN201, ARG001, PLR0917 - Sphinx calls it
+    """Take |x| for an absolute value, and examples for a section of their own."""
     lines[:] = [line if ">>>" in line else line.replace("|", "\\|") for line in lines]
+    first = next((k for k, line in enumerate(lines) if line.startswith(">>>")), None)
+    if first is not None and "Examples" not in lines:
+        lines[first:first] = ["Examples", "--------"]
 
 
 def setup(app):  # noqa: ANN001, ANN201, D103 - Sphinx calls it
-    # Docstrings are formulas in plain text: |x| is an absolute value, not a substitution.
-    app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", prepare_docstring, priority=400)  # before napoleon

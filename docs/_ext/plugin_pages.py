@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 PARTS = ("Claim", "Formula", "Assumptions", "Guarantee", "Proof", "Reference")
 """The parts of a docstring, as CONTRIBUTING orders them."""
 NEEDS = {"asks": "Needs", "reads": "Needs", "yields": "Gives"}
+NAMESPACES = {
+    "prior": "priors",
+    "secret": "secrets",
+    "mechanism": "mechanisms",
+    "adversary": "adversaries",
+    "measure": "measures",
+}
 PAGES = "measure"
 """The noun whose plugins have a page each."""
 
@@ -79,7 +86,9 @@ class PluginDirective(SphinxDirective):
         found: list[nodes.Node] = [_signature(kind, name, cls)]
         statement = nodes.definition_list(classes=["statement"])
         for label, text in [*parts, *_types(cls)]:
-            parsed = self.parse(text, f"{kind} {name}")
+            capital = label and re.match(r"[a-z]+\b(?! ?[=(])", text)
+            words = text[0].upper() + text[1:] if capital else text
+            parsed = self.parse(words, f"{kind} {name}")
             if not label and not statement.children:
                 found += parsed
             elif not label:
@@ -166,9 +175,7 @@ def _signature(kind: str, name: str, cls: Any) -> nodes.Node:
         "", "", module=cls.__module__, fullname=cls.__qualname__, class_="", is_multiline=False
     )
     signature["ids"] = [f"{cls.__module__}.{cls.__qualname__}"]
-    signature += addnodes.desc_addname(
-        text=f"sf.{kind.removesuffix('y') + 'ie' if kind.endswith('y') else kind}s."
-    )
+    signature += addnodes.desc_addname(text=f"sf.{NAMESPACES[kind]}.")
     signature += addnodes.desc_name(text=name)
     signature += addnodes.desc_sig_punctuation(text=f"({written})")
     return addnodes.desc(
