@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,8 +11,8 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.gaussian.fisher_information import fisher_information
-from sfumato.inference.gaussian.worst_pair import multiply, worst_squares
-from sfumato.matrices.matrix import ROUNDOFF
+from sfumato.inference.gaussian.worst_pair import largest_squares, multiply, worst_squares
+from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.parameters import ORDER, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import renyi_divergence
@@ -93,6 +94,16 @@ class Renyi(LossMeasure):
     ) -> Reading:
         """Return the worst loss over the question's groups."""
         return worst_square(belief, question, channel, 0.5 * self.order)
+
+    def of_informations(self, question: Displacements, informations: Sequence[Array]) -> Array:
+        """Return (λ/2) sup ΔᵀMΔ, which grows with M."""
+        squares = [
+            radius**2 * largest_squares(matrices, group)
+            for matrices, group, radius in zip(
+                informations, question.groups, question.radii, strict=True
+            )
+        ]
+        return np.asarray(0.5 * self.order * (1 + 8 * ROUNDOFF) * np.max(squares, axis=0))
 
     def brute_force(
         self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
