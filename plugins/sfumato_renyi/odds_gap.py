@@ -158,13 +158,17 @@ class OddsGap(PairMeasure):
         return np.asarray(np.take_along_axis(sorted_gaps, first[..., None], axis=-1)[..., 0])
 
     def of_shift(self, distance: float) -> float:
-        """Return the quantile of the gap for m = μ²/2."""
-        return gap_quantile(distance * distance / 2.0, self.delta)
+        """Return the gap for m = μ²/2."""
+        mean = Reading(value=distance * distance / 2.0, bound="upper")
+        return self._of_mean(mean).value
 
     def _of_gaussian(self, view: GaussianView) -> Reading:
         """Return the gap of the worst pair, m = ½ sup ΔᵀMΔ."""
         worst = worst_square(view)
         mean = attrs.evolve(worst, value=float(multiply(0.5, np.array([worst.value]))[0]))
+        return self._of_mean(mean)
+
+    def _of_mean(self, mean: Reading) -> Reading:
         if self.expected:
             return self._expected(mean)
         return self._converted(mean) if self.conversion else self._exact(mean)

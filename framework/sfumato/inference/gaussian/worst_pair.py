@@ -125,6 +125,37 @@ def _worst_of_group(information: Information, group: Group) -> tuple[WorstPair, 
     return attrs.evolve(worst, value=worst.value * (1 + above), bound="upper"), 0.0
 
 
+FEW_SIGNS = 10
+"""Balls of one entry up to which all sign vectors are compared for many matrices at once."""
+
+
+def largest_squares(informations: Array, group: Group) -> Array:
+    """Return upper bounds of sup ΔᵀMΔ over a group's unit balls, for many M (count, k, k) at once.
+
+    An M that is not finite has an infinite one.
+
+    >>> largest_squares(np.array([[[2.0, 1.0], [1.0, 2.0]]]), ((0,), (1,))).round(9)
+    array([6.])
+    """
+    count, size = informations.shape[:2]
+    sound = np.all(np.isfinite(informations), axis=(1, 2))
+    values = np.full(count, np.inf)
+    safe = informations[sound]
+    safe = (safe + np.swapaxes(safe, 1, 2)) / 2
+    if len(group) == 1:
+        found = np.linalg.eigvalsh(safe)[:, -1] if size > 1 else safe[:, 0, 0]
+    elif len(group) == size <= FEW_SIGNS:
+        signs = _signs(size)[: 2 ** (size - 1)]
+        found = np.max(np.einsum("vi,cij,vj->cv", signs, safe, signs, optimize=True), axis=1)
+    else:
+        balls = tuple(np.array(ball, dtype=np.intp) for ball in positions(group))
+        found = np.array([_unit_radius(matrix, balls).value for matrix in safe])
+    # The rounding of the sums and of the eigenvalues, in units of the trace, which is no larger
+    # than `size` times the supremum.
+    values[sound] = found * (1 + 64 * size**2 * ROUNDOFF)
+    return values
+
+
 def multiply(factors: float | Array, squares: Array) -> Array:
     """Return the products; refuse where one overflows, or all vanish, though no factor does."""
     with np.errstate(over="ignore", under="ignore"):
