@@ -144,24 +144,25 @@ class _Program:
         self.columns = cp.Variable((self.basis.shape[1], int(self.ends[-1])))
         shares, price = cp.Variable(len(self.chosen), nonneg=True), cp.Variable()
         self.weights: list[Any] = []
+        self.shared_out: list[Any] = []
         objective, constraints, apart = -price, [counts @ shares == 1], []
         roots = self._roots(even)
         moved = [self.basis.T @ blocks[j].shifts for j in self.chosen]
         self.unit = max(_least(a, roots[j]) for a, j in zip(moved, self.chosen, strict=True))
         for place, j in enumerate(self.chosen):
             block, share, mine = blocks[j], shares[place], self._of(self.columns, place)
-            if mine.shape[1] == 1:
-                weight = cp.diag(shares[place : place + 1])
-            else:
-                weight = cp.Variable((mine.shape[1],) * 2, PSD=True)
-                constraints += [sum(weight[i, i] for i in ball) == share for ball in block.balls]
+            weight, shared_out, held = _multiplier(block, shares[place : place + 1])
             self.weights.append(weight)
+            self.shared_out.append(shared_out)
             gain = 2 * cp.sum(cp.multiply(moved[place] / self.unit, mine))
+            constraints += held
             if roots[j].size:
-                gain -= _fraction(roots[j] @ mine, weight, share)
+                lost, held = _fraction(roots[j] @ mine, weight, share)
+                gain, constraints = gain - lost, constraints + held
             objective += counts[place] * gain
             if own.size:
-                apart.append(_fraction(mine[rank:], weight, share))
+                lost, held = _fraction(mine[rank:], weight, share)
+                apart, constraints = [*apart, lost], constraints + held
         self.inequalities, start = [], 0
         corner = cp.diag(shares) if len(self.chosen) == self.ends[-1] else _corner(self.weights)
         for base in self.bases:
@@ -222,13 +223,13 @@ class _Program:
         mass = 0.0
         for place, j in enumerate(self.chosen):
             block, image = self.blocks[j], self.images[j]
-            values, vectors = np.linalg.eigh(symmetric(np.asarray(self.weights[place].value)))
-            kept = values > LIGHT * max(float(values[-1]), 0.0)
-            shares, directions = values[kept], vectors[:, kept].T
+            shares, directions = _mixture(block, self.weights[place], self.shared_out[place])
+            multiplier = directions.T @ (shares[:, None] * directions)
             squares = shares @ directions**2
             own = max(float(np.sum(squares[list(ball)])) for ball in block.balls)
             mass += own if image == j else 2 * own
-            ways = (self._of(readings, place) @ (directions.T / shares)).T
+            inverse = np.linalg.pinv(multiplier, rcond=LIGHT, hermitian=True)
+            ways = directions @ (self._of(readings, place) @ inverse).T
             for share, direction, way in zip(shares.tolist(), directions, ways, strict=True):
                 found.append(Witness(share, block.along(direction), way, j))
                 if image != j:
@@ -248,12 +249,49 @@ def _least(shifts: Array, root: Array) -> float:
     return math.sqrt(float(np.linalg.eigvalsh(found)[-1]))
 
 
-def _fraction(columns: Any, weight: Any, share: Any) -> Any:
-    """Return tr(XᵀX N⁻¹) for the columns X of a block."""
+def _multiplier(block: Block, share: Any) -> tuple[Any, Any, list[Any]]:
+    """Return N_j, the weights of the displacements it is a mixture of, and what ties them.
+
+    Where every ball is an interval, N is a mixture of squares v vᵀ of sign vectors, so that the
+    bound is one on the loss itself and not only on its dual.
+    """
     import cvxpy as cp
 
-    one = weight.shape == (1, 1)
-    return cp.quad_over_lin(columns, share) if one else cp.matrix_frac(columns.T, weight)
+    count = block.shifts.shape[1]
+    if count == 1:
+        return cp.diag(share), None, []
+    weight = cp.Variable((count, count), PSD=True)
+    if block.signs is None:
+        return weight, None, [sum(weight[i, i] for i in ball) == share for ball in block.balls]
+    shared_out = cp.Variable(len(block.signs), nonneg=True)
+    squares = block.signs[:, :, None] * block.signs[:, None, :]
+    mixed = cp.reshape(squares.reshape(len(squares), -1).T @ shared_out, weight.shape, order="C")
+    return weight, shared_out, [weight == mixed, cp.sum(shared_out) == share]
+
+
+def _mixture(block: Block, weight: Any, shared_out: Any) -> tuple[Array, Array]:
+    """Return weights and displacements (as rows) whose squares add up to N."""
+    if shared_out is not None and block.signs is not None:
+        return np.maximum(shared_out.value, 0.0), block.signs
+    values, vectors = np.linalg.eigh(symmetric(np.asarray(weight.value)))
+    return np.maximum(values, 0.0), np.asarray(vectors.T)
+
+
+def _fraction(columns: Any, weight: Any, share: Any) -> tuple[Any, list[Any]]:
+    """Return tr(XᵀX N⁻¹) for the columns X of a block, and its constraints: one small cone a row.
+
+    tr(XᵀX N⁻¹) is the least Σ h_i with [[h_i, x_i], [x_iᵀ, N]] ⪰ 0 for every row x_i.
+    """
+    import cvxpy as cp
+
+    if weight.shape == (1, 1):
+        return cp.quad_over_lin(columns, share), []
+    heights, rows = cp.Variable((columns.shape[0], 1)), cp.Variable(columns.shape)
+    cones = [
+        cp.bmat([[heights[i : i + 1], rows[i : i + 1]], [rows[i : i + 1].T, weight]]) >> 0
+        for i in range(columns.shape[0])
+    ]
+    return cp.sum(heights), [rows == columns, *cones]
 
 
 def _corner(weights: Sequence[Any]) -> Any:

@@ -8,7 +8,6 @@ import attrs
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses, SolverFailed
-from sfumato.matrices import Matrix
 from sfumato.matrices.matrix import Array
 from sfumato_gaussian_noise.design import Block, Certified, DualBound, Member, Task, Violation
 from sfumato_gaussian_noise.dual_program import (
@@ -23,10 +22,8 @@ ROUNDS = 60  # largest number of programs solved for one design
 MANY = 8
 # The same where most entries are secret, so that most pairs matter, and time may be reversed.
 CROWDED = 100
-STEP = 4  # pairs that enter in one later round, and displacements of each
+STEP = 4  # pairs that enter in one later round
 FEW = 11  # up to this many signs all sign vectors are listed
-FIRST = 16  # sign vectors of a group that enter at first: all of them, up to five signs
-WHOLE = b"whole"
 
 HIDDEN = 1e-12  # smallest total variance, in units of the prior's, that a program is solved for
 # Longer traces are designed in a small space of directions, which follows the design.
@@ -100,7 +97,7 @@ def _exchange(
             pool.keep({witness.source for witness in solution.witnesses if witness.weight > 1e-7})
         threshold = bound * (1 + task.tolerance / 4)
         worst = found.losses.above(threshold)[:STEP]
-        entered = [pool.add_with_image(pair, found.noise, STEP, threshold) for pair in worst]
+        entered = [pool.add_with_image(pair) for pair in worst]
         if not any(entered) and (space is None or not fallen):
             break
 
@@ -113,10 +110,10 @@ def _better(best: Certified, new: Certified, task: Task) -> Certified:
 
 @attrs.define(eq=False)
 class _Pool:
-    """The pieces of blocks in the program, by member, group and signs; and groups' images."""
+    """The blocks in the program, by member and group; and groups' images."""
 
     images: dict[int, int]
-    pieces: dict[tuple[Member, int, bytes], Block] = attrs.field(factory=dict)
+    pieces: dict[tuple[Member, int], Block] = attrs.field(factory=dict)
 
     @classmethod
     def begun(cls, task: Task) -> _Pool:
@@ -128,36 +125,29 @@ class _Pool:
         if len(pairs) > (CROWDED if len(images) > entries / 2 else MANY):
             pairs = task.members.losses(even).above(0.0)[:MANY]
         for pair in pairs:
-            pool.add_with_image(pair, even, FIRST, 0.0)
+            pool.add_with_image(pair)
         return pool
 
-    def add_with_image(self, pair: Violation, noise: Matrix, most: int, threshold: float) -> bool:
+    def add_with_image(self, pair: Violation) -> bool:
         """Let a pair enter, and the mirror image of its group if the question has one."""
         image = attrs.evolve(pair, group=self.images.get(pair.group, pair.group))
-        entered = self.add(pair, noise, most, threshold)
-        return self.add(image, noise, most, 0.0) or entered
+        entered = self.add(pair)
+        return self.add(image) or entered
 
-    def add(self, pair: Violation, noise: Matrix, most: int, threshold: float) -> bool:
-        """Let a pair enter; say whether that was new.
-
-        Where every ball is an interval, the displacements of largest loss enter one by one: the
-        bound is then one on the loss itself and not only on its dual.
-        """
-        block = pair.member.block(pair.group)
-        if block is None:
+    def add(self, pair: Violation) -> bool:
+        """Let a pair enter, or more of its displacements; say whether that was new."""
+        name = pair.member, pair.group
+        block = self.pieces.get(name) or pair.member.block(pair.group)
+        if block is None or (name in self.pieces and block.signs is None):
             return False
-        if not block.is_box:
-            return self._enter(pair, block, WHOLE)
-        signs = _worst_signs(block, noise, pair.displacement)[:most]
-        entered = [
-            self._enter(pair, block.along(one), one.tobytes())
-            for one, loss in signs
-            if loss > threshold
-        ]
-        return any(entered)
-
-    def _enter(self, pair: Violation, piece: Block, name: bytes) -> bool:
-        return self.pieces.setdefault((pair.member, pair.group, name), piece) is piece
+        if block.is_box and len(block.balls) > 1:
+            known = np.zeros((0, len(block.balls))) if block.signs is None else block.signs
+            signs = np.unique(np.vstack([known, _signs_near(block, pair.displacement)]), axis=0)
+            if len(signs) == len(known):
+                return False
+            block = attrs.evolve(block, signs=signs)
+        self.pieces[name] = block
+        return True
 
     def keep(self, positions: set[int]) -> None:
         """Drop the pieces that carried no weight."""
@@ -166,17 +156,13 @@ class _Pool:
         }
 
 
-def _worst_signs(block: Block, noise: Matrix, displacement: Array) -> list[tuple[Array, float]]:
-    """Return sign vectors v and vᵀMv, the largest first; of many signs, those near the worst."""
+def _signs_near(block: Block, displacement: Array) -> Array:
+    """Return all sign vectors, v and −v counted once; of many signs, those near a displacement."""
     count = len(block.balls)
     if count <= FEW:
         codes = np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1
-        signs = 1.0 - 2.0 * codes
-    else:
-        near = np.vstack([np.ones(count), 1 - 2 * np.eye(count)])
-        if displacement.size:
-            near *= np.where(block.values @ displacement >= 0, 1.0, -1.0)
-        signs = near * near[:, :1]
-    moved = np.linalg.solve(block.spread + noise.dense(), block.shifts)
-    losses = np.einsum("vi,ij,vj->v", signs, block.shifts.T @ moved, signs, optimize=True)
-    return [(signs[i], float(losses[i])) for i in np.argsort(-losses)]
+        return np.asarray(1.0 - 2.0 * codes)
+    near = np.vstack([np.ones(count), 1 - 2 * np.eye(count)])
+    if displacement.size:
+        near *= np.where(block.values @ displacement >= 0, 1.0, -1.0)
+    return np.asarray(near * near[:, :1])
