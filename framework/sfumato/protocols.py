@@ -638,6 +638,22 @@ class Mechanism(Declared, ABC, Generic[C]):
             raise TypeError(f"{self.name}.design must return a Release; got {release!r}.")
         return release
 
+    def designed_for(
+        self, prior: PriorClass | None = None, secret: Secret | None = None
+    ) -> Mechanism[C]:
+        """Return the mechanism that designs for these, whatever it is then asked about.
+
+        >>> import sfumato as sf
+        >>> hide_all = sf.mechanisms.gaussian_optimal(mse=0.1).designed_for(
+        ...     secret=sf.secrets.every_point()
+        ... )
+        >>> hide_all.specification()["design"]
+        {'secret': {'name': 'every_point'}}
+        """
+        from sfumato.release.designs import DesignedFor
+
+        return DesignedFor(self, prior, secret)
+
 
 # Who attacks --------------------------------------------------------------------------------------
 

@@ -246,9 +246,7 @@ class TaylorNumbers:
         """Return the powers of every coefficient."""
         return exponents(self.parameters, self.degree)
 
-    def parameter(
-        self, axis: int, centres: Array, halfwidths: Array, *, over_cell: bool
-    ) -> Taylor:
+    def parameter(self, axis: int, centres: Array, halfwidths: Array, *, over_cell: bool) -> Taylor:
         """Return a parameter of every cell; `over_cell`, its coefficients hold all over the cell."""
         middle = np.zeros((len(self.exponents), 1, 1, centres.size))
         radius = np.zeros_like(middle)

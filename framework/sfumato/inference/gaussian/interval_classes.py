@@ -212,9 +212,7 @@ def _by_axis(sigma: _Expansion, moves: Array) -> Array:
     return np.asarray(moves.T @ powers)
 
 
-def _bound_groups(
-    sigma: _Expansion, metric: _Metric, entries: Any
-) -> tuple[Array, Array, Array]:
+def _bound_groups(sigma: _Expansion, metric: _Metric, entries: Any) -> tuple[Array, Array, Array]:
     """Return M_up and about M₀ (cells, g, k, k) of g groups of k entries, and ‖terms‖ of V.
 
     With X V(t) Xᵀ ⪰ I + P(t) − τ I, ‖P‖ + τ ≤ p < 1, and X' Σ_SS(t) X'ᵀ = I + N(t):
