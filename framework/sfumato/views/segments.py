@@ -100,32 +100,31 @@ class Segments:
             every = np.concatenate([[BEGINNING], self._states])[None]
             self._kernels = silent_kernels(belief, channel.start[None], every)[0]
 
-    def joint(self, time: int) -> FloatArray:
-        """Return Pr[X_t = a, segment], (M, O), for all segments that are possible.
+    def joint(self, time: int, members: BoolArray) -> FloatArray:
+        """Return Pr[value of X_t, segment], (R, O), for values given by their states, (R, M).
 
         >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
         >>> channel = Suppression.memoryless("sx", [[1.0, 0.5]])
-        >>> Segments(chain, channel, 10**6).joint(0).tolist()
+        >>> Segments(chain, channel, 10**6).joint(0, np.eye(2, dtype=bool)).tolist()
         [[0.0, 0.5], [0.25, 0.25]]
         """
         count = self._belief.state_count
         before = self._starts < time * count
-        self._check_size(int(before.sum()), time)
-        told = np.diag(self._seen[time])  # seen at t: what was seen before does not matter
+        self._check_size(int(before.sum()) * len(members), time)
+        told = members * self._seen[time]  # seen at t: what was seen before does not matter
         if self._channel.after is None:
-            hidden = self._memoryless(time, before)
+            hidden = self._memoryless(time, before, members)
         else:
-            hidden = self._by_last_release(time, before)
+            hidden = self._by_last_release(time, before, members)
         joint = np.concatenate([told, hidden], axis=1)
         return require_no_underflow(joint[:, joint.any(axis=0)])
 
     def _check_size(self, starts: int, time: int) -> None:
-        count = self._belief.state_count
-        ends = (self._belief.steps - time - 1) * count + 1
-        if starts * ends * count > self._most:
+        ends = (self._belief.steps - time - 1) * self._belief.state_count + 1
+        if starts * ends > self._most:
             raise OutsideHypotheses(
-                f"the segments around time {time} are {starts * ends}, for {count} states: too "
-                f"many to list; ask about fewer states or a shorter trace."
+                f"the table of segments around time {time} has {starts * ends} numbers: too many; "
+                f"ask about fewer states or a shorter trace."
             )
 
     def _after(self, kernels: FloatArray, table: FloatArray, time: int) -> FloatArray:
@@ -135,17 +134,17 @@ class Segments:
         shown = np.append((1.0 - table).ravel()[first:], 1.0)
         return np.asarray(table[time][:, None] * kernels[:, first:] * shown)
 
-    def _memoryless(self, time: int, before: BoolArray) -> FloatArray:
+    def _memoryless(self, time: int, before: BoolArray, members: BoolArray) -> FloatArray:
         """Return the joint of the segments: past and future are independent given the state."""
         count = self._belief.state_count
         here = slice(time * count, (time + 1) * count)
         into = self._weights[before, None] * self._kernels[self._starts[before] + 1, here]
-        rows = self._kernels[1 + time * count : 1 + (time + 1) * count]
-        after = self._after(rows, self._channel.start, time)
-        joint = into.T[:, :, None] * after[:, None, :]
-        return np.asarray(joint.reshape(count, -1))
+        onward = self._kernels[1 + time * count : 1 + (time + 1) * count]
+        after = self._after(onward, self._channel.start, time)
+        rows = [(into[:, own] @ after[own]).ravel() for own in members]
+        return np.stack(rows)
 
-    def _by_last_release(self, time: int, before: BoolArray) -> FloatArray:
+    def _by_last_release(self, time: int, before: BoolArray, members: BoolArray) -> FloatArray:
         """Return the joint of the segments, each under the law in force after its start."""
         count, belief = self._belief.state_count, self._belief
         here = slice(time * count, (time + 1) * count)
@@ -157,5 +156,5 @@ class Segments:
             origins = np.concatenate([[start], now])[None]
             kernels = silent_kernels(belief, table[None], origins)[0]
             into = weight * kernels[0, here]
-            parts.append(into[:, None] * self._after(kernels[1:], table, time))
+            parts.append(members @ (into[:, None] * self._after(kernels[1:], table, time)))
         return np.concatenate(parts, axis=1)
