@@ -11,7 +11,7 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.gaussian.fisher_information import fisher_information
-from sfumato.inference.gaussian.worst_pair import largest_squares, multiply, worst_squares
+from sfumato.inference.gaussian.worst_pair import largest_square, multiply, worst_squares
 from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.parameters import ORDER, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
@@ -97,13 +97,7 @@ class Renyi(LossMeasure):
 
     def of_informations(self, question: Displacements, informations: Sequence[Array]) -> Array:
         """Return (λ/2) sup ΔᵀMΔ, which grows with M."""
-        squares = [
-            radius**2 * largest_squares(matrices, group)
-            for matrices, group, radius in zip(
-                informations, question.groups, question.radii, strict=True
-            )
-        ]
-        return np.asarray(0.5 * self.order * (1 + 8 * ROUNDOFF) * np.max(squares, axis=0))
+        return 0.5 * self.order * (1 + 4 * ROUNDOFF) * largest_square(question, informations)
 
     def brute_force(
         self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
