@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, RelabelledSuppression, Suppression, suppression_of
+from sfumato.channels import (
+    Emission,
+    RelabelledSuppression,
+    RememberingSuppression,
+    Suppression,
+    suppression_of,
+)
 from sfumato.errors import ImpossibleObservation, OutsideHypotheses
 from sfumato.inference.markov.events import TimedEvents
+from sfumato.inference.markov.remembered import remembered_releases
 from sfumato.inference.markov.segments import expected_releases
 from sfumato.inference.markov.smoothing import forward_backward
 from sfumato.parameters import CHOICE, LIST_OF, SEED, UNIT, Label, declare, parameter
@@ -159,7 +166,11 @@ class ReleasedFraction(LossMeasure):
     """
 
     name = "released_fraction"
-    reads = ((Markov, object, Suppression), (Markov, object, RelabelledSuppression))
+    reads = (
+        (Markov, object, Suppression),
+        (Markov, object, RelabelledSuppression),
+        (Markov, object, RememberingSuppression),
+    )
 
     @property
     def quantity(self) -> Quantity:
@@ -167,11 +178,17 @@ class ReleasedFraction(LossMeasure):
         return RELEASED_FRACTION
 
     def evaluate(
-        self, belief: Markov, question: Any, channel: Suppression | RelabelledSuppression
+        self,
+        belief: Markov,
+        question: Any,
+        channel: Suppression | RelabelledSuppression | RememberingSuppression,
     ) -> Reading:
         """Return the expected number of releases over the number of steps."""
         del question
-        released = expected_releases(belief, suppression_of(channel))
+        if isinstance(channel, RememberingSuppression):
+            released = float(remembered_releases(belief, channel).sum())
+        else:
+            released = expected_releases(belief, suppression_of(channel))
         return Reading(
             value=released / belief.steps, bound="exact", how="recursion over last releases"
         )

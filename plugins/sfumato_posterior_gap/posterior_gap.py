@@ -7,10 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, RelabelledSuppression, Suppression
+from sfumato.channels import (
+    Emission,
+    RelabelledSuppression,
+    RememberingSuppression,
+    Suppression,
+)
 from sfumato.inference.markov.enumeration import DEFAULT_LIMIT, enumerate_outputs
 from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.probabilities import row_maxima
+from sfumato.inference.markov.remembered import worst_remembered_gap
 from sfumato.inference.markov.segments import worst_segment_gap
 from sfumato.parameters import declare
 from sfumato.protocols import LossMeasure, Quantity, Reading
@@ -44,14 +50,16 @@ class PosteriorGap(LossMeasure):
     """
 
     name = "posterior_gap"
-    reads = ((Markov, Events, Emission),)
+    reads = ((Markov, Events, Emission), (Markov, Events, RememberingSuppression))
 
     @property
     def quantity(self) -> Quantity:
         """The posterior gap."""
         return POSTERIOR_GAP
 
-    def evaluate(self, belief: Markov, question: Events, channel: Emission) -> Reading:
+    def evaluate(
+        self, belief: Markov, question: Events, channel: Emission | RememberingSuppression
+    ) -> Reading:
         """Return the worst gap, with the output and the event that attain it."""
         if isinstance(channel, RelabelledSuppression):
             reading = self.evaluate(belief, question, channel.suppression)
@@ -59,6 +67,12 @@ class PosteriorGap(LossMeasure):
             return attrs.evolve(reading, witness={**reading.witness, "output": shown})
         if isinstance(channel, Suppression) and not question.has_windows:
             gap, how = worst_segment_gap(belief, channel, question.masks), "segments"
+        elif isinstance(channel, RememberingSuppression):
+            if question.has_windows:  # the memory is part of the state: list all outputs
+                pairs, emission = channel.augmented(belief)
+                lifted = Events(channel.lift_masks(question.masks), question.names)
+                return self.evaluate(pairs, lifted, emission)
+            gap, how = worst_remembered_gap(belief, channel, question.masks), "segments"
         else:
             gap, how = worst_listed_gap(belief, channel, question.masks), "all outputs"
         is_known = gap.relative_error <= CERTIFIED
@@ -70,7 +84,9 @@ class PosteriorGap(LossMeasure):
             how=how,
         )
 
-    def brute_force(self, belief: Markov, question: Events, channel: Emission) -> Reading:
+    def brute_force(
+        self, belief: Markov, question: Events, channel: Emission | RememberingSuppression
+    ) -> Reading:
         """Return it from the table of every trace and output."""
         from sfumato_posterior_gap import brute_force
 
