@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, NoisyVectors
+from sfumato.channels import Emission, NoisyVectors, RememberingSuppression
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.questions.events import Asked
@@ -135,7 +135,9 @@ class FiniteView:
         return self.lower is self.upper
 
 
-def finite_view(belief: Markov, question: Any, channel: Emission) -> FiniteView:
+def finite_view(
+    belief: Markov, question: Any, channel: Emission | RememberingSuppression
+) -> FiniteView:
     """Return the exact view if it can be had, else a window grown as far as a budget allows.
 
     >>> from sfumato.channels import Suppression
@@ -146,8 +148,11 @@ def finite_view(belief: Markov, question: Any, channel: Emission) -> FiniteView:
     >>> view.is_exact, view.upper[0].posteriors.round(3).tolist()
     (True, [[0.0, 0.667], [1.0, 0.333]])
     """
-    checked_pair(belief, channel)
     asked = question.asked()
+    if isinstance(channel, RememberingSuppression):
+        belief, emission, asked = _of_pairs(belief, channel, asked)
+        channel = emission
+    checked_pair(belief, channel)
     if isinstance(channel, NoisyVectors):
         return _noisy_view(belief, asked, channel)
     tables = _tables(belief, channel, asked)
@@ -159,6 +164,21 @@ def finite_view(belief: Markov, question: Any, channel: Emission) -> FiniteView:
         return FiniteView(above, above, how)
     below = tuple(Outcomes.of(one, low, error) for one, (low, _, _) in each)
     return FiniteView(below, above, how)
+
+
+def _of_pairs(
+    belief: Markov, channel: RememberingSuppression, asked: Sequence[Asked]
+) -> tuple[Markov, Emission, list[Asked]]:
+    """Return chain, emission and secret variables of the pairs (hidden memory, state)."""
+    pairs, emission = channel.augmented(belief)
+    own = np.arange(pairs.state_count) % belief.state_count
+    lifted = []
+    for one in asked:
+        places = own
+        for _ in one.times[1:]:
+            places = (places[:, None] * belief.state_count + own).ravel()
+        lifted.append(attrs.evolve(one, members=one.members[:, places]))
+    return pairs, emission, lifted
 
 
 Tables = tuple[FloatArray, FloatArray, str]
