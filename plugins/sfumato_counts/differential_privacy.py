@@ -57,6 +57,10 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
     """
 
     name = "differential_privacy"
+    promises = ("nothing from silence",)
+    waivers = {  # noqa: RUF012 - a class attribute, never changed
+        "oracle.refusal": "the paper's formula is proved for epsilon <= 1 and refused beyond"
+    }
     reads = ((Markov, object, NoisyVectors), (Markov, object, Symbols))
 
     delta: float = parameter(OPEN_UNIT, default=1e-5, doc="chance of exceeding ε")

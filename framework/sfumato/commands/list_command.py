@@ -32,7 +32,7 @@ def command(compatible: str | None) -> None:
     if compatible is None:
         table, rows = plain_table("noun", "name", "what it is", "from"), _summaries(registry)
     else:
-        table = plain_table("prior", "secret", "mechanism", "measures")
+        table = plain_table(*list(NOUNS)[:3], "measures")
         rows = _scenarios(registry, compatible)
     for row in rows:
         table.add_row(*row)
