@@ -117,7 +117,7 @@ def test_words_filter_rows(visit):
 def colours(tab):
     return tab.evaluate(
         "[...document.querySelectorAll('figure.drawn')].find(f =>"
-        " f.textContent.includes('each single time')).querySelectorAll('.mark-rect path')"
+        " f.textContent.includes('each single time')).querySelectorAll('.role-mark.mark-rect path')"
         ".values().map(p => p.getAttribute('fill')).toArray()"
     )
 
