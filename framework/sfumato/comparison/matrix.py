@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from functools import partial
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -51,7 +52,8 @@ def _places(registry: Registry, world: str, nouns: list[Any]) -> list[Place]:
             found.append(Place(name, world, "impossible", reason))
         else:
             tried.append(registry.make("measure", name))
-    cells = answer_each(*nouns, [lambda release, m=m: ask_loss(m, release) for m in tried])
+    prior, secret, mechanism = nouns
+    cells = answer_each(prior, secret, mechanism, [partial(ask_loss, one) for one in tried])
     for measure, cell in zip(tried, cells, strict=True):
         if cell.loss is None:
             reason = cell.reason.removeprefix(f"{measure.name} ")
