@@ -15,7 +15,7 @@ from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.questions.events import Asked
 from sfumato.values import FloatArray
-from sfumato.views.segments import Segments, as_suppression, joint_error
+from sfumato.views.segments import RememberedSegments, Segments, as_suppression, joint_error
 from sfumato.views.windows import TooMany, Window
 
 MOST = 20_000_000
@@ -150,8 +150,9 @@ def finite_view(
     """
     asked = question.asked()
     if isinstance(channel, RememberingSuppression):
-        belief, emission, asked = _of_pairs(belief, channel, asked)
-        channel = emission
+        if all(len(one.times) == 1 for one in asked):
+            return _remembered_view(belief, asked, channel)
+        belief, channel, asked = _of_pairs(belief, channel, asked)
     checked_pair(belief, channel)
     if isinstance(channel, NoisyVectors):
         return _noisy_view(belief, asked, channel)
@@ -164,6 +165,17 @@ def finite_view(
         return FiniteView(above, above, how)
     below = tuple(Outcomes.of(one, low, error) for one, (low, _, _) in each)
     return FiniteView(below, above, how)
+
+
+def _remembered_view(
+    belief: Markov, asked: Sequence[Asked], channel: RememberingSuppression
+) -> FiniteView:
+    segments = RememberedSegments(belief, channel)
+    error = joint_error(belief, len(channel.visits))
+    exact = tuple(
+        Outcomes.of(one, segments.joint(one.times[0], one.members), error) for one in asked
+    )
+    return FiniteView(exact, exact, "segments")
 
 
 def _of_pairs(
