@@ -208,9 +208,6 @@ class MaximalLeakage(GuessMeasure):
     """
 
     name = "maximal_leakage"
-    waivers = {  # noqa: RUF012 - a class attribute, never changed
-        "processing.silence": "of a real value any noise but an infinite one tells without limit",
-    }
 
     @property
     def quantity(self) -> Quantity:
@@ -256,7 +253,6 @@ class PointwiseLeakage(GuessMeasure):
     """
 
     name = "pointwise_leakage"
-    waivers = MaximalLeakage.waivers
 
     @property
     def quantity(self) -> Quantity:

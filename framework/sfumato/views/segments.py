@@ -13,6 +13,8 @@ and 1 − p_t(a) in place of what follows the dot where a itself is seen at t.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sfumato.beliefs import Markov
@@ -79,6 +81,13 @@ def require_no_underflow(joint: FloatArray) -> FloatArray:
     return joint
 
 
+def require_products(*factors: FloatArray) -> None:
+    """Refuse factors of which a product may vanish because float64 cannot hold it."""
+    least = [float(factor.min(initial=1.0, where=factor > 0.0)) for factor in factors]
+    if math.prod(least) < SMALLEST:
+        raise Undecidable("an outcome may have a probability below 1e-290: too small for float64.")
+
+
 class Segments:
     """The segments of one chain under one suppression, for any time that is asked about."""
 
@@ -98,6 +107,7 @@ class Segments:
                 )
             every = np.concatenate([[BEGINNING], self._states])[None]
             self._kernels = silent_kernels(belief, channel.start[None], every)[0]
+            require_products(self._kernels, channel.start, belief.transitions)
 
     def joint(self, time: int) -> FloatArray:
         """Return Pr[X_t = a, segment], (M, O), for all segments that are possible.
@@ -141,6 +151,7 @@ class Segments:
         into = self._weights[before, None] * self._kernels[self._starts[before] + 1, here]
         rows = self._kernels[1 + time * count : 1 + (time + 1) * count]
         after = self._after(rows, self._channel.start, time)
+        require_products(into, after)
         joint = into.T[:, :, None] * after[:, None, :]
         return np.asarray(joint.reshape(count, -1))
 
@@ -155,6 +166,8 @@ class Segments:
             table = self._channel.table(last)
             origins = np.concatenate([[start], now])[None]
             kernels = silent_kernels(belief, table[None], origins)[0]
-            into = weight * kernels[0, here]
-            parts.append(into[:, None] * self._after(kernels[1:], table, time))
+            into, after = weight * kernels[0, here], self._after(kernels[1:], table, time)
+            require_products(kernels, table, belief.transitions)
+            require_products(into, after)
+            parts.append(into[:, None] * after)
         return np.concatenate(parts, axis=1)
