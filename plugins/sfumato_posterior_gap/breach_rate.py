@@ -93,8 +93,6 @@ class BreachRate(EventMeasure):
         self, prior: float, posteriors: FloatArray, seen: FloatArray, error: float
     ) -> tuple[float, float]:
         """Return Pr[posterior > prior + δ], half-way between what is certain and what may be."""
-        if prior in (0.0, 1.0):
-            return 0.0, 0.0
         certain = posteriors * (1.0 - error) > prior * (1.0 + error) + self.delta
         possible = posteriors * (1.0 + error) > prior * (1.0 - error) + self.delta
         low = float(seen[certain].sum()) * (1.0 - error)
@@ -117,6 +115,10 @@ class BreachRate(EventMeasure):
 
         ball = Displacements((((question.entry,),),), question.radius)
         part = GaussianView((belief, ball, channel)).parts[0]
+        if part.information.bound != "exact":
+            raise OutsideHypotheses(
+                "breach_rate may rise when less is seen, so a bound on what is told says nothing."
+            )
         found = []
         for end in ENDS:
             middle, spread, deviation = near_law(part, end)

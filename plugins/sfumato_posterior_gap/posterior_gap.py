@@ -101,10 +101,8 @@ class PosteriorGap(EventMeasure):
     def of_posteriors(
         self, prior: float, posteriors: FloatArray, seen: FloatArray, error: float
     ) -> tuple[float, float]:
-        """Return the largest rise of one event; none is below zero, and of a sure event none."""
+        """Return the largest rise of one event; none is below zero."""
         del seen
-        if prior in (0.0, 1.0):
-            return 0.0, 0.0
         top = float(posteriors.max())
         return max(0.0, top - prior), error * (top + prior)
 

@@ -22,7 +22,7 @@ from sfumato.matrices import Diagonal, LowRank, Sum
 from sfumato.prior_classes.families import Family
 from sfumato.prior_classes.sets import AnyOf, Interval
 from sfumato.protocols import PriorClass
-from sfumato.questions import Displacements, Events, Guess
+from sfumato.questions import Events, Guess, JointStates, Nearness, StateAt
 
 SILENCE = 1e14
 """How many times more noise than signal counts as releasing nothing."""
@@ -141,19 +141,42 @@ def channel_of_permuted_states(channel: Any, order: Sequence[int]) -> Any:
 
 def question_of_permuted_states(question: Any, order: Sequence[int]) -> Any:
     """Return the question for states listed in another order."""
+    places = np.asarray(order)
+    if isinstance(question, StateAt):
+        # Its events are grouped by time, all states of each: their masks are listed anew.
+        count = len(places)
+        rows = (np.arange(0, len(question.masks), count)[:, None] + places).ravel()
+        masks, names = question.masks[rows], tuple(question.names[row] for row in rows)
+        close = _permuted(question.close, places)
+        return attrs.evolve(question, masks=masks[:, :, places], names=names, close=close)
     if isinstance(question, Events):
-        return attrs.evolve(question, masks=question.masks[:, :, np.asarray(order)])
+        return attrs.evolve(question, masks=question.masks[:, :, places])
+    if isinstance(question, JointStates):
+        states = tuple(question.states[place] for place in places)
+        return attrs.evolve(question, states=states, close=_permuted(question.close, places))
     if isinstance(question, Guess):
         return question
     raise NotHere(f"reordering states is not known for {type(question).__name__} questions")
 
 
-def question_of_permuted_times(
-    question: Displacements, order: Sequence[int], belief: Gaussian
-) -> Displacements:
+def _permuted(close: Any, places: Any) -> Any:
+    return None if close is None else close[np.ix_(places, places)]
+
+
+def question_shifted(question: Any, shift: Any) -> Any:
+    """Return the question about X + shift."""
+    if isinstance(question, Nearness):
+        return attrs.evolve(question, place=question.place + float(shift[question.entry]))
+    return question
+
+
+def question_of_permuted_times(question: Any, order: Sequence[int], belief: Gaussian) -> Any:
     """Return the question about the trace whose time i is the old trace's time order[i]."""
     new_place = np.argsort(np.asarray(order))
     d = belief.dimensions
+    if isinstance(question, Nearness):
+        entry = int(new_place[question.entry // d]) * d + question.entry % d
+        return attrs.evolve(question, entry=entry)
     groups = tuple(
         tuple(tuple(int(new_place[e // d]) * d + e % d for e in ball) for ball in group)
         for group in question.groups
@@ -161,8 +184,11 @@ def question_of_permuted_times(
     return attrs.evolve(question, groups=groups)
 
 
-def question_in_units(question: Displacements, factor: float) -> Displacements:
+def question_in_units(question: Any, factor: float) -> Any:
     """Return the question about √factor · X."""
+    if isinstance(question, Nearness):
+        root = float(np.sqrt(factor))
+        return attrs.evolve(question, place=question.place * root, radius=question.radius * root)
     return attrs.evolve(question, radii=tuple(r * float(np.sqrt(factor)) for r in question.radii))
 
 

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
+from sfumato.channels import AdditiveGaussian
 from sfumato.laws.capabilities import (
     believes,
     counts_loss,
@@ -28,6 +29,7 @@ from sfumato.laws.transformations import (
     question_in_units,
     question_of_permuted_states,
     question_of_permuted_times,
+    question_shifted,
     silent,
     value_in_units,
 )
@@ -37,9 +39,11 @@ from sfumato.protocols import Reading, Situation
 
 @law("invariance.mean", over=("measure",), applies=believes(Gaussian), seed=SEED)
 def mean_does_not_matter(at: Situation, measure: Any, seed: int) -> None:
-    """Shifting the mean of a Gaussian belief changes no loss."""
+    """Shifting the mean of a Gaussian belief, and any place with it, changes no loss."""
     shift = 10.0 * np.random.default_rng(seed).standard_normal(at.belief.entries)
-    shifted = attrs.evolve(at, belief=attrs.evolve(at.belief, mean=shift))
+    mean = shift if at.belief.mean is None else at.belief.mean + shift
+    belief = attrs.evolve(at.belief, mean=mean)
+    shifted = attrs.evolve(at, belief=belief, question=question_shifted(at.question, shift))
     _require_same(measure, at, shifted, "shifting the mean")
 
 
@@ -106,6 +110,8 @@ def silence_loses_nothing(at: Situation, measure: Any) -> None:
     """Releasing nothing is never worse than a release, and loses nothing."""
     quiet = silent(at.channel, at.belief)
     nothing = require_channel_no_worse(measure, at, quiet, "releasing nothing")
+    if isinstance(quiet, AdditiveGaussian) and nothing.floor == np.inf:
+        raise NotHere("of a real value any noise but an infinite one tells without limit")
     with suppress(NotHere):  # what is true of every loss is checked above
         promise_or_skip(measure, "nothing from silence")
         require(
