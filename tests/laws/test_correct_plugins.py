@@ -170,6 +170,8 @@ class Bhattacharyya(LossMeasure):
     def evaluate(self, belief, question, channel):
         best = 0.0
         for left, own, radius in informations(belief, question, channel):
+            if np.linalg.eigvalsh(left)[0] < 1e-10 * np.linalg.eigvalsh(own)[0]:
+                return Reading(value=math.inf, bound="exact", how="nothing hides the secret")
             gain = np.linalg.inv(left) - np.linalg.inv(own)
             best = max(best, radius**2 * float(np.linalg.eigvalsh(gain)[-1]) / 8.0)
         return Reading(value=best, bound="exact", relative_error=1e-6)
