@@ -152,6 +152,11 @@ class Declared(ByContent):
         )
         return f"sf.{type(self).plural}.{type(self).name}({inside})"
 
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import noun_line
+
+        return noun_line(self)
+
 
 def _domain_first(declared: tuple[Domain, str], default: Any) -> tuple[Domain, Any, str]:
     domain, doc = declared

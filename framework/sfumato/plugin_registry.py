@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
+import re
 import signal
 import sys
 import threading
+import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -142,6 +144,39 @@ def within(seconds: float | None, what: str) -> Iterator[Callable[[], None]]:
 
 IMPORTED_WITHIN = 60.0
 """Seconds that a plugin's file may take to be imported."""
+
+
+def _build_design(registry: Registry, table: dict[str, Any]) -> Any:
+    """Return a mechanism whose table says under `design` for which prior or secret it designs."""
+    from sfumato.release.designs import DesignedFor
+
+    design = table.pop("design")
+    if not isinstance(design, Mapping) or not set(design) <= {"prior", "secret"}:
+        raise ParameterError(f"design must be a table of a prior and a secret; got {design!r}.")
+    with note_place("design"):
+        own = {
+            kind: registry.build(kind, table_of_text(one) if isinstance(one, str) else one)
+            for kind, one in design.items()
+        }
+    return DesignedFor(registry.build("mechanism", table), **own)
+
+
+def table_of_text(text: str) -> dict[str, Any]:
+    """Return the table of a noun that is written as a name with ``key=value`` pairs, in TOML.
+
+    >>> table_of_text("basic index=24 radius=0.5")
+    {'name': 'basic', 'index': 24, 'radius': 0.5}
+    """
+    name, *pairs = re.split(r"\s+(?=\w+\s*=)", text.strip())
+    try:
+        return {"name": name, **tomllib.loads("\n".join(pairs))}
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(
+            f"a noun must be a name with key=value pairs, values as in TOML (quote text); got "
+            f"{text!r}: {error}."
+        ) from None
+
+
 GROUP = "sfumato"
 BY_HAND = "by hand"
 """The origin of an entry that no installed package and no plugin file registers."""
@@ -289,6 +324,8 @@ class Registry:
         name = plain.pop("name", None)
         if not isinstance(name, str):
             raise ParameterError(f"a {kind} must have a name; got {dict(specification)!r}.")
+        if kind == "mechanism" and "design" in plain:
+            return _build_design(self, {**plain, "name": name})
         domains = {item.name: item.domain for item in self.get(kind, name).parameters()}
         values = {}
         for key, value in plain.items():

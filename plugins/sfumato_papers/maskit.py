@@ -226,7 +226,7 @@ def figure_4(request: FigureRequest) -> Drawing:
     The paper has 76.4 % for MaskSensitive and 75.8 % for the hybrid; its simulatable check loses
     less than 13 % of what MaskSensitive releases, and its probabilistic one less than 31 %.
     """
-    return _drawing(account + words, panel)
+    return _drawing(request, account + words, panel)
 
 
 def figure_5(request: FigureRequest) -> Drawing:
@@ -246,7 +246,7 @@ def figure_5(request: FigureRequest) -> Drawing:
     The probabilistic check is the better one for {better:.0%} of the people (the paper: 55 %), and
     the hybrid, which goes by expectations, takes the better one for {right:.0%} (the paper: 95 %).
     """
-    return _drawing(account + words, panel)
+    return _drawing(request, account + words, panel)
 
 
 def figure_6(request: FigureRequest) -> Drawing:
@@ -261,7 +261,7 @@ def figure_6(request: FigureRequest) -> Drawing:
     With a random sensitive context and δ = 0.1, MaskSensitive releases {at["MaskSensitive"]:.0%}
     and the hybrid {at["hybrid"]:.0%} (the paper: 91 % and 84 %).
     """
-    return _drawing(account + words, some, home)
+    return _drawing(request, account + words, some, home)
 
 
 def figure_7(request: FigureRequest) -> Drawing:
@@ -282,7 +282,7 @@ def figure_7(request: FigureRequest) -> Drawing:
 
     Differs: the paper takes 25 people with 15 to 20 contexts; here it is everybody.
     """
-    return _drawing(account + words, panel)
+    return _drawing(request, account + words, panel)
 
 
 def figure_8(request: FigureRequest) -> Drawing:
@@ -294,7 +294,7 @@ def figure_8(request: FigureRequest) -> Drawing:
     Differs: the contexts are the same made-up ones as in Figure 6; give an activity home with
     --data for real activities.
     """
-    return _drawing(words if request.data else account + words, panel)
+    return _drawing(request, words if request.data else account + words, panel)
 
 
 def table_1(request: FigureRequest) -> Drawing:
@@ -312,7 +312,7 @@ def table_1(request: FigureRequest) -> Drawing:
     the hybrid in at most 36 ms.
     Here every check is prepared once, also the simulatable one, and each decision is a look-up.
     """
-    return Drawing(panels=panels, account=account + words + NEW)
+    return Drawing(panels=panels, account=account + words + NEW, shows=_of_whom(request))
 
 
 def outcome(task: tuple[Person, tuple[Hashable, ...], float, int]) -> dict[str, float]:
@@ -369,8 +369,16 @@ def _with_three_contexts(request: FigureRequest) -> tuple[list[dict[str, float]]
     return request.each(outcome, tasks, "checking people"), words
 
 
-def _drawing(account: str, *panels: Panel) -> Drawing:
-    return Drawing(panels=panels, account=EXACT + account + NEW, columns=len(panels))
+def _drawing(request: FigureRequest, account: str, *panels: Panel) -> Drawing:
+    text = EXACT + account + NEW
+    return Drawing(panels=panels, account=text, columns=len(panels), shows=_of_whom(request))
+
+
+def _of_whom(request: FigureRequest) -> str:
+    """Return whose days a picture shows: they are not those of the paper."""
+    if request.data is None:
+        return "computed for made-up people, not for the paper's"
+    return f"computed for the people of {request.data.name}, not for the paper's"
 
 
 def _trade_off(

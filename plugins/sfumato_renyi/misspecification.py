@@ -32,7 +32,7 @@ from sfumato.protocols import (
 from sfumato.quantities import renyi_divergence
 from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
-from sfumato_renyi.renyi import worst_square
+from sfumato_renyi.renyi import Renyi
 
 
 @attrs.frozen(eq=False)
@@ -249,7 +249,7 @@ class Misspecification(LossMeasure):
                 f"misspecification.region must be at least half the radius of the secret, "
                 f"{needed:.6g}, to hold the pairs that the loss is about; got {self.region:.6g}."
             )
-        loss = worst_square(true, question, channel, self.order / 2)
+        loss = Renyi(self.order).evaluate(true, question, channel)
         pairs = zip(question.groups, question.radii, strict=True)
         alone = [Displacements((group,), radii=radius) for group, radius in pairs]
         value, undecided = math.inf, None

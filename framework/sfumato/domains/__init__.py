@@ -14,6 +14,7 @@ from sfumato.domains.alternatives import Either as Either
 from sfumato.domains.alternatives import Label as Label
 from sfumato.domains.alternatives import Plugin as Plugin
 from sfumato.domains.arrays import COVARIANCE as COVARIANCE
+from sfumato.domains.arrays import MATRIX as MATRIX
 from sfumato.domains.arrays import SIMPLEX as SIMPLEX
 from sfumato.domains.arrays import STOCHASTIC as STOCHASTIC
 from sfumato.domains.arrays import TABLE as TABLE

@@ -113,6 +113,27 @@ class Table:
         return np.asarray(mask[np.arange(len(mask)), self.traces].any(axis=1))
 
 
+def secret_tables(table: Table, question: Any) -> Iterator[tuple[Any, FloatArray]]:
+    """Yield every secret variable of a question with Pr[value, output], (R, N)."""
+    for asked in question.asked():
+        width = round(asked.members.shape[1] ** (1 / len(asked.times)))
+        place = np.zeros(len(table.traces), dtype=np.intp)
+        for time in asked.times:
+            place = place * width + table.traces[:, time]
+        yield asked, np.stack([table.joint[member[place]].sum(axis=0) for member in asked.members])
+
+
+def worst_of_tables(
+    belief: Markov, question: Any, channel: Emission, loss: Callable[[FloatArray, Any], float]
+) -> Reading:
+    """Return the largest ``loss(Pr[value, output], variable)`` over the secret variables."""
+
+    def worst(table: Table) -> float:
+        return max(loss(joint, asked) for asked, joint in secret_tables(table, question))
+
+    return from_table(worst, belief, channel)
+
+
 def every_trace(belief: Markov) -> tuple[NDArray[np.intp], FloatArray]:
     """Return every trace of positions, (N, T), and its probability."""
     if belief.state_count**belief.steps > MOST:

@@ -11,12 +11,13 @@ import attrs
 from sfumato.errors import ParameterError
 from sfumato.laws.law import NotHere, require
 from sfumato.plugin_registry import default_registry
-from sfumato.protocols import MARKS, Quantity, Reading, Release, Situation
+from sfumato.protocols import Quantity, Reading, Release, Situation
 from sfumato.quantities import (
     EXPECTED_RELEASES,
     MEAN_SQUARED_ERROR,
     NOISE_VARIANCE,
     RELEASED_FRACTION,
+    reading_text,
 )
 
 Classes = Mapping[str, Any]
@@ -245,4 +246,4 @@ def text_of(reading: Reading) -> str:
     """Return a reading's value with its direction, or the two ends of an estimate."""
     if reading.interval is not None:
         return "between {:.12g} and {:.12g}".format(*reading.interval)
-    return f"{MARKS[reading.bound]} {reading.value:.12g}"
+    return reading_text(reading, ".12g")

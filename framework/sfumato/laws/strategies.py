@@ -49,7 +49,9 @@ class Surroundings:
         sizes = dict(prior.sizes)
         if isinstance(belief, Gaussian):  # several coordinates a time: more entries than times
             sizes["entries"] = belief.entries
-        labels = belief.states if isinstance(belief, Markov) else None
+        labels = None
+        if isinstance(belief, Markov):  # secrets about a time take any of the steps
+            labels, sizes["n"] = belief.states, belief.steps
         return attrs.evolve(self, sizes=sizes, labels=labels)
 
 
@@ -114,7 +116,7 @@ def _draw_value(
     draw: DrawFn, declared: Parameter, sizes: Mapping[str, int], around: Surroundings, *, must: bool
 ) -> Any:
     shared = around.shared.get(declared.name)
-    if shared is not None and shared[0] == declared.domain:
+    if shared is not None and (shared[0] == declared.domain or declared.domain.takes(shared[1])):
         return shared[1]
     if not declared.required and not must and draw(st.booleans()):
         return declared.default

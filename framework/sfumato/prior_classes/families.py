@@ -128,13 +128,14 @@ class Family(PriorClass):
                 table[name] = value
         return self.prior(**table)
 
-    def _choices(self) -> Iterator[dict[str, Any]]:
+    def choices(self) -> Iterator[dict[str, Any]]:
         """Yield every combination of the choices (not of the intervals)."""
         lists = {k: v.options for k, v in self.varying.items() if isinstance(v, AnyOf)}
         for values in itertools.product(*lists.values()):
             yield dict(zip(lists, values, strict=True))
 
-    def _intervals(self) -> dict[str, Interval]:
+    def intervals(self) -> dict[str, Interval]:
+        """Return what varies over an interval, by its place."""
         return {k: v for k, v in self.varying.items() if isinstance(v, Interval)}
 
     def members(self) -> Iterator[Prior]:
@@ -145,19 +146,19 @@ class Family(PriorClass):
         yield from self._members
 
     def _spread(self) -> Iterator[Prior]:
-        intervals = self._intervals()
-        for chosen in self._choices():
+        intervals = self.intervals()
+        for chosen in self.choices():
             spreads = (interval.spread() for interval in intervals.values())
             for point in itertools.product(*spreads):
                 yield self.member({**chosen, **dict(zip(intervals, point, strict=True))})
 
     def supremum(self, function: Callable[[Prior], float]) -> Supremum:
         """Return the largest value: over all members, or searched where an interval varies."""
-        intervals = self._intervals()
+        intervals = self.intervals()
         if not intervals:
             found = [Supremum(function(member), member, "finite") for member in self.members()]
             return largest(found)
-        return largest(self._search(function, chosen, intervals) for chosen in self._choices())
+        return largest(self._search(function, chosen, intervals) for chosen in self.choices())
 
     def _search(
         self,
@@ -185,12 +186,12 @@ class Family(PriorClass):
         then looks at the peaks and at the ends: the value that is returned is its own. Where it
         contradicts the rough values, these led nowhere, and the search is done without them.
         """
-        intervals = self._intervals()
+        intervals = self.intervals()
         if len(intervals) != 1:
             return self.supremum(function)
         ((place, interval),) = intervals.items()
         found = []
-        for chosen in self._choices():
+        for chosen in self.choices():
             members = self._peaks(rough, chosen, place, interval)
             if members is None:
                 return self.supremum(function)

@@ -11,6 +11,7 @@ import attrs
 
 from sfumato.comparison.cells import FACTORS, KINDS, Cell, Comparison
 from sfumato.comparison.names import group_by, noun_names
+from sfumato.comparison.sweeps import SweepAxis, sweep_axes
 from sfumato.protocols import Loss, Quantity
 from sfumato.report.columns import UNVERIFIED, loss_table, loss_text
 from sfumato.report.style import (
@@ -27,10 +28,8 @@ from sfumato.report.sweeps import (
     MOST_LINES,
     NAME_HEIGHT,
     Series,
-    SweepAxis,
     draw_sweep,
     series_of,
-    sweep_axes,
 )
 from sfumato.report.words import scenario_names
 

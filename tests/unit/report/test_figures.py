@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.comparison.sweeps import SweepAxis, sweep_axes
 from sfumato.report.figures import loss_figure, panels_of, sandwich_figure, sandwiches
 from sfumato.report.style import PALETTE, MechanismColours, mix, save_figure
-from sfumato.report.sweeps import SweepAxis, sweep_axes
 
 LABELS = ("little", "much")
 
