@@ -24,7 +24,7 @@ from sfumato.parameters import PLUGIN, VECTOR, declare, parameter
 from sfumato.prior_classes.families import Family
 from sfumato.prior_classes.sets import AnyOf, Interval
 from sfumato.protocols import Prior, PriorClass, Situation
-from sfumato.questions import Displacements, Events, Guess
+from sfumato.questions import Displacements, Events, Guess, JointStates, StateAt
 from sfumato.values import FloatArray
 
 SILENCE = 1e14
@@ -84,7 +84,7 @@ def padded(at: Situation, rng: np.random.Generator) -> Situation:
     """
     if isinstance(at.belief, Gaussian) and isinstance(at.question, Displacements):
         return _with_independent_entries(at, int(rng.integers(*LARGER["entries"])))
-    if isinstance(at.belief, Markov) and isinstance(at.question, Events):
+    if isinstance(at.belief, Markov) and isinstance(at.question, Events | JointStates):
         return _with_idle_states(at, rng)
     raise NotHere("what does not matter to such a question is not known")
 
@@ -101,6 +101,8 @@ def _with_independent_entries(at: Situation, times: int) -> Situation:
 def _with_idle_states(at: Situation, rng: np.random.Generator) -> Situation:
     belief, channel = at.belief, at.channel
     steps, states = (int(rng.integers(*LARGER[what])) for what in ("steps", "states"))
+    if isinstance(at.question, StateAt | JointStates):  # every state is a value of theirs
+        states = 0
     before, count = belief.steps, belief.state_count
     matrices = np.zeros((before + steps - 1, count + states, count + states))
     for time, matrix in enumerate(matrices):
@@ -109,10 +111,13 @@ def _with_idle_states(at: Situation, rng: np.random.Generator) -> Situation:
         matrix[count:] = 1.0 / (count + states)
     labels = (*belief.states, *(f"never {number}" for number in range(states)))
     initial = np.append(belief.initial, np.zeros(states))
-    masks = np.pad(at.question.masks, ((0, 0), (0, steps), (0, states)))
+    question = at.question
+    if isinstance(question, Events):
+        masks = np.pad(question.masks, ((0, 0), (0, steps), (0, states)))
+        question = attrs.evolve(question, masks=masks)
     return Situation(
         Markov(initial, matrices, states=labels),
-        attrs.evolve(at.question, masks=masks),
+        question,
         _longer_channel(channel, labels, steps, states),
     )
 

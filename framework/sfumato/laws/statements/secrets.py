@@ -9,8 +9,8 @@ import numpy as np
 
 from sfumato.errors import ParameterError
 from sfumato.laws.capabilities import takes, value_of, with_values
-from sfumato.laws.law import NotHere, law, require
-from sfumato.questions import Displacements, Events
+from sfumato.laws.law import NotHere, Violation, law, require
+from sfumato.questions import Displacements, Events, JointStates, Nearness, StateAt
 
 TIMES = ("index", "indices", "times")
 """What a secret calls the times it is about: one, several at once, or several each on its own."""
@@ -31,6 +31,10 @@ def _times_by_part(question: Any, belief: Any) -> list[set[int]]:
         return [{e // belief.dimensions for b in group for e in b} for group in question.groups]
     if isinstance(question, Events):
         return [set(np.flatnonzero(mask.any(axis=1)).tolist()) for mask in question.masks]
+    if isinstance(question, JointStates):
+        return [set(group) for group in question.groups]
+    if isinstance(question, Nearness):
+        return [{question.entry // belief.dimensions}]
     raise NotHere(f"a {type(question).__name__} is not about single times")
 
 
@@ -53,12 +57,12 @@ def times_are_those_that_are_named(prior: Any, secret: Any) -> None:
         touched == sorted(set(named)),
         f"the secret must be about the times {sorted(set(named))}; it is about {touched}",
     )
-    if value_of(secret, "indices") is not None and isinstance(question, Displacements):
+    if value_of(secret, "indices") is not None:
         require(
             len(parts) == 1,
             f"the indices of a secret move at once, in one group; got {len(parts)} groups",
         )
-    elif isinstance(question, Displacements):
+    elif isinstance(question, Displacements | StateAt):
         require(
             all(len(part) == 1 for part in parts),
             f"times that are not 'indices' move each on its own; got groups about {parts}",
@@ -69,21 +73,36 @@ def times_are_those_that_are_named(prior: Any, secret: Any) -> None:
 def pairs_are_a_radius_apart(prior: Any, secret: Any) -> None:
     """The pairs of a secret are its radius apart, twice as far for twice the radius, in space."""
     belief, question = _ask(secret, prior)
+    for radius in (secret.radius, 2.0 * secret.radius):
+        _, there = _ask(with_values(secret, radius=radius), prior)
+        found = _radii_of(there, secret, radius)
+        require(
+            found == {radius},
+            f"with the radius {radius:.9g} the pairs must be that far apart; got {sorted(found)}",
+        )
     if not isinstance(question, Displacements):
-        raise NotHere(f"a {type(question).__name__} has no pairs of values")
-    _, twice = _ask(with_values(secret, radius=2.0 * secret.radius), prior)
-    radii = sorted({*question.radii}), sorted({radius / 2.0 for radius in twice.radii})
-    require(
-        radii == ([secret.radius], [secret.radius]),
-        f"the pairs must be {secret.radius:.9g} apart, and twice that for twice the radius; got "
-        f"{radii[0]} and {[2.0 * radius for radius in radii[1]]}",
-    )
+        return
     for ball in (ball for group in question.groups for ball in group):
         whole = belief.entries_at(ball[0] // belief.dimensions)
         require(
             set(ball) == set(whole),
             f"a place moves in all of its coordinates, {whole}; got {ball}",
         )
+
+
+def _radii_of(question: Any, secret: Any, radius: float) -> set[float]:
+    """Return how far apart pairs are; the radius itself where close states are those within it."""
+    if isinstance(question, Displacements):
+        return set(question.radii)
+    if isinstance(question, Nearness):
+        return {question.radius}
+    distances, close = value_of(secret, "distances"), getattr(question, "close", None)
+    if distances is None or close is None:
+        raise NotHere(f"a {type(question).__name__} has no pairs of values here")
+    every = np.eye(len(close), dtype=bool)
+    if not np.array_equal(close, (distances <= radius) | every):
+        raise Violation(f"states must be close within {radius:.9g}; got {close.tolist()}")
+    return {radius}
 
 
 @law("secret.states", over=("secret",), applies=takes("secret", "states"))
