@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.errors import Incompatible, ParameterError, Undecidable
+from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError, Undecidable
 from sfumato.inference import exact
-from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix, as_indices
+from sfumato.inference.gaussian.grid_information import grid_information
+from sfumato.matrices.matrix import MAX_DENSE, ROUNDOFF, Array, Matrix, as_indices
 
 EXACT = 1e-5
 """Largest certified relative error of an information that still counts as exact."""
 
 UPPER = 0.5
 """Largest certified relative error at which float64 still gives an upper bound."""
+
+LONG = 4_000
+"""Entries above which a regular grid is read without a dense matrix."""
 
 TINY = 1e-303
 """Below this, float64 runs out of digits, and relative errors say nothing."""
@@ -90,13 +94,15 @@ def fisher_information(
     array([[2.]])
     """
     check_fit(belief, channel)
+    if belief.entries > MAX_DENSE and not belief.definite:
+        raise _too_long(belief)  # its copies would be looked for one by one
     secret, noise = secret_entries(belief, entries), channel.noise
     size, copies = secret.entries.size, secret.spread
     if secret.representatives.size == 0:
         return Information.spread(np.zeros((0, 0)), copies, 0.0, "constants")
     if reason := _structurally_infinite(belief, noise, secret):
         return Information.unbounded(size, reason)
-    matrix, error = fisher_form(belief, noise, secret)
+    matrix, error = _of_a_long_trace(belief, noise, secret) or fisher_form(belief, noise, secret)
     if error <= EXACT:
         return Information.spread(matrix, copies, error, "float64, error certified")
     if found := exact.information(belief, noise, secret):
@@ -108,6 +114,30 @@ def fisher_information(
         how = "float64, raised by the certified error"
         return Information.spread(raised, copies, 2 * error / (1 - error), how)
     raise Undecidable(_why(belief, secret))
+
+
+def _of_a_long_trace(
+    belief: Gaussian, noise: Matrix, secret: SecretEntries
+) -> tuple[Array, float] | None:
+    """Return M about the entries of one time and its relative error; None for a dense matrix."""
+    if belief.entries <= LONG:
+        return None
+    entries = secret.entries.tolist()
+    if belief.definite and len({entry // belief.dimensions for entry in entries}) == 1:
+        found = grid_information(belief, noise, entries, EXACT)
+        if found is not None and (found[1] <= EXACT or belief.entries > MAX_DENSE):
+            return found
+    if belief.entries > MAX_DENSE:
+        raise _too_long(belief)
+    return None
+
+
+def _too_long(belief: Gaussian) -> OutsideHypotheses:
+    return OutsideHypotheses(
+        f"above {MAX_DENSE} entries a loss is read for one secret time of a definite prior on a "
+        f"regular grid, of independent coordinates; got {belief.entries} entries and another "
+        "question: use a shorter trace."
+    )
 
 
 def check_fit(belief: Gaussian, channel: AdditiveGaussian) -> None:
@@ -129,7 +159,7 @@ def _structurally_infinite(belief: Gaussian, noise: Matrix, secret: SecretEntrie
 
 
 def _why(belief: Gaussian, secret: SecretEntries) -> str:
-    if regress(belief, secret) is None:
+    if belief.entries <= LONG and regress(belief, secret) is None:
         reason = "float64 cannot tell the covariance of the secret entries from a singular one"
         remedy = "leave out secret entries that others nearly determine"
     else:
