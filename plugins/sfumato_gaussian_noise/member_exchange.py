@@ -75,9 +75,7 @@ def member_exchange(task: Task) -> Certified:
     raise SolverFailed(" ".join(failures))
 
 
-def prove_design(
-    task: Task, route: Callable[[Task], Certified]
-) -> tuple[Task, Certified, float]:
+def prove_design(task: Task, route: Callable[[Task], Certified]) -> tuple[Task, Certified, float]:
     """Return a design whose loss is proved over intervals of parameters, and what it attains.
 
     A route sees the members that it looks at. What the proof finds to be worse enters, and the
@@ -96,7 +94,9 @@ def prove_design(
         near = proved.worst <= proved.attained * (1 + AFFORDABLE)
         if task.members.prior.finite or (proved.how == "proved" and near):
             break
-        if task.floor * FLOOR_STEP > LARGEST_FLOOR:  # then even a proof is not close, or there is none
+        if (
+            task.floor * FLOOR_STEP > LARGEST_FLOOR
+        ):  # then even a proof is not close, or there is none
             break
         task = attrs.evolve(task, floor=task.floor * FLOOR_STEP)
     worst = max(proved.worst, found.losses.worst)

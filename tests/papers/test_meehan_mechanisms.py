@@ -113,7 +113,9 @@ def test_classes(lengths, value, how):
     prior = rbf(lengths)
     release = optimal(prior, MIDDLE)
     # Over an interval the loss is a bound, proved to within 1e-3 of what a member loses.
-    assert loss(prior, MIDDLE, release) == pytest.approx(value, rel=1e-3 if how == "proved" else 1e-5)
+    assert loss(prior, MIDDLE, release) == pytest.approx(
+        value, rel=1e-3 if how == "proved" else 1e-5
+    )
     assert release.claims["lower_bound"] == pytest.approx(value, rel=1e-5)
     assert release.claims["class_seen"] == how
 

@@ -14,10 +14,10 @@ from sfumato.inference.gaussian.interval_classes import bound_informations
 from sfumato.inference.taylor import TaylorNumbers
 from sfumato.matrices import Dense, Diagonal
 from sfumato.prior_classes.boxes import boxes_of
-from sfumato.prior_classes.suprema import CellValues, prove_supremum
+from sfumato.prior_classes.proofs import CellValues, prove_supremum
 
-_place = Path(__file__).parent / "interval_problems.py"
-_specification = importlib.util.spec_from_file_location("interval_problems", _place)
+_place = Path(__file__).parents[2] / "benchmarks" / "bench_interval_proofs.py"
+_specification = importlib.util.spec_from_file_location("bench_interval_proofs", _place)
 problems = importlib.util.module_from_spec(_specification)
 _specification.loader.exec_module(problems)
 
@@ -70,9 +70,7 @@ def test_a_proof_takes_a_few_times_what_sixteen_members_take():
         (sf.priors.matern(length_scale=sf.Interval(1, 20), nu=1.5, times=50), 71.18919),
         (sf.priors.periodic(length_scale=1.0, period=sf.Interval(3.3, 11), times=50), 130.33338),
         (
-            sf.priors.rbf(
-                length_scale=sf.Interval(3, 6), variance=sf.Interval(0.5, 2), times=50
-            ),
+            sf.priors.rbf(length_scale=sf.Interval(3, 6), variance=sf.Interval(0.5, 2), times=50),
             63.89379,
         ),
     ],
@@ -198,10 +196,7 @@ def test_polynomials_with_their_remainders_hold_the_function(formula, plain):
     def expanded(degree, *, over_cell):
         numbers = TaylorNumbers(2, degree)
         return formula(
-            *(
-                numbers.parameter(i, centre[[i]], width[[i]], over_cell=over_cell)
-                for i in range(2)
-            )
+            *(numbers.parameter(i, centre[[i]], width[[i]], over_cell=over_cell) for i in range(2))
         )
 
     inner, outer = expanded(2, over_cell=False), expanded(3, over_cell=True)

@@ -1,7 +1,7 @@
 """Random losses over intervals of parameters, and their values at members in high precision.
 
 Nothing here uses the code under test: kernels, information and worst pair are written out again,
-in balls of 400 bits. ``python interval_problems.py COUNT`` compares that many problems.
+in balls of 400 bits. ``python bench_interval_proofs.py COUNT`` compares that many problems.
 """
 
 import itertools
@@ -103,7 +103,7 @@ def _last(x, place, default):
 
 
 def _rbf(lag, length):
-    return (-(lag / length) ** 2 / 2).exp()
+    return (-((lag / length) ** 2) / 2).exp()
 
 
 def _matern(lag, length, nu):
@@ -142,7 +142,9 @@ def _square(sigma, total, own):
     left = prior - cross.transpose() * total.solve(cross)
     gain = left.inv() - prior.inv()
     signs = itertools.product((-1, 1), repeat=k)
-    values = (sum(a * b * gain[i, j] for i, a in enumerate(v) for j, b in enumerate(v)) for v in signs)
+    values = (
+        sum(a * b * gain[i, j] for i, a in enumerate(v) for j, b in enumerate(v)) for v in signs
+    )
     return max(float(value.upper()) for value in values)
 
 
