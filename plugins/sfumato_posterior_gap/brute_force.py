@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission
+from sfumato.channels import Emission, RememberingSuppression
 from sfumato.errors import OutsideHypotheses
 from sfumato.laws.brute_force import Table, expected_releases, from_table
 from sfumato.protocols import Reading
@@ -17,7 +17,9 @@ CLOSE = 1e-9
 """A rise so near to δ that rounding decides which side it is on."""
 
 
-def posterior_gap(belief: Markov, question: Events, channel: Emission) -> Reading:
+def posterior_gap(
+    belief: Markov, question: Events, channel: Emission | RememberingSuppression
+) -> Reading:
     """Return max over outputs o and events A of Pr[A | o] − Pr[A]."""
 
     def worst(table: Table) -> float:
@@ -67,6 +69,6 @@ def breach_rate(
     return Reading(value=breached / whole, bound="exact")
 
 
-def released_fraction(belief: Markov, channel: Emission) -> Reading:
+def released_fraction(belief: Markov, channel: Emission | RememberingSuppression) -> Reading:
     """Return the expected number of symbols that are not withheld, over the steps."""
     return Reading(value=expected_releases(belief, channel) / belief.steps, bound="exact")

@@ -18,6 +18,7 @@ from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.probabilities import row_maxima
 from sfumato.inference.markov.remembered import worst_remembered_gap
 from sfumato.inference.markov.segments import worst_segment_gap
+from sfumato.inference.markov.windows import worst_window_gap
 from sfumato.parameters import declare
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import POSTERIOR_GAP
@@ -37,8 +38,8 @@ class PosteriorGap(LossMeasure):
     Assumptions: the adversary knows the chain and the system.
     Guarantee: exact. For suppression in polynomial time, segment by segment, rounded up by the
     proved error of the check, which the relative error states; a gap that rounding hides, some
-    1e-8 of an event's probability or less, is an upper bound. For any other finite channel, and
-    for events over a window of times, by listing all outputs, refused where they are too many.
+    1e-8 of an event's probability or less, is an upper bound. For any other finite channel by
+    listing all outputs, refused where they are too many.
     Reference: Götz, Nath and Gehrke (2012), definition 1.
 
     >>> import sfumato as sf
@@ -65,8 +66,9 @@ class PosteriorGap(LossMeasure):
             reading = self.evaluate(belief, question, channel.suppression)
             shown = channel.to_labels(reading.witness["output"])
             return attrs.evolve(reading, witness={**reading.witness, "output": shown})
-        if isinstance(channel, Suppression) and not question.has_windows:
-            gap, how = worst_segment_gap(belief, channel, question.masks), "segments"
+        if isinstance(channel, Suppression):
+            check = worst_window_gap if question.has_windows else worst_segment_gap
+            gap, how = check(belief, channel, question.masks), "segments"
         elif isinstance(channel, RememberingSuppression):
             if question.has_windows:  # the memory is part of the state: list all outputs
                 pairs, emission = channel.augmented(belief)
