@@ -20,6 +20,7 @@ from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.probabilities import row_maxima
 from sfumato.inference.markov.remembered import worst_remembered_gap
 from sfumato.inference.markov.segments import worst_segment_gap
+from sfumato.inference.markov.windows import worst_window_gap
 from sfumato.parameters import declare
 from sfumato.protocols import Quantity, Reading
 from sfumato.quantities import POSTERIOR_GAP
@@ -46,8 +47,8 @@ class PosteriorGap(EventMeasure):
     Guarantee: exact. For suppression in polynomial time, segment by segment, rounded up by the
     proved error of the check, which the relative error states; a gap that rounding hides, some
     1e-8 of an event's probability or less, is an upper bound. For other channels from the view,
-    between two proved ends where the outputs are too many to list; events over a window of times
-    by listing all outputs.
+    between two proved ends where the outputs are too many to list; there events over a window of
+    times by listing all outputs.
     Reference: Götz, Nath and Gehrke (2012), definition 1.
 
     >>> import sfumato as sf
@@ -81,21 +82,23 @@ class PosteriorGap(EventMeasure):
                 lifted = Events(channel.lift_masks(question.masks), question.names)
                 return self.evaluate(pairs, lifted, emission)
             return self._of_gap(worst_remembered_gap(belief, channel, question.masks), question)
-        if isinstance(question, Events) and question.has_windows:
-            return self._of_gap(worst_listed_gap(belief, channel, question.masks), question)
         if isinstance(question, Events) and isinstance(channel, Suppression):
             # The check that certifies designs: the same segments, and the worst of them first.
-            return self._of_gap(worst_segment_gap(belief, channel, question.masks), question)
+            check = worst_window_gap if question.has_windows else worst_segment_gap
+            return self._of_gap(check(belief, channel, question.masks), question)
+        if isinstance(question, Events) and question.has_windows:
+            found = worst_listed_gap(belief, channel, question.masks)
+            return self._of_gap(found, question, "all outputs")
         return super().evaluate(belief, question, channel)
 
-    def _of_gap(self, gap: Gap, question: Events) -> Reading:
+    def _of_gap(self, gap: Gap, question: Events, how: str = "segments") -> Reading:
         is_known = gap.relative_error <= CERTIFIED
         return Reading(
             value=max(gap.value, 0.0),  # some output leaves an event as it is, or raises it
             bound="exact" if is_known else "upper",
             relative_error=gap.relative_error if is_known else 0.0,
             witness={"output": gap.output, "event": question.names[gap.event]},
-            how="all outputs" if question.has_windows else "segments",
+            how=how,
         )
 
     def of_posteriors(

@@ -18,7 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, NoisyVectors, Symbols
+from sfumato.channels import (
+    Emission,
+    MemoryEmission,
+    NoisyVectors,
+    RememberingSuppression,
+    Symbols,
+)
 from sfumato.errors import OutsideHypotheses
 from sfumato.laws.capabilities import can_read, same_quantity
 from sfumato.protocols import LossMeasure, Quantity, Reading, Situation
@@ -98,7 +104,12 @@ class Table:
     joint: FloatArray
 
     @classmethod
-    def of(cls, belief: Markov, channel: Emission, outputs: Sequence[Any] = ()) -> Table:
+    def of(
+        cls,
+        belief: Markov,
+        channel: Emission | RememberingSuppression,
+        outputs: Sequence[Any] = (),
+    ) -> Table:
         """Multiply out the chain and the channel, for every output or for those given."""
         traces, prior = every_trace(belief)
         listed = list(outputs) or every_output(channel)
@@ -146,7 +157,9 @@ def every_trace(belief: Markov) -> tuple[NDArray[np.intp], FloatArray]:
     return traces, chances
 
 
-def every_output(channel: Emission, most: int = MOST) -> list[tuple[Any, ...]]:
+def every_output(
+    channel: Emission | RememberingSuppression, most: int = MOST
+) -> list[tuple[Any, ...]]:
     """Return every sequence of symbols."""
     alphabets = channel.outputs()
     if math.prod(map(len, alphabets)) > most:
@@ -155,9 +168,13 @@ def every_output(channel: Emission, most: int = MOST) -> list[tuple[Any, ...]]:
 
 
 def likelihoods(
-    channel: Emission, traces: NDArray[np.intp], outputs: Sequence[tuple[Any, ...]]
+    channel: Emission | RememberingSuppression,
+    traces: NDArray[np.intp],
+    outputs: Sequence[tuple[Any, ...]],
 ) -> FloatArray:
     """Return Pr[o | x] for every trace (rows) and output (columns)."""
+    if isinstance(channel, RememberingSuppression):
+        return likelihoods(MemoryEmission(channel), channel.pairs(traces), outputs)
     chances = np.exp(channel.evidence_batch(outputs))
     factors = (chances[:, time, traces[:, time]].T for time in range(channel.steps))
     return np.asarray(functools.reduce(np.multiply, factors))
@@ -171,7 +188,7 @@ def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ..
     return np.asarray(np.einsum("n,ntm->tm", chances, visits))
 
 
-def expected_releases(belief: Markov, channel: Emission) -> float:
+def expected_releases(belief: Markov, channel: Emission | RememberingSuppression) -> float:
     """Return the expected number of symbols that are not withheld."""
     table = Table.of(belief, channel)
     released = [sum(symbol is not SUPPRESSED for symbol in output) for output in table.outputs]
@@ -241,7 +258,9 @@ def without_noise(channel: NoisyVectors) -> Symbols:
     return Symbols(channel.states, alphabet, chances)
 
 
-def from_table(loss: Callable[[Table], float], belief: Markov, channel: Emission) -> Reading:
+def from_table(
+    loss: Callable[[Table], float], belief: Markov, channel: Emission | RememberingSuppression
+) -> Reading:
     """Return ``loss(table)``, where an adversary gains no less by a more telling channel.
 
     Real outputs are first put into cells, which tell less, then stripped of noise, which tells
