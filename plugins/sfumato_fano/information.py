@@ -13,7 +13,13 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.channels import AdditiveGaussian, Emission, NoisyVectors, Symbols
+from sfumato.channels import (
+    AdditiveGaussian,
+    Emission,
+    NoisyVectors,
+    RememberingSuppression,
+    Symbols,
+)
 from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.exact import log_determinant_ratio
@@ -78,7 +84,11 @@ class MutualInformation(OfPopulation, LossMeasure):
 
     name = "mutual_information"
     promises = ("unit free", "nothing from silence")
-    reads = ((Markov, object, Emission), (Gaussian, object, AdditiveGaussian))
+    reads = (
+        (Markov, object, Emission),
+        (Markov, object, RememberingSuppression),
+        (Gaussian, object, AdditiveGaussian),
+    )
     default_for = "finite classes"  # shaped noise takes ball arithmetic for every belief
 
     method: str = parameter(
@@ -103,6 +113,8 @@ class MutualInformation(OfPopulation, LossMeasure):
             return AboutSecret().evaluate(belief, question, channel)
         if isinstance(belief, Gaussian):
             return gaussian_mutual_information(belief, channel)
+        if isinstance(channel, RememberingSuppression):  # the memory is a function of the trace
+            belief, channel = channel.augmented(belief)
         if self.method == "paper":
             return paper_information(belief, channel)
         return best_information(belief, channel)

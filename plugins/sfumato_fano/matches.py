@@ -13,15 +13,16 @@ count single matches; one block is the whole trace.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import comb, gammaln
+from scipy.special import comb, gammaln, log_ndtr
 
+from sfumato.channels import NoisyVectors
 from sfumato.inference.markov.probabilities import max_products
 from sfumato.values import FloatArray
 from sfumato_fano.sightings import IntArray, Sightings, Watch
@@ -40,39 +41,86 @@ MOST_BLOCKS = 64
 """More blocks than this have too many sets."""
 
 
-def match_limits(sightings: Sightings, mistakes: int, budget: float) -> dict[str, float]:
+Mixture = Sequence[tuple[float, Sightings]]
+"""Releases of which one is chosen at random, openly, with their chances."""
+
+
+def match_limits(mixture: Mixture, mistakes: int, budget: float) -> dict[str, float]:
     """Return bounds m_k / C(b − s, k) on the success with s mistakes, for some b and k, by name.
 
-    Many blocks and many of them chosen are best, but there are C(b, k) sets. So for some e ≥ s it
-    takes the b and k that a share of the budget allows and whose bound for e mistakes would be
-    smallest, C(b, k) / C(b − e, k) · S^(k/b), if every block were as hard to guess as the whole
-    trace, S. What is computed for s + 1 mistakes is also computed for s, so that the smallest bound
-    never falls as s grows.
+    Many blocks and many of them chosen are best, but there are C(b, k) sets: it takes the b and k
+    that the budget allows and whose bound would be smallest if log S(A) grew linearly from single
+    positions to the whole trace, and goes on to larger and smaller k while that helps. Where the
+    budget allows all k for b = T, these are taken, whatever s is, so that the smallest bound does
+    not fall as s grows. And the ball: a guess and its mistakes are
+    N(s) = Σ_{l ≤ s} C(T, l) (M − 1)^l traces, none likelier than the best.
     """
-    steps, limits = sightings.belief.steps, {}
-    costs = match_costs(sightings)
+
+    def bound(blocks: int, size: int) -> float:
+        cuts = [number * steps // blocks for number in range(blocks + 1)]
+        sums = [chance * match_sum(part, cuts, size) for chance, part in mixture]
+        name = f"{size} matches" if blocks == steps else f"{size} of {blocks} blocks"
+        limits[name] = min(sum(sums) / math.comb(blocks - mistakes, size), 1.0)
+        return limits[name]
+
+    belief, limits = mixture[0][1].belief, dict[str, float]()
+    steps, costs = belief.steps, len(mixture) * match_costs(mixture[0][1])
     if costs[[1, -1], 1].max() > SINGLE:
-        return {}
-    log_whole = math.log(match_sums(sightings, (0, steps), 1, 1)[0])
-    allowed = [wrong for wrong in _tolerances(steps) if wrong >= mistakes]
-    affordable = costs <= budget / len(_tolerances(steps))
-    sizes = {_smallest_bound(affordable, wrong, log_whole) for wrong in allowed}
-    sizes |= {(steps, size) for size in (1, 2) if size == 1 or affordable[-1, 2:3].any()}
-    for blocks, size in sorted(sizes):
-        if size <= blocks - mistakes:
-            cuts = [number * steps // blocks for number in range(blocks + 1)]
-            found = float(match_sums(sightings, cuts, size, size)[0])
-            name = f"{size} matches" if blocks == steps else f"{size} of {blocks} blocks"
-            limits[name] = min(found / math.comb(blocks - mistakes, size), 1.0)
+        return limits
+    whole = math.log(sum(chance * match_sum(part, (0, steps), 1) for chance, part in mixture))
+    others = belief.state_count - 1
+    ball = sum(math.comb(steps, wrong) * others**wrong for wrong in range(mistakes + 1))
+    limits["ball"] = math.exp(min(0.0, whole + math.log(ball) + ROUNDING))
+    single = math.log(bound(steps, 1) * (steps - mistakes) / steps)
+    if costs[-1, 1:].sum() <= budget:
+        for size in range(2, steps - mistakes + 1):
+            bound(steps, size)
+        return limits
+    allowed = costs <= budget
+    allowed[[1, -1], 1] = True
+    blocks, first = _smallest_bound(allowed, mistakes, single, whole)
+    best = bound(blocks, first)
+    for sizes in (range(first + 1, blocks - mistakes + 1), range(first - 1, 0, -1)):
+        for size in sizes:
+            found = bound(blocks, size) if allowed[blocks, size] else math.inf
+            if found >= best:
+                break
+            best = found
     return limits
 
 
-def _tolerances(steps: int) -> list[int]:
-    """Return numbers of mistakes below T, all small ones and some large ones."""
-    found = [0]
-    while found[-1] < steps:
-        found.append(found[-1] + 1 + found[-1] // 3)
-    return found[:-1]
+def erasures(sightings: Sightings, channel: NoisyVectors, exact_steps: int) -> Mixture:
+    """Return releases of which the noisy one, made from these sightings, tells no more.
+
+    Of a coordinate of step t let the means lie within Δ of one another. Noise N(0, σ²) leaves them
+    the common part ∫ min_a φ(y − a) dy = 2 Φ(−Δ/2σ), the smallest density being that of an end. So
+    its output can be drawn by tossing a coin: with that chance from the common part, which does not
+    depend on the state, and else from what is left of the state's own law. Whoever is told the
+    tosses, and the state's means where any coordinate of a step is not erased, can draw the noisy
+    output: data processing. A step is then seen as it is without noise with chance
+    ρ = 1 − Π 2 Φ(−Δ/2σ) and not at all otherwise, independently of the trace, and the success is at
+    most the average over the steps that are kept.
+
+    The average is exact over so many steps at which most is seen. At the others "kept, and nobody
+    seen" is taken to tell nothing: its joint probabilities ρ 1[x is unseen] are raised to ρ. With
+    those of an erased step, 1 − ρ, they make 1 for every state; a sighting has ρ. Sums of maxima
+    only grow by that.
+    """
+    belief = sightings.belief
+    spread = np.ptp(channel.means, axis=1) / (2.0 * channel.scale)  # (T, K)
+    kept = -np.expm1((log_ndtr(-spread) + math.log(2.0)).sum(axis=1)) * (1.0 + ROUNDING)
+    kept = np.minimum(kept, 1.0)[:, None]
+    chances = (belief.marginals() * sightings.seen).sum(axis=1)
+    exactly = np.argsort(-chances, kind="stable")[:exact_steps]
+    mixture = []
+    for shown in itertools.product((True, False), repeat=len(exactly)):
+        unseen, seen = np.ones_like(sightings.unseen), kept * sightings.seen
+        for time, here in zip(exactly, shown, strict=True):
+            unseen[time] = sightings.unseen[time] if here else 1.0
+            seen[time] = sightings.seen[time] if here else 0.0
+        chance = np.where(shown, kept[exactly, 0], 1.0 - kept[exactly, 0]).prod()
+        mixture.append((float(chance), Sightings.where(belief, unseen, seen)))
+    return mixture
 
 
 def match_costs(sightings: Sightings) -> FloatArray:
@@ -110,21 +158,21 @@ def _costs(states: int, begun: tuple[int, ...], ends: tuple[int, ...]) -> FloatA
 
 
 def _smallest_bound(
-    affordable: NDArray[np.bool_], mistakes: int, log_whole: float
+    affordable: NDArray[np.bool_], mistakes: int, log_single: float, log_whole: float
 ) -> tuple[int, int]:
-    """Return the affordable b and k with the smallest C(b, k) / C(b − s, k) · S^(k/b)."""
+    """Return the affordable b and k with the smallest C(b, k) S(k T / b) / C(b − s, k)."""
     blocks, sizes = np.nonzero(affordable)
-    right = blocks - mistakes
-    logs = gammaln(blocks + 1) + gammaln(np.maximum(right - sizes, 0) + 1)
+    right, steps = blocks - mistakes, len(affordable) - 1
+    further = (sizes * steps / blocks - 1.0) / max(steps - 1, 1)
+    logs = log_single + further * (log_whole - log_single)
+    logs += gammaln(blocks + 1) + gammaln(np.maximum(right - sizes, 0) + 1)
     logs -= gammaln(blocks - sizes + 1) + gammaln(np.maximum(right, 0) + 1)
-    logs = np.where(sizes <= right, logs + log_whole * sizes / blocks, math.inf)
-    if not len(logs) or logs.min() == math.inf:
-        return 1, 1
+    logs[sizes > right] = math.inf
     return int(blocks[logs.argmin()]), int(sizes[logs.argmin()])
 
 
-def match_sums(sightings: Sightings, cuts: Sequence[int], fewest: int, most: int) -> FloatArray:
-    """Return m_k for k = fewest, ..., most, of the blocks from one cut to the next.
+def match_sum(sightings: Sightings, cuts: Sequence[int], size: int) -> float:
+    """Return m_k, k = `size`, of the blocks from one cut to the next.
 
     Given y, segments between sightings are independent, and a seen position is right for certain,
     so S(A) is a sum over paths of sightings of a product over segments: the largest joint
@@ -138,18 +186,17 @@ def match_sums(sightings: Sightings, cuts: Sequence[int], fewest: int, most: int
     tracks = [_Track(sightings, watch) for watch in sightings.watches()]
     reach = np.eye(1, len(sightings))
     fronts = [_Front(tracks, np.zeros(1, dtype=np.intp), reach, -1, [])]
-    blocks = [range(*pair) for pair in pairwise(cuts)]
+    blocks = [range(*pair) for pair in itertools.pairwise(cuts)]
     for left, block in zip(reversed(range(len(blocks))), blocks, strict=True):
-        passing = [front.only(front.sizes + left >= fewest) for front in fronts]
-        matching = [front.only(front.sizes < most) for front in fronts]
+        passing = [front.only(front.sizes + left >= size) for front in fronts]
+        matching = [front.only(front.sizes < size) for front in fronts]
         fronts = [front.after(block) for front in passing if len(front.sizes)]
         chosen = [front.matched(block) for front in matching if len(front.sizes)]
         fronts += [_joined(chosen)] if chosen else []
-    sums = np.zeros(most + 1)
-    for front in fronts:
-        np.add.at(sums, front.sizes, front.after([sightings.belief.steps]).reach[:, -1])
+    end = [sightings.belief.steps]
+    total = sum(float(front.after(end).reach[:, -1].sum()) for front in fronts)
     terms = sightings.belief.steps * (sightings.belief.state_count + len(sightings))
-    return np.asarray(sums[fewest:] * (1.0 + ROUNDING + terms * 2.0**-52) + UNDERFLOW)
+    return total * (1.0 + ROUNDING + terms * 2.0**-52) + UNDERFLOW
 
 
 class _Track:

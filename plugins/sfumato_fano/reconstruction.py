@@ -17,11 +17,14 @@ from sfumato.questions import Guess
 from sfumato_fano.best_guess import SuccessMeasure, best_success, whole_trace_success
 from sfumato_fano.fano import divergence_success, fano_success
 from sfumato_fano.information import best_information, chain_entropy
-from sfumato_fano.matches import ROUNDING, match_limits
+from sfumato_fano.matches import ROUNDING, erasures, match_limits
 from sfumato_fano.sightings import Sightings, tractable_sightings, without_noise
 
 FEW = 200_000
 """How many pairs of an output and a guess are listed, at most, to sharpen the bounds."""
+
+EXACT_STEPS = (0, 5)
+"""At how many steps both ways that noise may go are followed; the more, the more it takes."""
 
 GRID = 1e13
 """Enumerated bounds are rounded up by 2 to 3 parts in GRID: more than any success without mistakes,
@@ -64,7 +67,7 @@ class Reconstruction(SuccessMeasure):
     >>> release = sensors.protect(chain, secret)
     >>> loss = sf.measures.reconstruction().loss(chain, secret, release)
     >>> round(loss.value, 4), loss.bound, loss.how
-    (0.1552, 'upper', '5 matches, the smallest of 9 bounds')
+    (0.1552, 'upper', '5 matches, the smallest of 10 bounds')
     """
 
     name = "reconstruction"
@@ -73,7 +76,7 @@ class Reconstruction(SuccessMeasure):
         CHOICE("bounds", "enumeration"), default="bounds", doc="bounds, or all outputs and guesses"
     )
     budget: float = parameter(
-        POSITIVE, default=2e8, doc="multiplications that the bounds by matches may take"
+        POSITIVE, default=4e8, doc="multiplications that the bounds by matches may take"
     )
 
     def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
@@ -112,7 +115,7 @@ def success_limits(
     told = best_information(belief, channel).value
     entropy, states = chain_entropy(belief), belief.state_count
     bounds = {"Fano": fano_success(entropy, told, states, steps, mistakes)}
-    bounds |= _match_limits(belief, quiet, mistakes, budget)
+    bounds |= _match_limits(belief, channel, mistakes, budget)
     # Those who see nothing can guess the likeliest trace: if even that success makes the
     # divergence bound larger than what is known, the bound itself is not worth its price.
     nothing = np.zeros((steps, states))
@@ -131,10 +134,18 @@ def _match_limits(
 
     There m_1 = Σ_y Pr[y] Σ_t max_x Pr[X_t = x | y].
     """
-    if sightings := tractable_sightings(belief, channel):
-        return match_limits(sightings, mistakes, budget)
+    quiet = without_noise(channel)
+    if sightings := tractable_sightings(belief, quiet):
+        limits = match_limits([(1.0, sightings)], mistakes, budget)
+        if not isinstance(channel, NoisyVectors):
+            return limits
+        for exact_steps in EXACT_STEPS:
+            noisy = match_limits(erasures(sightings, channel, exact_steps), mistakes, budget)
+            word = "steps" if exact_steps == 0 else f"steps, {exact_steps} exactly"
+            limits |= {f"{name} with erased {word}": value for name, value in noisy.items()}
+        return limits
     try:
-        outputs = enumerate_outputs(belief, channel)
+        outputs = enumerate_outputs(belief, quiet)
     except (OutsideHypotheses, Undecidable):
         return {}
     single = 0.0
@@ -148,7 +159,7 @@ def _log_blind(belief: Markov, mistakes: int, budget: float) -> float:
     """Return the log of a bound on the success of those who see nothing."""
     blind = np.ones((belief.steps, belief.state_count))
     sightings = Sightings.where(belief, blind, 1.0 - blind)
-    return math.log(min(match_limits(sightings, mistakes, budget).values()))
+    return math.log(min(match_limits([(1.0, sightings)], mistakes, budget).values()))
 
 
 def _enumerated_limit(belief: Markov, channel: Emission, mistakes: int) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import attrs
 import numpy as np
@@ -32,6 +32,9 @@ WHOLE_SPACE = 256
 UNLEARNT = 2
 # Entries up to which a program in all directions is tried where the small space fails.
 LARGEST_PROGRAM = 400
+EXCHANGES = 5  # members at most that a proof adds to a design for intervals
+AFFORDABLE = 1e-2  # relative gap of a proof up to which the floor of a design is left as it is
+FLOOR_STEP, LARGEST_FLOOR = 10.0, 1e-3  # else it is raised by this factor, up to this share
 
 
 def member_exchange(task: Task) -> Certified:
@@ -67,6 +70,35 @@ def member_exchange(task: Task) -> Certified:
     if best is None or not np.isfinite(task.gap(best)):
         raise SolverFailed(failure)
     return best
+
+
+def prove_design(task: Task, route: Callable[[Task], Certified]) -> tuple[Task, Certified, float]:
+    """Return a design whose loss is proved over intervals of parameters, and what it attains.
+
+    A route sees the members that it looks at. What the proof finds to be worse enters, and the
+    route is taken again. A smaller floor of noise takes more cells to prove: where they run out,
+    the floor is raised, at a price of 1/(1 − floor) in the loss, which the task then says.
+    """
+    while True:
+        found = route(task)
+        proved = task.members.proved_losses(found.noise)
+        for _ in range(EXCHANGES):
+            if proved.attained <= found.losses.worst * (1 + task.tolerance):
+                break
+            task.members.enter(proved.readings[0][0])
+            found = route(task)
+            proved = task.members.proved_losses(found.noise)
+        near = proved.worst <= proved.attained * (1 + AFFORDABLE)
+        if task.members.prior.finite or (proved.how == "proved" and near):
+            break
+        if (
+            task.floor * FLOOR_STEP > LARGEST_FLOOR
+        ):  # then even a proof is not close, or there is none
+            break
+        task = attrs.evolve(task, floor=task.floor * FLOOR_STEP)
+    worst = max(proved.worst, found.losses.worst)
+    losses = attrs.evolve(found.losses, worst=worst, how=proved.how)
+    return task, attrs.evolve(found, losses=losses), max(proved.attained, found.losses.attained)
 
 
 def _attempts(task: Task) -> Iterator[tuple[float, ReadingSpace | None]]:

@@ -14,12 +14,14 @@ from sfumato.channels import (
     AdditiveGaussian,
     Emission,
     RelabelledSuppression,
+    RememberingSuppression,
     Suppression,
     suppression_of,
 )
 from sfumato.channels.noisy_vectors import normal_chances
 from sfumato.errors import ImpossibleObservation, OutsideHypotheses
 from sfumato.inference.markov.events import TimedEvents
+from sfumato.inference.markov.remembered import remembered_releases
 from sfumato.inference.markov.segments import expected_releases
 from sfumato.inference.markov.smoothing import forward_backward
 from sfumato.parameters import CHOICE, LIST_OF, OPTIONAL, SEED, UNIT, Label, declare, parameter
@@ -230,7 +232,11 @@ class ReleasedFraction(LossMeasure):
     """
 
     name = "released_fraction"
-    reads = ((Markov, object, Suppression), (Markov, object, RelabelledSuppression))
+    reads = (
+        (Markov, object, Suppression),
+        (Markov, object, RelabelledSuppression),
+        (Markov, object, RememberingSuppression),
+    )
 
     @property
     def quantity(self) -> Quantity:
@@ -238,11 +244,17 @@ class ReleasedFraction(LossMeasure):
         return RELEASED_FRACTION
 
     def evaluate(
-        self, belief: Markov, question: Any, channel: Suppression | RelabelledSuppression
+        self,
+        belief: Markov,
+        question: Any,
+        channel: Suppression | RelabelledSuppression | RememberingSuppression,
     ) -> Reading:
         """Return the expected number of releases over the number of steps."""
         del question
-        released = expected_releases(belief, suppression_of(channel))
+        if isinstance(channel, RememberingSuppression):
+            released = float(remembered_releases(belief, channel).sum())
+        else:
+            released = expected_releases(belief, suppression_of(channel))
         return Reading(
             value=released / belief.steps, bound="exact", how="recursion over last releases"
         )

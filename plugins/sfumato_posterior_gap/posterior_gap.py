@@ -9,10 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, RelabelledSuppression, Suppression
+from sfumato.channels import (
+    Emission,
+    RelabelledSuppression,
+    RememberingSuppression,
+    Suppression,
+)
 from sfumato.inference.markov.enumeration import DEFAULT_LIMIT, enumerate_outputs
 from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.probabilities import row_maxima
+from sfumato.inference.markov.remembered import worst_remembered_gap
 from sfumato.inference.markov.segments import worst_segment_gap
 from sfumato.parameters import declare
 from sfumato.protocols import Quantity, Reading
@@ -72,6 +78,12 @@ class PosteriorGap(EventMeasure):
             reading = self.evaluate(belief, question, channel.suppression)
             shown = channel.to_labels(reading.witness["output"])
             return attrs.evolve(reading, witness={**reading.witness, "output": shown})
+        if isinstance(channel, RememberingSuppression) and isinstance(question, Events):
+            if question.has_windows:  # the memory is part of the state: list all outputs
+                pairs, emission = channel.augmented(belief)
+                lifted = Events(channel.lift_masks(question.masks), question.names)
+                return self.evaluate(pairs, lifted, emission)
+            return self._of_gap(worst_remembered_gap(belief, channel, question.masks), question)
         if isinstance(question, Events) and question.has_windows:
             return self._of_gap(worst_listed_gap(belief, channel, question.masks), question)
         if isinstance(question, Events) and isinstance(channel, Suppression):

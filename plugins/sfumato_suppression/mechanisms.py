@@ -107,22 +107,22 @@ class _Certified(Mechanism):
         gap equals δ as far as float64 can tell, and every channel below δ releases less.
         Suppressing everything is always private, so there is always an answer.
         """
-        members = self._questions(prior, secret)
-        found = [_certify(channel, members) for channel in self.channels(self._chains(members))]
-        ties = [c for c in found if c.floor <= self.delta < c.ceiling]
-        raised = [_certify(_raise_chances(tie.channel), members) for tie in ties]
-        hidden = Suppression.memoryless(
-            members[0][0].states, np.ones_like(members[0][0].marginals())
-        )
-        below = [_certify(hidden, members), *found, *raised]
-        best = max((c for c in below if c.ceiling <= self.delta), key=_utility)
-        better = [c for c in ties if c.utility > best.utility * (1.0 + WORTH)]
-        best = max(better, key=_utility, default=best)
+        best = self.best(self._questions(prior, secret))
         claims = {"delta": self.delta, "posterior_gap": best.ceiling}
         return suppressing_release(self, prior, secret, best.channel, claims)
 
-    def _chains(self, members: Members) -> Chains:
-        return tuple(ProtectedChain.of(*member, self.delta) for member in members)
+    def best(self, members: Members) -> Candidate:
+        """Return the best channel found for some beliefs and their questions."""
+        chains = tuple(ProtectedChain.of(*member, self.delta) for member in members)
+        found = [_certify(channel, members) for channel in self.channels(chains)]
+        ties = [c for c in found if c.floor <= self.delta < c.ceiling]
+        raised = [_certify(_raise_chances(tie.channel), members) for tie in ties]
+        belief = members[0][0]
+        hidden = Suppression.memoryless(belief.states, np.ones((belief.steps, belief.state_count)))
+        below = [_certify(hidden, members), *found, *raised]
+        best = max((c for c in below if c.ceiling <= self.delta), key=_utility)
+        better = [c for c in ties if c.utility > best.utility * (1.0 + WORTH)]
+        return max(better, key=_utility, default=best)
 
     def _questions(self, prior: PriorClass, secret: Secret) -> Members:
         """Return the belief and question of every member, if all can be certified."""
@@ -142,7 +142,7 @@ class _Certified(Mechanism):
 
 
 @attrs.frozen(eq=False)
-class _Candidate:
+class Candidate:
     """A channel, its utility, and what its worst gap over all members lies between."""
 
     channel: Suppression
@@ -151,9 +151,9 @@ class _Candidate:
     ceiling: float
 
 
-def _certify(channel: Suppression, members: Members) -> _Candidate:
+def _certify(channel: Suppression, members: Members) -> Candidate:
     worst = [worst_segment(belief, channel, question.masks) for belief, question in members]
-    return _Candidate(
+    return Candidate(
         channel,
         min(expected_releases(belief, channel) for belief, _ in members),
         max(segment.floor for segment in worst),
@@ -161,7 +161,7 @@ def _certify(channel: Suppression, members: Members) -> _Candidate:
     )
 
 
-def _utility(candidate: _Candidate) -> float:
+def _utility(candidate: Candidate) -> float:
     return candidate.utility
 
 

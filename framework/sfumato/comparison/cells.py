@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
     from rich.console import RenderableType
+    from xarray import Dataset
 
     from sfumato.comparison.risk_maps import RiskMap
 
@@ -300,6 +301,29 @@ class Comparison:
         from sfumato.comparison.study_files import as_study_result
 
         as_study_result(self).to_html(path)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What was found, in sentences, the most telling first."""
+        from sfumato.comparison.findings import findings
+
+        return findings(self)
+
+    def to_xarray(self) -> Dataset:
+        """Return the losses on their axes, one variable for each measure, as an xarray dataset."""
+        from sfumato.comparison.sweeps import to_dataset
+
+        return to_dataset(self.measured)
+
+    def __repr__(self) -> str:
+        counts = Counter(cell.outcome for cell in self.cells)
+        told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        return f"<Comparison of {len(self.cells)} cells{f': {told}' if told else ''}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.page import comparison_table
+
+        return comparison_table(self)
 
     def __rich__(self) -> RenderableType:
         from sfumato.report.tables import ComparisonTable

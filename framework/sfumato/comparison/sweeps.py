@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
-from sfumato.comparison.cells import KINDS, Cell
-from sfumato.comparison.names import group_by, noun_table, noun_tables
+from sfumato.comparison.cells import FACTORS, KINDS, Cell
+from sfumato.comparison.names import NounNames, group_by, noun_names, noun_table, noun_tables
 from sfumato.values import to_json
+
+if TYPE_CHECKING:
+    from xarray import Dataset
 
 FEWEST = 3
 """Values that make a sweep; two are a comparison of two."""
@@ -22,6 +25,16 @@ class SweepAxis:
 
     kind: str
     parameter: str
+
+    @property
+    def label(self) -> str:
+        """The name of the axis in tables and arrays, such as ``prior.length_scale``."""
+        return f"{self.kind}.{self.parameter}"
+
+    @property
+    def words(self) -> str:
+        """The name of the axis for people: ``length scale of the prior``."""
+        return f"{self.parameter} of the {self.kind}".replace("_", " ")
 
     def value(self, cell: Cell) -> float | None:
         """Return the cell's value of the parameter, or None where its noun has none."""
@@ -66,3 +79,75 @@ def is_geometric(values: Sequence[float]) -> bool:
     steps = (np.diff(np.log(ordered)), np.diff(ordered))
     in_logarithm, plain = (np.abs(step / step.mean() - 1).max() for step in steps)
     return bool(in_logarithm < plain)
+
+
+# Losses on their axes -----------------------------------------------------------------------------
+
+
+def to_dataset(cells: Sequence[Cell]) -> Dataset:
+    """Return measured losses as an `xarray.Dataset`, one variable for each quantity and measure.
+
+    Every factor with several nouns is a dimension, and so is, of each factor, the parameter that
+    is swept most, in its own numbers; a combination that was not measured is NaN, which no loss
+    ever is. Beside each loss are its floor and its ceiling: ``renyi``, ``renyi_floor`` and
+    ``renyi_ceiling``.
+
+    >>> import sfumato as sf
+    >>> swept = sf.compare(
+    ...     [sf.priors.rbf(length_scale=l, times=9) for l in (1.0, 2.0, 3.0)],
+    ...     [sf.secrets.basic(4)],
+    ...     [sf.mechanisms.gaussian_uniform(mse=0.1), sf.mechanisms.gaussian_uniform(mse=1.0)],
+    ...     [sf.measures.renyi()],
+    ... ).to_xarray()
+    >>> dict(swept.sizes), float(swept.renyi.sel({"prior.length_scale": 2.0}).max().round(3))
+    ({'prior.length_scale': 3, 'mechanism': 2}, 22.033)
+    """
+    import xarray as xr
+
+    axes = {axis.kind: axis for axis in reversed(sweep_axes(cells))}  # of each kind, the longest
+    names = {
+        kind: noun_names(cells, kind, axes[kind].parameter if kind in axes else "")
+        for kind in KINDS
+    }
+    dimensions = _dimensions(cells, axes, names)
+    shape = tuple(map(len, dimensions.values()))
+    found: dict[str, Any] = {}
+    for cell in cells:
+        name = names["measure"].of(cell, "measure") or str(cell.measure.name)
+        told = {"quantity": str(cell.loss.quantity), "worse": cell.loss.quantity.worse}
+        for end in ("value", "floor", "ceiling"):
+            variable = name if end == "value" else f"{name}_{end}"
+            empty = (tuple(dimensions), np.full(shape, np.nan), told)
+            values = found.setdefault(variable, empty)[1]
+            values[_place(cell, axes, names, dimensions)] = getattr(cell.loss, end)
+    return xr.Dataset(found, coords=dimensions)
+
+
+def _dimensions(
+    cells: Sequence[Cell], axes: Mapping[str, SweepAxis], names: Mapping[str, NounNames]
+) -> dict[str, list[Any]]:
+    """Return the dimensions with their coordinates: swept numbers rising, names as they came."""
+    found: dict[str, list[Any]] = {}
+    for kind in KINDS:
+        if kind in axes:
+            values = {axes[kind].value(cell) for cell in cells} - {None}
+            found[axes[kind].label] = sorted(values)
+        own = list(dict.fromkeys(names[kind].of(cell, kind) for cell in cells))
+        if kind in FACTORS and len(own) > 1:
+            found[kind] = own
+    return found
+
+
+def _place(
+    cell: Cell,
+    axes: Mapping[str, SweepAxis],
+    names: Mapping[str, NounNames],
+    dimensions: Mapping[str, list[Any]],
+) -> tuple[Any, ...]:
+    """Return the cell's place; all along an axis on which its noun has no value."""
+    own: dict[str, Any] = {axis.label: axis.value(cell) for axis in axes.values()}
+    own |= {kind: names[kind].of(cell, kind) for kind in FACTORS if kind in dimensions}
+    return tuple(
+        slice(None) if own[name] is None else values.index(own[name])
+        for name, values in dimensions.items()
+    )

@@ -6,7 +6,7 @@ The page is the template ``page.html``; here is what it calls.
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sfumato.comparison.cells import Cell, Comparison, versions
-from sfumato.comparison.findings import findings
 from sfumato.comparison.names import NounNames, value_text
 from sfumato.comparison.risk_maps import MOST_MAPS, TOO_MANY, RiskMap, cells_by_pair
 from sfumato.comparison.study import StudyResult
@@ -24,7 +23,10 @@ from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Prior, Quantity
 from sfumato.report import columns
 from sfumato.report.cards import mark_sentence, noun_summary
-from sfumato.report.charts import mechanism_key, mechanism_keys, part_charts
+from sfumato.report.charts import ChartedPart, Figure, mechanism_key, mechanism_keys
+from sfumato.report.figures import panels_of
+from sfumato.report.loss_charts import loss_chart
+from sfumato.report.map_charts import map_charts
 from sfumato.report.style import MechanismColours
 from sfumato.report.words import NounGroup, noun_groups
 from sfumato.values import write_whole
@@ -61,7 +63,6 @@ def templates() -> Environment:
     ):  # fmt: skip
         environment.globals[used.__name__.rpartition(".")[2]] = used
     environment.globals["long_name"] = LONG_NAME
-    environment.filters["findings"] = findings
     return environment
 
 
@@ -87,26 +88,15 @@ def page(result: StudyResult) -> str:
 
 def comparison_table(comparison: Comparison) -> str:
     """Return the findings and the table of a comparison, as notebooks show it."""
-    environment = templates()
-    return environment.from_string(NOTEBOOK).render(
-        part=comparison, colours=MechanismColours.of_all([comparison])
-    )
+    colours = MechanismColours.of_all([comparison])
+    return templates().get_template("notebook.html").render(part=comparison, colours=colours)
 
 
-NOTEBOOK = """\
-{% from "table.html" import loss_rows with context %}
-{% for sentence in part | findings %}<p>{{ sentence }}</p>{% endfor %}
-{% if part.measured %}
-{% set table = columns.loss_table(part.measured) %}
-{% for line in table.shared %}<div style="opacity:0.7">{{ line }}</div>{% endfor %}
-{{ loss_rows(table, (), marks(part, colours), false) }}
-{% for line in columns.legend(part.measured) %}<div style="opacity:0.7">{{ line }}</div>{% endfor %}
-{% endif %}
-{% for reason, count in part.refusals.items() %}<div>{{ count }} × {{ reason }}</div>{% endfor %}
-{% for failure in columns.failures(part) %}
-<div><b>{{ failure.count }} × {{ failure.reason }}</b></div>
-{% endfor %}
-"""
+def result_tables(result: StudyResult) -> str:
+    """Return the tables of a study's parts, as notebooks show them."""
+    heads = (Markup("<h4>{}</h4>").format(part.title) for part in result.comparisons)
+    tables = map(comparison_table, result.comparisons)
+    return "".join(f"{head}{table}" for head, table in zip(heads, tables, strict=True))
 
 
 def describe_nouns(cells: Sequence[Cell], kind: str) -> list[tuple[NounGroup, str]]:
@@ -177,6 +167,29 @@ def map_caption(risk: RiskMap) -> str:
     return " ".join(words)
 
 
+@attrs.frozen
+class PartCharts:
+    """The figures of one part, and what its controls offer."""
+
+    losses: tuple[Figure, ...]
+    maps: tuple[tuple[str, tuple[RiskMap, ...], tuple[Figure, ...]], ...]
+    mechanisms: Mapping[str, str]
+    sweep: str
+    stops: tuple[str, ...]
+
+
+def part_charts(part: Comparison, colours: MechanismColours) -> PartCharts:
+    """Draw a part: a figure for each quantity, a map for each prior and secret."""
+    charted = ChartedPart.of(part, colours)
+    return PartCharts(
+        losses=tuple(loss_chart(charted, panel) for panel in panels_of(part)),
+        maps=tuple(map_charts(charted)),
+        mechanisms=charted.colours,
+        sweep=charted.axis.words if charted.axis else "",
+        stops=tuple(map(value_text, charted.stops)),
+    )
+
+
 @cache
 def vega() -> Markup:
     """Return the library that draws the charts, whole, so that a page needs no network."""
@@ -184,7 +197,7 @@ def vega() -> Markup:
     import vl_convert
 
     version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    bundle = vl_convert.javascript_bundle(vl_version=version)
+    bundle = vl_convert.javascript_bundle(vl_version=version)  # type: ignore[call-arg]  # optional
     return Markup(bundle.replace("</script", r"<\/script"))  # noqa: S704 - a library, not data
 
 

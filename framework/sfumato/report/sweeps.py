@@ -120,7 +120,7 @@ def draw_sweep(
         levels |= {f"{end:.6g}"} if series.is_level else set()
         ends.append((series.name, darken_to_read(colour), end))
     axes.margins(x=0.03)
-    axes.set_xlabel(f"{axis.parameter} of the {axis.kind}".replace("_", " "))
+    axes.set_xlabel(axis.words)
     _write_names(axes, ends, NAME_HEIGHT / height)
 
 

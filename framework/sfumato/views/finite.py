@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, NoisyVectors
+from sfumato.channels import Emission, NoisyVectors, RememberingSuppression
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.questions.events import Asked
 from sfumato.values import FloatArray
-from sfumato.views.segments import Segments, as_suppression, joint_error
+from sfumato.views.segments import RememberedSegments, Segments, as_suppression, joint_error
 from sfumato.views.windows import TooMany, Window
 
 MOST = 20_000_000
@@ -57,9 +57,8 @@ class Outcomes:
     error: float
 
     @classmethod
-    def of(cls, asked: Asked, states: FloatArray, error: float) -> Outcomes:
-        """Add up the rows of joint states, (M^k, O), to those of the secret variable."""
-        rows = asked.members.astype(float) @ states
+    def of(cls, asked: Asked, rows: FloatArray, error: float) -> Outcomes:
+        """Keep the rows, (R, O), of the values that are possible."""
         possible = np.flatnonzero(rows.any(axis=1))
         return cls(asked, rows[possible], tuple(possible.tolist()), error)
 
@@ -136,7 +135,9 @@ class FiniteView:
         return self.lower is self.upper
 
 
-def finite_view(belief: Markov, question: Any, channel: Emission) -> FiniteView:
+def finite_view(
+    belief: Markov, question: Any, channel: Emission | RememberingSuppression
+) -> FiniteView:
     """Return the exact view if it can be had, else a window grown as far as a budget allows.
 
     >>> from sfumato.channels import Suppression
@@ -147,41 +148,70 @@ def finite_view(belief: Markov, question: Any, channel: Emission) -> FiniteView:
     >>> view.is_exact, view.upper[0].posteriors.round(3).tolist()
     (True, [[0.0, 0.667], [1.0, 0.333]])
     """
-    checked_pair(belief, channel)
     asked = question.asked()
+    if isinstance(channel, RememberingSuppression):
+        if all(len(one.times) == 1 for one in asked):
+            return _remembered_view(belief, asked, channel)
+        belief, channel, asked = _of_pairs(belief, channel, asked)
+    checked_pair(belief, channel)
     if isinstance(channel, NoisyVectors):
         return _noisy_view(belief, asked, channel)
-    lower, upper, hows = [], [], []
-    for low, high, how in _tables(belief, channel, [one.times for one in asked]):
-        lower.append(low)
-        upper.append(high)
-        hows.append(how)
+    tables = _tables(belief, channel, asked)
     error = joint_error(belief)
-    above = tuple(Outcomes.of(one, table, error) for one, table in zip(asked, upper, strict=True))
-    if all(low is high for low, high in zip(lower, upper, strict=True)):
-        return FiniteView(above, above, hows[0])
-    below = tuple(Outcomes.of(one, table, error) for one, table in zip(asked, lower, strict=True))
-    return FiniteView(below, above, max(hows, key=len))
+    each = list(zip(asked, tables, strict=True))
+    above = tuple(Outcomes.of(one, high, error) for one, (_, high, _) in each)
+    how = max((how for *_, how in tables), key=len)
+    if all(low is high for low, high, _ in tables):
+        return FiniteView(above, above, how)
+    below = tuple(Outcomes.of(one, low, error) for one, (low, _, _) in each)
+    return FiniteView(below, above, how)
+
+
+def _remembered_view(
+    belief: Markov, asked: Sequence[Asked], channel: RememberingSuppression
+) -> FiniteView:
+    segments = RememberedSegments(belief, channel)
+    error = joint_error(belief, len(channel.visits))
+    exact = tuple(
+        Outcomes.of(one, segments.joint(one.times[0], one.members), error) for one in asked
+    )
+    return FiniteView(exact, exact, "segments")
+
+
+def _of_pairs(
+    belief: Markov, channel: RememberingSuppression, asked: Sequence[Asked]
+) -> tuple[Markov, Emission, list[Asked]]:
+    """Return chain, emission and secret variables of the pairs (hidden memory, state)."""
+    pairs, emission = channel.augmented(belief)
+    own = np.arange(pairs.state_count) % belief.state_count
+    lifted = []
+    for one in asked:
+        places = own
+        for _ in one.times[1:]:
+            places = (places[:, None] * belief.state_count + own).ravel()
+        lifted.append(attrs.evolve(one, members=one.members[:, places]))
+    return pairs, emission, lifted
 
 
 Tables = tuple[FloatArray, FloatArray, str]
+"""Pr[value, outcome], (R, O), from below and from above, and how they were found."""
 
 
-def _tables(belief: Markov, channel: Emission, wanted: Sequence[tuple[int, ...]]) -> list[Tables]:
-    """Return the joint tables of what is asked, from below and above; those of one time once."""
+def _tables(belief: Markov, channel: Emission, wanted: Sequence[Asked]) -> list[Tables]:
+    """Return the joint table of every secret variable; what is seen around one time once."""
     suppression = as_suppression(channel)
-    segments: Callable[[], Segments] = functools.cache(
-        lambda: Segments(belief, suppression, MOST)  # type: ignore[arg-type]
-    )
-
-    @functools.cache
-    def table(times: tuple[int, ...]) -> Tables:
-        if suppression is not None and len(times) == 1:
-            joint = segments().joint(times[0])
-            return joint, joint, "segments"
-        return _listed(belief, channel, times)
-
-    return [table(times) for times in wanted]
+    if suppression is not None and all(len(one.times) == 1 for one in wanted):
+        segments = Segments(belief, suppression, MOST)
+        exact = [segments.joint(one.times[0], one.members) for one in wanted]
+        return [(table, table, "segments") for table in exact]
+    listed = functools.cache(functools.partial(_listed, belief, channel))
+    found = []
+    for one in wanted:
+        low, high, how = listed(one.times)
+        rows = one.members.astype(float)
+        below = rows @ low
+        found.append((below, below if low is high else rows @ high, how))
+    return found
 
 
 def _listed(belief: Markov, channel: Emission, times: tuple[int, ...]) -> Tables:
@@ -225,10 +255,9 @@ def _noisy_view(belief: Markov, asked: Sequence[Asked], channel: NoisyVectors) -
     step, N(a, σ²) and N(b, σ²) share all but 2Φ(‖a − b‖/2σ) − 1 of their mass.
     """
     error = joint_error(belief) + 1e-11  # the normal law has fewer digits than float64
-    times = [one.times for one in asked]
-    cells = _tables(belief, channel.in_cells(CELLS), times)
+    cells = _tables(belief, channel.in_cells(CELLS), asked)
     plain = channel.without_noise(), *channel.shown_by_chance()
-    bounds = [_tables(belief, quiet, times) for quiet in plain]
+    bounds = [_tables(belief, quiet, asked) for quiet in plain]
     lower, upper = [], []
     for number, one in enumerate(asked):
         lower.append(Outcomes.of(one, cells[number][0], error))

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.gaussian.fisher_information import EXACT
-from sfumato.inference.gaussian.worst_pair import entries_of, largest_squares
+from sfumato.inference.gaussian.worst_pair import entries_of, largest_square
 from sfumato.inference.markov.enumeration import IntArray
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.protocols import LossMeasure, Reading
@@ -197,13 +197,7 @@ class PairMeasure(ViewMeasure):
 
     def of_informations(self, question: Any, informations: Sequence[Any]) -> Any:
         """Return the distance of the worst pair for each of many informations: it grows with M."""
-        squares = [
-            radius**2 * largest_squares(matrices, group) * (1.0 + 8 * ROUNDOFF)
-            for matrices, group, radius in zip(
-                informations, question.groups, question.radii, strict=True
-            )
-        ]
-        worst = np.sqrt(np.max(squares, axis=0)) * (1.0 + 2 * ROUNDOFF)
+        worst = np.sqrt(largest_square(question, informations)) * (1.0 + 2 * ROUNDOFF)
         return np.array([self.of_shift(float(distance)) for distance in worst])
 
     def _of_gaussian(self, view: GaussianView) -> Reading:

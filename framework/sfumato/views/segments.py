@@ -17,8 +17,16 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, RelabelledSuppression, Suppression, Symbols
+from sfumato.channels import (
+    Emission,
+    RelabelledSuppression,
+    RememberingSuppression,
+    Suppression,
+    Symbols,
+)
 from sfumato.errors import OutsideHypotheses, Undecidable
+from sfumato.inference.markov.events import TimedEvents
+from sfumato.inference.markov.remembered import follow_segments, remembered_releases
 from sfumato.inference.markov.segments import (
     BEGINNING,
     UNIT_ROUNDOFF,
@@ -61,15 +69,16 @@ def as_suppression(channel: Emission) -> Suppression | None:
     return Suppression.memoryless(channel.states, np.array(silence))
 
 
-def joint_error(belief: Markov) -> float:
+def joint_error(belief: Markov, memories: int = 0) -> float:
     """Return a proved relative error of every joint probability of a view.
 
     All terms are products and sums of numbers that are not negative: relative errors add up. A
     sighting's probability is a sum over the sightings before it, T deep, of at most T·M terms, and
-    each silent step takes M + 1 roundings; stored laws sum to one up to 2M more. Together fewer
-    than 12 (T + 1)(T + M + 2).
+    each silent step takes M + 1 roundings, and one for each hidden memory that is added up; stored
+    laws sum to one up to 2M more. Together fewer than 12 (T + 1)(T + M + memories + 2).
     """
-    roundings = 12.0 * (belief.steps + 1) * (belief.steps + belief.state_count + 2)
+    terms = belief.steps + belief.state_count + memories + 2
+    roundings = 12.0 * (belief.steps + 1) * terms
     return roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)
 
 
@@ -100,32 +109,31 @@ class Segments:
             every = np.concatenate([[BEGINNING], self._states])[None]
             self._kernels = silent_kernels(belief, channel.start[None], every)[0]
 
-    def joint(self, time: int) -> FloatArray:
-        """Return Pr[X_t = a, segment], (M, O), for all segments that are possible.
+    def joint(self, time: int, members: BoolArray) -> FloatArray:
+        """Return Pr[value of X_t, segment], (R, O), for values given by their states, (R, M).
 
         >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
         >>> channel = Suppression.memoryless("sx", [[1.0, 0.5]])
-        >>> Segments(chain, channel, 10**6).joint(0).tolist()
+        >>> Segments(chain, channel, 10**6).joint(0, np.eye(2, dtype=bool)).tolist()
         [[0.0, 0.5], [0.25, 0.25]]
         """
         count = self._belief.state_count
         before = self._starts < time * count
-        self._check_size(int(before.sum()), time)
-        told = np.diag(self._seen[time])  # seen at t: what was seen before does not matter
+        self._check_size(int(before.sum()) * len(members), time)
+        told = members * self._seen[time]  # seen at t: what was seen before does not matter
         if self._channel.after is None:
-            hidden = self._memoryless(time, before)
+            hidden = self._memoryless(time, before, members)
         else:
-            hidden = self._by_last_release(time, before)
+            hidden = self._by_last_release(time, before, members)
         joint = np.concatenate([told, hidden], axis=1)
         return require_no_underflow(joint[:, joint.any(axis=0)])
 
     def _check_size(self, starts: int, time: int) -> None:
-        count = self._belief.state_count
-        ends = (self._belief.steps - time - 1) * count + 1
-        if starts * ends * count > self._most:
+        ends = (self._belief.steps - time - 1) * self._belief.state_count + 1
+        if starts * ends > self._most:
             raise OutsideHypotheses(
-                f"the segments around time {time} are {starts * ends}, for {count} states: too "
-                f"many to list; ask about fewer states or a shorter trace."
+                f"the table of segments around time {time} has {starts * ends} numbers: too many; "
+                f"ask about fewer states or a shorter trace."
             )
 
     def _after(self, kernels: FloatArray, table: FloatArray, time: int) -> FloatArray:
@@ -135,17 +143,17 @@ class Segments:
         shown = np.append((1.0 - table).ravel()[first:], 1.0)
         return np.asarray(table[time][:, None] * kernels[:, first:] * shown)
 
-    def _memoryless(self, time: int, before: BoolArray) -> FloatArray:
+    def _memoryless(self, time: int, before: BoolArray, members: BoolArray) -> FloatArray:
         """Return the joint of the segments: past and future are independent given the state."""
         count = self._belief.state_count
         here = slice(time * count, (time + 1) * count)
         into = self._weights[before, None] * self._kernels[self._starts[before] + 1, here]
-        rows = self._kernels[1 + time * count : 1 + (time + 1) * count]
-        after = self._after(rows, self._channel.start, time)
-        joint = into.T[:, :, None] * after[:, None, :]
-        return np.asarray(joint.reshape(count, -1))
+        onward = self._kernels[1 + time * count : 1 + (time + 1) * count]
+        after = self._after(onward, self._channel.start, time)
+        rows = [(into[:, own] @ after[own]).ravel() for own in members]
+        return np.stack(rows)
 
-    def _by_last_release(self, time: int, before: BoolArray) -> FloatArray:
+    def _by_last_release(self, time: int, before: BoolArray, members: BoolArray) -> FloatArray:
         """Return the joint of the segments, each under the law in force after its start."""
         count, belief = self._belief.state_count, self._belief
         here = slice(time * count, (time + 1) * count)
@@ -157,5 +165,40 @@ class Segments:
             origins = np.concatenate([[start], now])[None]
             kernels = silent_kernels(belief, table[None], origins)[0]
             into = weight * kernels[0, here]
-            parts.append(into[:, None] * self._after(kernels[1:], table, time))
+            parts.append(members @ (into[:, None] * self._after(kernels[1:], table, time)))
         return np.concatenate(parts, axis=1)
+
+
+class RememberedSegments:
+    """The segments of a chain whose suppression has a hidden memory since the last release.
+
+    The memory is not seen: it is added up at the end of every segment.
+    """
+
+    def __init__(self, belief: Markov, channel: RememberingSuppression) -> None:
+        self._belief, self._channel = belief, channel
+        self._seen = remembered_releases(belief, channel)
+
+    def joint(self, time: int, members: BoolArray) -> FloatArray:
+        """Return Pr[value of X_t, segment], (R, O), as `Segments.joint` does.
+
+        >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
+        >>> channel = RememberingSuppression.of(Suppression.memoryless("sx", [[1.0, 0.5]]))
+        >>> RememberedSegments(chain, channel).joint(0, np.eye(2, dtype=bool)).tolist()
+        [[0.0, 0.5], [0.25, 0.25]]
+        """
+        parts = [members * self._seen[time]]
+        asked = TimedEvents(np.full(len(members), time), members)
+        for start in range(-1, time):
+            states = np.flatnonzero(self._seen[start]) if start >= 0 else np.zeros(1, dtype=np.intp)
+            weights = self._seen[start, states] if start >= 0 else np.ones(1)
+            if not len(states):
+                continue
+            for step in follow_segments(self._belief, self._channel, start, states, asked):
+                joint = step.joint * (weights * step.mass)[:, None, None, None]
+                if step.time > time:
+                    shown = (joint * (1.0 - step.chances)[:, None]).sum(axis=2)  # (S, R, M)
+                    parts.append(shown.transpose(1, 0, 2).reshape(len(members), -1))
+            parts.append((joint * step.chances[:, None]).sum(axis=(2, 3)).T)
+        table = np.concatenate(parts, axis=1)
+        return require_no_underflow(table[:, table.any(axis=0)])

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.channels import AdditiveGaussian, Emission
+from sfumato.channels import AdditiveGaussian, Emission, RememberingSuppression
 from sfumato.compatibility import require_one_trace
 from sfumato.questions import Displacements, Events, JointStates, Nearness
 from sfumato.views.finite import FiniteView, finite_view
@@ -15,6 +15,8 @@ from sfumato.views.gaussian import GaussianView, near_view
 FINITE = (
     (Markov, Events, Emission),
     (Markov, JointStates, Emission),
+    (Markov, Events, RememberingSuppression),
+    (Markov, JointStates, RememberingSuppression),
     (Gaussian, Nearness, AdditiveGaussian),
 )
 """The worlds that have a finite view: chains, and an event about a real value."""

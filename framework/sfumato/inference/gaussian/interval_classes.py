@@ -27,9 +27,9 @@ from sfumato.channels import AdditiveGaussian
 from sfumato.inference.taylor import Taylor, TaylorNumbers
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
 from sfumato.prior_classes.boxes import Box, boxes_of
-from sfumato.prior_classes.suprema import CellValues, prove_supremum
+from sfumato.prior_classes.suprema import CellValues, Proof, prove_supremum
 from sfumato.protocols import Bound, LossMeasure, Prior, PriorClass, Reading, Release, Secret
-from sfumato.questions.displacements import Group
+from sfumato.questions.displacements import Displacements, Group
 
 DEGREE = 2  # of the Taylor polynomials
 # Sums of nonnegative bounds are themselves rounded: each is raised by more than that.
@@ -323,12 +323,52 @@ def _largest(slope: Array, *, nonnegative: bool) -> Array:
 TOLERANCE = 1e-3
 """Relative gap at which a proved loss over a class and one that a member attains are enough."""
 
-WORK = 2.5e9
-"""Number of cells that are bounded at most, times the cube of the trace's entries."""
+MOST_CELLS = 20_000
+"""Number of cells that are bounded at most on a trace of up to 50 entries; on longer ones fewer."""
 
 
 class _NoFormulaError(Exception):
     """A prior of the class has no covariance in numbers of any kind."""
+
+
+def prove_over_class(
+    prior: PriorClass,
+    question: Displacements,
+    channel: AdditiveGaussian,
+    badness: Callable[[Displacements, Sequence[Array]], Array],
+    read: Callable[[Prior], float],
+) -> Proof | None:
+    """Return what a function that grows with the information does not exceed over a class.
+
+    `badness` takes the informations about every group of the question, for many cells at once,
+    `read` a member. None where nothing can be proved: of noise without a floor, a long trace, a
+    prior without a `formula`, or where the cells run out.
+    """
+    boxes, noise = boxes_of(prior), channel.noise
+    if boxes is None or noise.size > MOST_ENTRIES or not noise.smallest_eigenvalue() > 0:
+        return None
+
+    def bound_of(box: Box) -> Callable[[Array, Array], CellValues]:
+        def bound(lows: Array, highs: Array) -> CellValues:
+            found = bound_informations(box, question.groups, noise, lows, highs)
+            if found is None:
+                raise _NoFormulaError
+            ceilings, centres = (badness(question, m) for m in (found.ceilings, found.centres))
+            return CellValues(ceilings, centres, found.axes)
+
+        return bound
+
+    most = int(MOST_CELLS * min(1.0, (50 / noise.size) ** 3))
+    try:
+        proof = prove_supremum(
+            [(box.ends, bound_of(box)) for box in boxes],
+            lambda j, point: read(boxes[j].member(point)),
+            TOLERANCE,
+            most,
+        )
+    except _NoFormulaError:
+        return None
+    return proof if math.isfinite(proof.ceiling) else None
 
 
 def prove_loss(
@@ -341,50 +381,34 @@ def prove_loss(
     """Return the loss over a class with intervals, proved, and a member close to it; None: not so.
 
     The value holds for every member, and the other end of the interval is attained by the member.
-    The measure must get worse with the information in Loewner order (`of_informations`), the
-    channel add Gaussian noise to every entry, and the priors have a `formula`.
+    The measure must get worse with the information in Loewner order (`of_informations`).
     """
-    boxes, channel = boxes_of(prior), release.channel
-    if boxes is None or not isinstance(channel, AdditiveGaussian):
-        return None
-    noise, question = channel.noise, release.situation(next(prior.members()), secret).question
-    if noise.size > MOST_ENTRIES or not noise.smallest_eigenvalue() > 0:
+    channel, question = release.channel, release.situation(next(prior.members()), secret).question
+    if not isinstance(channel, AdditiveGaussian):
         return None
     sign, seen = measure.quantity.sign, list[tuple[Prior, Reading]]()
 
-    def value_at(j: int, point: Sequence[float]) -> float:
-        member = boxes[j].member(point)
+    def value(member: Prior) -> float:
         seen.append((member, read(member)))
         return sign * seen[-1][1].value
 
-    def bound_of(box: Box) -> Callable[[Array, Array], CellValues]:
-        def bound(lows: Array, highs: Array) -> CellValues:
-            found = bound_informations(box, question.groups, noise, lows, highs)
-            if found is None:
-                raise _NoFormulaError
-            ceilings, centres = (
-                sign * np.asarray(measure.of_informations(question, matrices))
-                for matrices in (found.ceilings, found.centres)
-            )
-            return CellValues(ceilings, centres, found.axes)
+    def badness(question: Displacements, informations: Sequence[Array]) -> Array:
+        return sign * np.asarray(measure.of_informations(question, informations))
 
-        return bound
-
-    pairs = [(box.ends, bound_of(box)) for box in boxes]
-    try:
-        proof = prove_supremum(pairs, value_at, TOLERANCE, int(WORK / noise.size**3))
-    except _NoFormulaError:
+    proof = prove_over_class(prior, question, channel, badness, value)
+    if proof is None:
         return None
-    # A member's own reading may be a bound, and a box of one member has no cells.
-    ends = [sign * found.value * (1 + sign * found.relative_error) for _, found in seen]
-    ceiling = max(proof.ceiling, *ends)
-    if not math.isfinite(ceiling):
-        return None
+    # The values that were seen are rounded, too, and a class of one prior has no cells.
+    known = [sign * found.value * (1 + sign * found.relative_error) for _, found in seen]
+    limit = sign * max(proof.ceiling, *known)
     member, worst = max(seen, key=lambda pair: sign * pair[1].value)
     attained = worst.floor if sign > 0 else worst.ceiling
-    ends = sorted((sign * ceiling, attained * (1 - sign * worst.relative_error)))
-    how = f"{worst.how}; proved in {proof.cells} cells".lstrip("; ")
     bound: Bound = "upper" if sign > 0 else "lower"
-    value = sign * ceiling
-    found = Reading(value=value, bound=bound, interval=ends, witness=worst.witness, how=how)
+    found = Reading(
+        value=limit,
+        bound=bound,
+        interval=sorted((limit, attained * (1 - sign * worst.relative_error))),
+        witness=worst.witness,
+        how=f"{worst.how}; proved in {proof.cells} cells".lstrip("; "),
+    )
     return found, member

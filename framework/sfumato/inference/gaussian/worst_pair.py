@@ -156,6 +156,18 @@ def largest_squares(informations: Array, group: Group) -> Array:
     return values
 
 
+def largest_square(question: Displacements, informations: Sequence[Array]) -> Array:
+    """Return upper bounds of r² sup ΔᵀMΔ over all groups, from many informations of each.
+
+    >>> question = Displacements((((0,),), ((1,),)), radii=(1.0, 2.0))
+    >>> largest_square(question, [np.array([[[3.0]]]), np.array([[[1.0]]])]).round(9)
+    array([4.])
+    """
+    pairs = zip(informations, question.groups, question.radii, strict=True)
+    squares = [radius**2 * largest_squares(m, group) for m, group, radius in pairs]
+    return np.asarray(np.max(squares, axis=0) * (1 + 4 * ROUNDOFF))
+
+
 def multiply(factors: float | Array, squares: Array) -> Array:
     """Return the products; refuse where one overflows, or all vanish, though no factor does."""
     with np.errstate(over="ignore", under="ignore"):
