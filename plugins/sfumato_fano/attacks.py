@@ -402,7 +402,8 @@ def staying_successes(belief: Markov, mistakes: int) -> FloatArray:
 class AttackSuccess(SuccessMeasure):
     """The share of trials in which an attacker's guess is right up to the allowed mistakes.
 
-    Traces are drawn from the prior and released through the channel; the attacker guesses.
+    Formula: traces are drawn from the prior and released through the channel, the attacker guesses,
+    and right guesses are counted.
     An attacker who answers with a posterior of every state, (T, M), is taken to guess its mode.
 
     Assumptions: the attacker knows the chain and the channel.

@@ -50,6 +50,8 @@ UNDERFLOW = 1e-300
 class MutualInformation(OfPopulation, LossMeasure):
     """I(X; Y), the expected gain of log-probability of the true trace from the release.
 
+    Formula: Σ Pr[x, y] log(Pr[x, y] / (Pr[x] Pr[y])).
+
     For raw counts and for suppression, exactly in polynomial time: Pr[y] is a product over the
     segments between sightings, so H(Y) is a sum over segments. For other finite channels, exactly
     by listing the outputs while they are few. For noisy counts, the smaller of the value without

@@ -35,9 +35,12 @@ CERTIFIED = 1e-5
 
 @declare
 class PosteriorGap(EventMeasure):
-    """max over outputs o and events A of Pr[A | o] − Pr[A].
+    """How far an output can raise the probability of a secret event.
 
-    A release is δ-private exactly when this is at most δ.
+    Claim: nobody who sees the release believes any event with a probability that exceeds its prior
+    one by more than the loss. A release is δ-private exactly when this is at most δ.
+
+    Formula: max over outputs o and events A of Pr[A | o] − Pr[A].
 
     For a Gaussian trace the events of a secret of radius r are "within r of some place"; the worst
     place is far out, where the prior vanishes, and the loss is Pr[‖N(0, V_SS)‖ ≤ r], V the
