@@ -174,7 +174,7 @@ NODES = 8
 """Points at which the chance of the event is looked at in each cell."""
 
 LEAST = 1e-290
-"""What an outcome that is possible, but rarer than float64 can hold, is taken to weigh from above."""
+"""What a possible outcome that is rarer than float64 can hold is taken to weigh, from above."""
 
 NARROW = 1e-3
 """Below this width in deviations a chance is a series, in which nothing cancels."""
