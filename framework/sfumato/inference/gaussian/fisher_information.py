@@ -393,6 +393,27 @@ def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
     return Regression(weights, conditional, slack, blurred)
 
 
+def regress_in_balls(belief: Gaussian, secret: SecretEntries) -> Regression | None:
+    """Return Ã and C from the belief's parameters, rounded to float64; None where balls cannot."""
+    chosen = secret.representatives.tolist()
+
+    def attempt(numbers: exact.Balls) -> Regression | None:
+        found = exact.condition(numbers, belief.formula(numbers), chosen)
+        ends = [exact.midpoints(balls) for balls in found]
+        if ends[0] is None or ends[1] is None:
+            return None
+        (weights, off), (left, blurred) = ends
+        wide = np.max(blurred) > ROUNDOFF**4 * np.max(np.abs(left))
+        if wide or np.max(off) > ROUNDOFF * np.max(np.abs(weights)):
+            return None
+        # Rounding to float64: |δC_ij| ≤ u |C_ij| ≤ u √(C_ii C_jj).
+        own = np.maximum(np.diagonal(left), 0.0)
+        reach = np.sqrt(2 * ROUNDOFF * own) + math.sqrt(float(np.max(blurred)))
+        return Regression(weights, left, off + 2 * ROUNDOFF * np.abs(weights), reach)
+
+    return exact.certify(attempt) if exact.balls_apply(belief) else None
+
+
 def _solve(regression: Regression, total: Array, error: float, floor: float) -> tuple[Array, float]:
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
