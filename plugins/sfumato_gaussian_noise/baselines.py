@@ -73,6 +73,7 @@ class Calibrated(AdditiveMechanism):
     """
 
     rules = (ExactlyOne(("mse", "epsilon")), Together("epsilon", "order"))
+    promises = (("mse", "mean_squared_error"), ("epsilon", "renyi"))
 
     mse: float | None = parameter(POSITIVE, default=None, doc="average noise variance per entry")
     epsilon: float | None = parameter(

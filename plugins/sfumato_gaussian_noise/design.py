@@ -58,6 +58,7 @@ class Block:
     shift_error: Array  # (n, k): bounds the rounding of A, entry by entry
     spread_error: Array  # e, (n,): |yᵀ(C_true − C)y| ≤ (eᵀ|y|)²
     values: Array  # W, (k, m)
+    signs: Array | None = None  # rows: where every ball is an interval, the δ that are looked at
 
     @property
     def is_box(self) -> bool:
@@ -71,6 +72,7 @@ class Block:
             shifts=(self.shifts @ direction)[:, None],
             shift_error=(self.shift_error @ np.abs(direction))[:, None],
             balls=((0,),),
+            signs=None,
         )
 
 

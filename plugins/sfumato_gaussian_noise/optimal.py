@@ -50,9 +50,11 @@ class Optimal(Calibrated):
     is what one of them loses, and `floor` the share of independent noise, raised up to 1e-3 where a
     smaller one allows no proof. With `design_prior` they are about that class.
 
-    Guarantee: the gap is at most `tolerance`, besides the price 1/(1 − floor) of the floor;
-    otherwise `SolverFailed` is raised. Of three or more balls of several coordinates each, both
-    figures are those of the dual bound of the loss that the exact measure reports.
+    Guarantee: no noise of the budget loses less than `lower_bound`. The gap is at most `tolerance`,
+    besides the price 1/(1 − floor) of the floor, or as large as it says: a tiny budget for a smooth
+    prior may leave more. `SolverFailed` is raised where nothing can be proved. Of three or more
+    balls of several coordinates each, both figures are those of the dual bound of the loss that the
+    exact measure reports.
 
     >>> import sfumato as sf
     >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
@@ -67,7 +69,7 @@ class Optimal(Calibrated):
         OPEN_UNIT, default=1e-6, doc="share of the budget spent on independent noise everywhere"
     )
     tolerance: float = parameter(
-        POSITIVE, default=1e-4, doc="largest relative gap between loss and lower bound"
+        POSITIVE, default=1e-4, doc="relative gap between loss and lower bound that ends the search"
     )
     independent_secret_noise: bool = parameter(
         SWITCH,

@@ -96,14 +96,14 @@ class KernelExpression:
         )
 
     @staticmethod
-    def opened(value: Any) -> Any:
+    def open_parts(value: Any) -> Any:
         """Return the tables of a kernel and of those inside it, unchecked; the rest as it is."""
         if isinstance(value, KernelExpression):
             return value.plain()
         if not isinstance(value, Mapping) and not _is_kernel(value):
             return value
         table = value if isinstance(value, Mapping) else _table(value)
-        return {key: KernelExpression.opened(inner) for key, inner in table.items()}
+        return {key: KernelExpression.open_parts(inner) for key, inner in table.items()}
 
     def plain(self) -> dict[str, Any]:
         """Return the table that `read` reads."""
@@ -191,9 +191,9 @@ class KernelDomain(Domain):
         """Write the table."""
         return KernelExpression.read(value).plain()
 
-    def opened(self, value: Any) -> Any:
+    def open_parts(self, value: Any) -> Any:
         """Return the table of a kernel and of the kernels inside it."""
-        return KernelExpression.opened(value)
+        return KernelExpression.open_parts(value)
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
         """Draw kernels, sums and products of them."""

@@ -15,7 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import ParameterError, Undecidable
-from sfumato.inference.gaussian.fisher_information import EXACT, fisher_information
+from sfumato.inference.gaussian.fisher_information import (
+    EXACT,
+    Information,
+    fisher_information,
+)
 from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.matrices.matrix import ROUNDOFF, Array, finite_array
 from sfumato.questions.displacements import Displacements, Group
@@ -42,6 +46,7 @@ class WorstSquares:
     # For each group a Δ (close to) the worst, in units of the radius; empty for an infinite loss.
     displacements: Sequence[Array]
     hows: Sequence[str]
+    informations: Sequence[Information]  # M_j, about the entries of each group
 
     @property
     def ceilings(self) -> Array:
@@ -82,8 +87,10 @@ def worst_squares(
         errors = np.where(exact, error, 0.0)
         displacements: Sequence[Array] = (np.ones(1),) * len(groups)
         hows: Sequence[str] = ("one factorisation for all entries",) * len(groups)
+        each = [_scalar_information(float(unit), error, hows[0]) for unit in units]
     else:
-        found = [_worst_of_group(belief, group, channel) for group in groups]
+        each = [fisher_information(belief, channel, entries_of(group)) for group in groups]
+        found = [_worst_of_group(one, group) for one, group in zip(each, groups, strict=True)]
         units = np.array([worst.value for worst, _ in found])
         exact = np.array([worst.bound == "exact" for worst, _ in found])
         errors = np.array([error for _, error in found])
@@ -92,14 +99,21 @@ def worst_squares(
     for radius in set(question.radii):
         multiply(radius, np.array([radius]))  # refuses one whose square vanishes or overflows
     values = multiply(np.square(question.radii), units)
-    return WorstSquares(values, errors, exact, displacements, hows)
+    return WorstSquares(values, errors, exact, displacements, hows, each)
 
 
-def _worst_of_group(
-    belief: Gaussian, group: Group, channel: AdditiveGaussian
-) -> tuple[WorstPair, float]:
+def entries_of(group: Group) -> list[int]:
+    """Return the entries of all balls of a group, in order."""
+    return [entry for ball in group for entry in ball]
+
+
+def _scalar_information(unit: float, error: float, how: str) -> Information:
+    infinite = math.isinf(unit)
+    return Information(np.array([[unit]]), np.eye(1), infinite, error, how)
+
+
+def _worst_of_group(information: Information, group: Group) -> tuple[WorstPair, float]:
     """Return the worst pair of one product of unit balls, and the relative error of its square."""
-    information = fisher_information(belief, channel, [entry for ball in group for entry in ball])
     if information.infinite:
         return WorstPair(math.inf, "exact", np.zeros(0), information.how), 0.0
     worst = worst_pair(information.matrix, positions(group), 1.0, support=information.support)
@@ -138,7 +152,7 @@ def largest_squares(informations: Array, group: Group) -> Array:
         found = np.array([_unit_radius(matrix, balls).value for matrix in safe])
     # The rounding of the sums and of the eigenvalues, in units of the trace, which is no larger
     # than `size` times the supremum.
-    values[sound] = found * (1 + 64 * size**2 * ROUNDOFF)
+    values[sound] = np.maximum(found, 0.0) * (1 + 64 * size**2 * ROUNDOFF)
     return values
 
 
