@@ -90,8 +90,11 @@ def prove_supremum(
         ]
         count += sum(len(lows) for lows, _ in pending)
         for j, (cells, values) in enumerate(zip(pending, found, strict=True)):
-            if values is not None and np.nanmax(values.centres, initial=-math.inf) > best:
-                top = int(np.nanargmax(values.centres))
+            guesses = (
+                np.zeros(0) if values is None else np.nan_to_num(values.centres, nan=-math.inf)
+            )
+            if np.max(guesses, initial=-math.inf) > best:
+                top = int(np.argmax(guesses))
                 middle = (cells[0][top] + cells[1][top]) / 2
                 best = max(best, value_at(j, tuple(middle.tolist())))
         limit = best + tolerance * abs(best)
