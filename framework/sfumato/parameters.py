@@ -16,20 +16,9 @@ import attrs
 import numpy as np
 
 from sfumato.domains import *  # noqa: F403 - authors import every domain from here
-from sfumato.domains import __all__ as _domains
 from sfumato.domains.domain import Domain, Rejected, Sizes
 from sfumato.errors import ParameterError
 from sfumato.values import ByContent, content_key
-
-__all__ = [  # noqa: PLE0604 - the domains are re-exported whole
-    *_domains,
-    "Declared",
-    "ExactlyOne",
-    "Parameter",
-    "Together",
-    "declare",
-    "parameter",
-]
 
 _KEY = "sfumato.parameter"
 REQUIRED = attrs.NOTHING
@@ -162,6 +151,11 @@ class Declared(ByContent):
             f"{declared.name}={code(declared.domain, value)}" for declared, value in self.given()
         )
         return f"sf.{type(self).plural}.{type(self).name}({inside})"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import noun_line
+
+        return noun_line(self)
 
 
 def _domain_first(declared: tuple[Domain, str], default: Any) -> tuple[Domain, Any, str]:

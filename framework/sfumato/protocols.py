@@ -184,6 +184,28 @@ class Reading:
             return math.inf
         return self.interval[1]
 
+    def __float__(self) -> float:
+        return self.value
+
+    def __format__(self, form: str) -> str:
+        """Write the value in a form, a bound rounded outwards; without one, all of the reading."""
+        from sfumato.quantities import round_outwards
+
+        return round_outwards(self.value, self.bound, form) if form else str(self)
+
+    def __str__(self) -> str:
+        from sfumato.quantities import reading_text
+
+        return reading_text(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import reading_card
+
+        return reading_card(self)
+
 
 @attrs.frozen
 class Scenario:
@@ -215,6 +237,8 @@ class Loss(Reading):
     >>> loss = sf.measures.renyi(order=2.0).loss(prior, secret, release)
     >>> print(loss)
     Rényi divergence (order=2) [nats] = 260.603
+    >>> float(loss) == loss.value, f"{loss:.1f}"
+    (True, '260.6')
     >>> loss.floor == loss.value == loss.ceiling
     True
     """
@@ -248,7 +272,9 @@ class Loss(Reading):
 
     def __str__(self) -> str:
         doubt = " (unverified)" if self.unverified else ""
-        return f"{self.quantity} {MARKS[self.bound]} {self.value:.6g}{doubt}"
+        return f"{self.quantity} {super().__str__()}{doubt}"
+
+    __repr__ = Reading.__repr__
 
 
 # What the adversary may believe -------------------------------------------------------------------
@@ -329,6 +355,11 @@ class PriorClass(ByContent, ABC, Generic[B]):
         """Return the prior whose covariance is the entrywise product of both."""
         return _combined("product", self, other)
 
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import noun_line
+
+        return noun_line(self)
+
 
 def _combined(operation: str, one: Any, other: Any) -> Any:
     from sfumato.prior_classes.combinations import combine
@@ -393,6 +424,14 @@ class Prior(Declared, PriorClass[B]):
     def trace_signature(self) -> Hashable:
         """Return what all members of a class must share: by default the declared sizes."""
         return tuple(sorted(self.sizes.items()))
+
+    def formula(self, numbers: Any) -> Any:  # noqa: ARG002  # authors override it
+        """Return the covariance in exact numbers, or in Taylor coefficients of its parameters.
+
+        The parameters may then be such numbers too. None, the default, says that there is no such
+        form; a class of such priors is searched, and nothing is proved of it.
+        """
+        return None
 
     @classmethod
     def glance(cls, members: Sequence[Self]) -> Any:  # noqa: ARG003  # authors override it
@@ -551,6 +590,15 @@ class Release(Generic[C]):
             **self.claims,
         }
 
+    def __repr__(self) -> str:
+        used = f"{self.utility_quantity.name} {self.utility_value:.6g}"
+        return f"<Release by {self.mechanism!r}, {used}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import release_card
+
+        return release_card(self)
+
 
 class Mechanism(Declared, ABC, Generic[C]):
     """Given a prior class and a secret, a way of releasing a trace.
@@ -564,7 +612,8 @@ class Mechanism(Declared, ABC, Generic[C]):
     yields
         The type of channel it designs.
     promises
-        What its releases keep, for the laws to check.
+        Parameters, each with the registered measure whose loss is at most its value, such as
+        ``(("epsilon", "renyi"),)``; the laws hold the mechanism to that, and to nothing else.
 
     >>> import sfumato as sf
     >>> sf.mechanisms.gaussian_uniform(mse=1.0).specification()
@@ -575,7 +624,7 @@ class Mechanism(Declared, ABC, Generic[C]):
     plural: ClassVar[str] = "mechanisms"
     asks: ClassVar[tuple[tuple[type, type], ...]]
     yields: ClassVar[type]
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     @abstractmethod
     def design(self, prior: PriorClass, secret: Secret) -> Release[C]:
@@ -588,6 +637,22 @@ class Mechanism(Declared, ABC, Generic[C]):
         if not isinstance(release, Release):
             raise TypeError(f"{self.name}.design must return a Release; got {release!r}.")
         return release
+
+    def designed_for(
+        self, prior: PriorClass | None = None, secret: Secret | None = None
+    ) -> Mechanism[C]:
+        """Return the mechanism that designs for these, whatever it is then asked about.
+
+        >>> import sfumato as sf
+        >>> hide_all = sf.mechanisms.gaussian_optimal(mse=0.1).designed_for(
+        ...     secret=sf.secrets.every_point()
+        ... )
+        >>> hide_all.specification()["design"]
+        {'secret': {'name': 'every_point'}}
+        """
+        from sfumato.release.designs import DesignedFor
+
+        return DesignedFor(self, prior, secret)
 
 
 # Who attacks --------------------------------------------------------------------------------------
@@ -639,7 +704,9 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
     reads
         The (belief, question, channel) types it can evaluate; ``object`` stands for any.
     promises
-        What the laws may rely on: "utility" or "share of outputs".
+        What the laws may rely on: "utility", "share of outputs", "unit free" (other units of the
+        trace change nothing), "nothing from silence" (zero where nothing is released), "grows with
+        the secret" (with its radius, its mistakes), "grows with its order".
     worst_scale
         At which end of the prior's scale a loss is worst, where its author has proved it: then an
         interval of scales is not searched, and a loss over it can be exact.
@@ -688,9 +755,12 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
 
         require_measure(self, prior, secret, release)
         narrowed = prior if self.worst_scale is None else prior.at_scale(self.worst_scale)
-        found, worst = over_class(
-            narrowed, lambda member: self._reading(member, secret, release), self.quantity
-        )
+
+        def read(member: Prior) -> Reading:
+            return self._reading(member, secret, release)
+
+        proved = None if narrowed.finite else self._proved(narrowed, secret, release, read)
+        found, worst = proved or over_class(narrowed, read, self.quantity)
         if narrowed != prior:
             how = f"{found.how}; the {self.worst_scale} end of the scale, proved".lstrip("; ")
             found = attrs.evolve(found, how=how)
@@ -701,6 +771,25 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
             worst=worst,
             unverified=found.bound == "exact" and not self.has_brute_force(),
         )
+
+    def of_informations(self, question: Q, informations: Sequence[Any]) -> Any:
+        """Return the loss of each of many releases from their informations about the secret.
+
+        `informations` are, for each of the question's groups, matrices (count, k, k); what is not
+        finite is an infinite one. An author who writes it promises that the loss is no better for
+        a larger information, in Loewner order, and that it depends on nothing else: the loss over
+        an interval of parameters can then be proved.
+        """
+        raise NotImplementedError
+
+    def _proved(
+        self, prior: PriorClass, secret: Secret, release: Release, read: Callable[[Prior], Reading]
+    ) -> tuple[Reading, Prior] | None:
+        if type(self).of_informations is LossMeasure.of_informations:
+            return None
+        from sfumato.inference.gaussian.interval_classes import prove_loss
+
+        return prove_loss(self, prior, secret, release, read)
 
     def _reading(self, member: Prior, secret: Secret, release: Release) -> Reading:
         at = release.situation(member, secret)

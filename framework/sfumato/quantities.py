@@ -1,8 +1,12 @@
-"""Quantities that mechanisms and measures of different plugins share."""
+"""Quantities that mechanisms and measures of different plugins share, and how they are printed."""
 
 from __future__ import annotations
 
-from sfumato.protocols import Quantity
+import decimal
+import math
+import re
+
+from sfumato.protocols import MARKS, Quantity, Reading
 
 MEAN_SQUARED_ERROR = Quantity("mean squared error", unit="squared units of the trace")
 EXPECTED_RELEASES = Quantity("expected number of released states", unit="states", worse="smaller")
@@ -20,3 +24,53 @@ def renyi_divergence(order: float) -> Quantity:
     'Rényi divergence (order=2) [nats]'
     """
     return Quantity("Rényi divergence", {"order": float(order)}, unit="nats")
+
+
+# How numbers are printed --------------------------------------------------------------------------
+
+ROUNDING = {
+    "upper": decimal.ROUND_CEILING,
+    "lower": decimal.ROUND_FLOOR,
+    "exact": decimal.ROUND_HALF_EVEN,
+    "estimate": decimal.ROUND_HALF_EVEN,
+}
+"""Bounds are rounded outwards: the digits of an upper bound are never below it."""
+
+
+def round_outwards(value: float, bound: str, form: str = ".6g") -> str:
+    """Write a number so that what is printed still holds: upper bounds up, lower bounds down.
+
+    `form` is Python's own (``".6g"``, ``"8.3f"``); up to 15 digits, the text read back as a number
+    is on the right side of the value.
+
+    >>> [round_outwards(229.04841, bound) for bound in ("exact", "upper", "lower")]
+    ['229.048', '229.049', '229.048']
+    >>> round_outwards(0.2, "upper"), round_outwards(math.inf, "upper")
+    ('0.2', '∞')
+    """
+    if not math.isfinite(value):
+        plain = format(value, re.sub(r"\..*|[a-zA-Z]$", "", form))
+        return plain.replace("inf", "∞")
+    digits = re.search(r"\.(\d+)([eEfFgG%]?)$", form)
+    if digits is None:
+        return format(value, form)
+    exact, places, kind = decimal.Decimal(repr(value)), int(digits[1]), digits[2].lower()
+    with decimal.localcontext(prec=400, rounding=ROUNDING[bound]):
+        if kind in ("f", "%"):
+            last = -places - 2 * (kind == "%")
+        else:
+            last = exact.adjusted() - (places if kind == "e" else max(places, 1) - 1)
+        return format(float(exact.quantize(decimal.Decimal(1).scaleb(last))), form)
+
+
+def reading_text(reading: Reading, form: str = ".6g", ends: str = ".4g") -> str:
+    """Write a value with the sign of its direction, and an estimate with its interval.
+
+    >>> reading_text(Reading(value=229.04841, bound="upper"))
+    '≤ 229.049'
+    """
+    text = f"{MARKS[reading.bound]} {round_outwards(reading.value, reading.bound, form)}"
+    if reading.bound == "estimate" and reading.interval is not None:
+        low, high = reading.interval
+        text += f" [{round_outwards(low, 'lower', ends)}, {round_outwards(high, 'upper', ends)}]"
+    return text

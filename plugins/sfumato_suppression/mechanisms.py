@@ -92,6 +92,7 @@ class _Certified(Mechanism):
 
     asks = ((Markov, Events),)
     yields = Suppression
+    promises = (("delta", "posterior_gap"),)
 
     delta: float = parameter(UNIT, doc="how far an output may raise a sensitive probability")
 

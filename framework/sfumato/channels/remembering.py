@@ -24,10 +24,10 @@ from sfumato.values import (
     ByContent,
     FloatArray,
     Labels,
+    as_labels,
     checked_labels,
     checked_probabilities,
-    encoded,
-    listed,
+    encode_labels,
     position_in,
     positions_of,
 )
@@ -59,7 +59,7 @@ class RememberingSuppression(ByContent, Channel):
 
     words: ClassVar[str] = "states that are shown or withheld by a hidden memory"
 
-    states: Labels = attrs.field(converter=listed)
+    states: Labels = attrs.field(converter=as_labels)
     visits: tuple[tuple[int, int], ...]
     tables: tuple[FloatArray, ...] = attrs.field(converter=_checked_tables)
 
@@ -152,7 +152,7 @@ class RememberingSuppression(ByContent, Channel):
 
     def log_likelihood(self, observed: Sequence[Any], trace: Sequence[Hashable]) -> float:
         """Return log Pr[observed | trace]; −∞ where it is impossible."""
-        pairs = self.pairs(encoded(self.states, trace, "states")[None])[0]
+        pairs = self.pairs(encode_labels(self.states, trace, "states")[None])[0]
         rows = MemoryEmission(self).evidence(observed)
         return float(rows[np.arange(len(rows)), pairs[: len(rows)]].sum())
 
@@ -160,7 +160,7 @@ class RememberingSuppression(ByContent, Channel):
         self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
     ) -> tuple[Any, ...]:
         """Draw the output of one trace of labels; None is the secure source."""
-        path = encoded(self.states, trace, "states")
+        path = encode_labels(self.states, trace, "states")
         if len(path) != self.steps:
             raise ParameterError(f"trace must have {self.steps} states; got {len(path)}.")
         return tuple(self.sample_many(path[None], rng)[0])

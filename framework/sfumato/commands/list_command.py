@@ -24,15 +24,23 @@ from sfumato.protocols import NOUNS
     metavar="[NAME]",
     help="Show which combinations fit together, all of them or those with NAME.",
 )
-def command(compatible: str | None) -> None:
+@click.option(
+    "--matrix",
+    is_flag=True,
+    help="Show which definition can be read in which world, tried on small scenarios.",
+)
+def command(compatible: str | None, *, matrix: bool) -> None:
     """List every registered prior, secret, mechanism, adversary and measure."""
     from rich.console import Console
 
     registry = default_registry()
+    if matrix:
+        _print_matrix(registry)
+        return
     if compatible is None:
         table, rows = plain_table("noun", "name", "what it is", "from"), _summaries(registry)
     else:
-        table = plain_table("prior", "secret", "mechanism", "measures")
+        table = plain_table(*list(NOUNS)[:3], "measures")
         rows = _scenarios(registry, compatible)
     for row in rows:
         table.add_row(*row)
@@ -70,3 +78,29 @@ def _scenarios(registry: Registry, name: str) -> Iterator[tuple[str, ...]]:
             yield *triple, ", ".join(fitting)
         elif name in fitting:
             yield *triple, name
+
+
+def _print_matrix(registry: Registry) -> None:
+    """Print definitions by worlds, with a numbered reason for each that is impossible."""
+    from rich.console import Console
+
+    from sfumato.comparison.matrix import MARKS, definitions_by_world
+
+    places = definitions_by_world(registry)
+    worlds = list(dict.fromkeys(place.world for place in places))
+    table = plain_table("definition", *worlds)
+    table.columns[0].no_wrap = True
+    reasons: dict[str, int] = {}
+    rows: dict[str, dict[str, str]] = {}
+    for place in places:
+        mark = MARKS[place.standing]
+        if place.standing == "impossible":
+            mark += f" {reasons.setdefault(place.reason, len(reasons) + 1)}"
+        rows.setdefault(place.measure, {})[place.world] = mark
+    for measure in sorted(rows):
+        table.add_row(measure, *(rows[measure][world] for world in worlds))
+    console = Console()
+    console.print(table)
+    console.print("● exact   ◐ bounded   – impossible, because:")
+    for reason, number in reasons.items():
+        console.print(f"{number:>3}  {reason}", highlight=False, markup=False)

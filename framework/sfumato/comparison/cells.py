@@ -31,12 +31,14 @@ from sfumato.protocols import (
     Scenario,
     Secret,
 )
+from sfumato.release.designs import Finished
 from sfumato.values import from_json, to_json
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
     from rich.console import RenderableType
+    from xarray import Dataset
 
     from sfumato.comparison.risk_maps import RiskMap
 
@@ -68,7 +70,9 @@ class Labelled:
     @classmethod
     def of(cls, given: Any) -> Labelled:
         """Return `given` itself if it has a label, else with none."""
-        return given if isinstance(given, cls) else cls(given)
+        if isinstance(given, cls):
+            return given
+        return cls(Finished.of(given) if isinstance(given, Release) else given)
 
 
 @attrs.frozen(kw_only=True)
@@ -172,6 +176,8 @@ _converter = _make_converter()
 def answer_each(prior: Any, secret: Any, mechanism: Any, asks: Iterable[Ask]) -> Iterator[Cell]:
     """Design one release and yield what each question finds, as soon as it does."""
     release, outcome, reason = attempt(Release, lambda: mechanism.protect(prior, secret))
+    if release is not None and (release.prior, release.secret) != (prior, secret):
+        release = attrs.evolve(release, prior=prior, secret=secret)  # designed for others
     for ask in asks:
         if release is None:
             yield Cell(outcome=outcome, reason=reason, versions=versions())
@@ -296,6 +302,29 @@ class Comparison:
 
         as_study_result(self).to_html(path)
 
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What was found, in sentences, the most telling first."""
+        from sfumato.comparison.findings import findings
+
+        return findings(self)
+
+    def to_xarray(self) -> Dataset:
+        """Return the losses on their axes, one variable for each measure, as an xarray dataset."""
+        from sfumato.comparison.sweeps import to_dataset
+
+        return to_dataset(self.measured)
+
+    def __repr__(self) -> str:
+        counts = Counter(cell.outcome for cell in self.cells)
+        told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        return f"<Comparison of {len(self.cells)} cells{f': {told}' if told else ''}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.page import comparison_table
+
+        return comparison_table(self)
+
     def __rich__(self) -> RenderableType:
         from sfumato.report.tables import ComparisonTable
 
@@ -313,10 +342,13 @@ class Comparison:
 def compare(
     priors: Iterable[PriorClass | Labelled],
     secrets: Iterable[Secret | Labelled],
-    mechanisms: Iterable[Mechanism | Labelled],
+    mechanisms: Iterable[Mechanism | Release | Labelled],
     measures: Iterable[LossMeasure | Labelled],
 ) -> Comparison:
     """Measure every combination; what does not fit is refused with its reason, never dropped.
+
+    In place of a mechanism there may be a finished release, or a mechanism that is `designed_for`
+    another prior or secret: it is then asked about every prior and secret of the lists.
 
     >>> import sfumato as sf
     >>> table = sf.compare(

@@ -170,6 +170,11 @@ class NounNames:
     shared: str
     names: Mapping[Any, str]
 
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one name, so that one has to be told."""
+        return len(self.names) > 1
+
     def of(self, cell: Cell, kind: str) -> str:
         """Return the short name of a cell's noun."""
         return self.names[noun_key(cell, kind)]

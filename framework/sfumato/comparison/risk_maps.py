@@ -25,9 +25,9 @@ from sfumato.values import digest
 if TYPE_CHECKING:
     from sfumato.plugin_registry import Registry
 
-MOST_MAPS = 2
-"""Of one comparison: of the first pair of prior and secret, and of the last."""
-MOST_ROWS = 12
+MOST_MAPS = 12
+"""Of one comparison: of pairs of prior and secret, evenly spread; both ends have squares."""
+MOST_ROWS = 40
 MOST_MATRICES = 6
 MOST_VALUES = 2000
 """In the bands of one map."""
@@ -192,7 +192,9 @@ def plan_maps(comparison: Comparison) -> list[PlannedMap]:
     if len(pairs) > MOST_MAPS:
         last = len(pairs) - 1
         pairs = [pairs[round(place * last / (MOST_MAPS - 1))] for place in range(MOST_MAPS)]
-    return [planned for planned in map(_plan, pairs) if planned]
+    ends = (0, len(pairs) - 1)
+    found = (_plan(pair, squares=place in ends) for place, pair in enumerate(pairs))
+    return [planned for planned in found if planned]
 
 
 def cells_by_pair(comparison: Comparison) -> list[list[Cell]]:
@@ -200,18 +202,19 @@ def cells_by_pair(comparison: Comparison) -> list[list[Cell]]:
 
     There is one measure for each pair: the first that depends on what is asked.
     """
-    asking = [cell for cell in comparison.measured if _asks_by_time(cell.measure)]
+    asking = [cell for cell in comparison.measured if depends_on_secret(cell.measure)]
     pairs = group_by(asking, lambda cell: (cell.prior, cell.secret)).values()
     return [[cell for cell in pair if cell.measure == pair[0].measure] for pair in pairs]
 
 
-def _asks_by_time(measure: Any) -> bool:
+def depends_on_secret(measure: Any) -> bool:
+    """Whether a measure's number depends on what is asked, not only on the channel."""
     return isinstance(measure, LossMeasure) and all(
         question is not object for _, question, _ in type(measure).reads
     )
 
 
-def _plan(cells: Sequence[Cell]) -> PlannedMap:
+def _plan(cells: Sequence[Cell], *, squares: bool) -> PlannedMap:
     """Decide, by counts alone, which of the cells have a row, and which rows a matrix."""
     belief = next(cells[0].prior.members()).belief()
     question = cells[0].secret.question(belief)
@@ -229,7 +232,7 @@ def _plan(cells: Sequence[Cell]) -> PlannedMap:
             measure=attrs.evolve(cell.measure, **seed),
             worst=cell.loss.worst,
             marked=marked,
-            squares=rows < MOST_MATRICES,
+            squares=squares and rows < MOST_MATRICES,
         )
         planned.append((cell, ask))
     return planned

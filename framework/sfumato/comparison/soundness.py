@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import attrs
 
 from sfumato.protocols import Loss
+from sfumato.quantities import round_outwards
 
 ROUNDING = 1e-9
 """By which two exact computations of one number may differ, relatively; nothing else may."""
@@ -32,9 +33,11 @@ class Contradiction:
 
     def __str__(self) -> str:
         return (
-            f"{self.floor.quantity}: one loss says at least {self.floor.floor:.6g} "
+            f"{self.floor.quantity}: one loss says at least "
+            f"{round_outwards(self.floor.floor, 'lower')} "
             f"({self.floor.how or self.floor.bound}), another at most "
-            f"{self.ceiling.ceiling:.6g} ({self.ceiling.how or self.ceiling.bound})."
+            f"{round_outwards(self.ceiling.ceiling, 'upper')} "
+            f"({self.ceiling.how or self.ceiling.bound})."
         )
 
 

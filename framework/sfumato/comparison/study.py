@@ -64,6 +64,16 @@ class StudyResult:
 
         return loss_figure(self.comparisons)
 
+    def __repr__(self) -> str:
+        cells = sum(len(comparison.cells) for comparison in self.comparisons)
+        parts = len(self.comparisons)
+        return f"<StudyResult of {cells} cells in {parts} part{'s'[: parts != 1]}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.page import result_tables
+
+        return result_tables(self)
+
     def to_html(self, path: Path | str) -> None:
         """Write one self-contained page, with the risk maps."""
         from sfumato.report.page import write_page

@@ -14,7 +14,8 @@ import numpy as np
 from sfumato.compatibility import why_no_loss
 from sfumato.errors import REFUSALS, ParameterError
 from sfumato.plugin_registry import Registry
-from sfumato.protocols import MARKS, Loss, LossMeasure, Prior, PriorClass, Release
+from sfumato.protocols import Loss, LossMeasure, Prior, PriorClass, Release
+from sfumato.quantities import reading_text
 from sfumato.randomness import source_name
 
 LIBRARIES = ("sfumato", "numpy", "scipy", "cvxpy", "python-flint", "randomgen")
@@ -135,7 +136,7 @@ def _entry(measure: LossMeasure, loss: Loss, release: Release) -> dict[str, Any]
     if _limited(loss):
         scope = "against every belief of the class"
     entry = {
-        "statement": f"{loss.quantity} {MARKS[loss.bound]} {loss.value:.6g} {scope}",
+        "statement": f"{loss.quantity} {reading_text(loss)} {scope}",
         "measure": measure.specification(),
         "quantity": str(loss.quantity),
         "worse": loss.quantity.worse,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -15,9 +17,7 @@ from sfumato.comparison.names import (
     noun_names,
 )
 from sfumato.protocols import MARKS, Loss, Quantity
-
-if TYPE_CHECKING:
-    pass
+from sfumato.quantities import reading_text
 
 UNVERIFIED = "*"
 MEANINGS = {"upper": "upper bound", "lower": "lower bound", "estimate": "estimate [interval]"}
@@ -28,11 +28,7 @@ LARGEST = 2**63 - 1
 
 def loss_text(loss: Loss) -> str:
     """Return the value with the sign of its direction: ``≤ 0.25``, and a mark if unverified."""
-    text = f"{MARKS[loss.bound]} {loss.value:.6g}{UNVERIFIED * loss.unverified}"
-    if loss.bound == "estimate" and loss.interval is not None:
-        low, high = loss.interval
-        text += f" [{low:.4g}, {high:.4g}]"
-    return text.replace("inf", "∞")
+    return reading_text(loss) + UNVERIFIED * loss.unverified
 
 
 def legend(cells: Iterable[Cell]) -> list[str]:
@@ -108,6 +104,56 @@ def blank_repeats(rows: Iterable[Row]) -> list[Row]:
         found.append((shown, losses))
         above = names
     return found
+
+
+def rows_with_repeats(table: LossTable) -> list[tuple[Row, tuple[str, ...]]]:
+    """Return each row with its names as they stand where a name is written once."""
+    blanked = (names for names, _ in blank_repeats(table.rows))
+    return list(zip(table.rows, blanked, strict=True))
+
+
+# The table as text to take away -------------------------------------------------------------------
+
+
+def csv_text(table: LossTable) -> str:
+    """Return the table as CSV: for each measure its number in full, and its kind."""
+    target = io.StringIO()
+    writer = csv.writer(target, lineterminator="\n")
+    heads = [", ".join(filter(None, column.heading[:2])) for column in table.columns]
+    writer.writerow([*table.factors, *(f"{head}{end}" for head in heads for end in ("", " (is)"))])
+    for names, losses in table.rows:
+        found = [losses[column].loss if column in losses else None for column in table.columns]
+        numbers = [(repr(loss.value), loss.bound) if loss else ("", "") for loss in found]
+        writer.writerow([*names, *(text for pair in numbers for text in pair)])
+    return target.getvalue()
+
+
+LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "≤": r"$\leq$", "≥": r"$\geq$", "≈": r"$\approx$", "∞": r"$\infty$", "=": "$=$", "−": "$-$",
+    "·": r"$\cdot$", "×": r"$\times$", "δ": r"$\delta$", "ε": r"$\varepsilon$",
+}  # fmt: skip
+"""What LaTeX would take for something else, or does not know."""
+
+
+def latex_text(table: LossTable) -> str:
+    """Return the table as a ``tabular`` with the rules of the package booktabs."""
+
+    def line(words: Iterable[str]) -> str:
+        escaped = ("".join(LATEX.get(letter, letter) for letter in word) for word in words)
+        return f"{' & '.join(escaped)} \\\\"
+
+    heads = [", ".join(filter(None, column.heading[:2])) for column in table.columns]
+    rows = [
+        line([*names, *(loss_text(found[c].loss) if c in found else "" for c in table.columns)])
+        for names, found in blank_repeats(table.rows)
+    ]
+    form = "l" * len(table.factors) + "r" * len(table.columns)
+    return "\n".join(
+        [rf"\begin{{tabular}}{{{form}}}", r"\toprule", line([*table.factors, *heads]), r"\midrule",
+         *rows, r"\bottomrule", r"\end{tabular}", ""]
+    )  # fmt: skip
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""Losses as figures: a panel for each quantity, and what several measures say of one loss."""
+"""Losses as figures for papers: a panel for each quantity."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.comparison.cells import FACTORS, KINDS, Cell, Comparison
-from sfumato.comparison.names import group_by, noun_names
+from sfumato.comparison.cells import KINDS, Cell, Comparison
+from sfumato.comparison.names import group_by
+from sfumato.comparison.sweeps import SweepAxis, sweep_axes
 from sfumato.protocols import Loss, Quantity
 from sfumato.report.columns import UNVERIFIED, loss_table, loss_text
 from sfumato.report.style import (
-    FAINT,
     MARKERS,
     WIDTH,
     MechanismColours,
+    figure_class,
     finite_values,
     is_wide,
     set_logarithmic,
@@ -27,10 +28,8 @@ from sfumato.report.sweeps import (
     MOST_LINES,
     NAME_HEIGHT,
     Series,
-    SweepAxis,
     draw_sweep,
     series_of,
-    sweep_axes,
 )
 from sfumato.report.words import scenario_names
 
@@ -42,9 +41,6 @@ MOST_PANELS = 12
 """Of one part; the last says how many more quantities are in its table."""
 MOST_ROWS = 40
 """Of losses one below the other."""
-MOST_SCENARIOS = 6
-"""Of one quantity that several measures answer for."""
-ORDER = ("lower", "estimate", "exact", "upper")
 
 
 @attrs.frozen
@@ -135,7 +131,6 @@ def panels_figure(
     parts: Sequence[tuple[str, Sequence[Panel]]], colours: MechanismColours
 ) -> Figure:
     """Draw the panels of each part, one below the other, under the part's heading."""
-    from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     with use_style():
@@ -145,7 +140,7 @@ def panels_figure(
             for heading, panels in drawn
         ]
         size = (WIDTH, sum(heights) or 1.0)
-        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.09))
+        figure = figure_class()(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.09))
         if not drawn:
             figure.text(0.5, 0.5, "nothing was measured", ha="center")
             return figure
@@ -223,63 +218,3 @@ def _draw_loss(axes: Axes, y: float, loss: Loss, colour: str, edge: float) -> No
         loss_text(loss), (max([x, *span]), y), xytext=(8, 0), textcoords="offset points",
         va="center", fontsize=8.5,
     )  # fmt: skip
-
-
-@attrs.frozen
-class Sandwich:
-    """What several measures say about one quantity of one scenario."""
-
-    name: str
-    cells: tuple[Cell, ...]
-
-    @property
-    def height(self) -> float:
-        """How tall it is, in inches."""
-        return 0.55 + 0.26 * len(self.cells)
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """The largest floor and the smallest ceiling: the truth is not beyond them."""
-        losses = [cell.loss for cell in self.cells]
-        return max(loss.floor for loss in losses), min(loss.ceiling for loss in losses)
-
-
-def sandwiches(comparison: Comparison) -> dict[Quantity, list[Sandwich]]:
-    """Return, by quantity, the scenarios for which two or more measures have an answer."""
-    cells = comparison.measured
-    names = dict(zip(map(id, cells), scenario_names(cells, FACTORS), strict=True))
-    scenarios = group_by(
-        cells, lambda cell: (cell.loss.quantity, *(getattr(cell, kind) for kind in FACTORS))
-    )
-    found: dict[Quantity, list[Sandwich]] = {}
-    for (quantity, *_), members in scenarios.items():
-        if len(members) > 1:
-            name = names[id(members[0])]
-            members.sort(key=lambda cell: (ORDER.index(cell.loss.bound), cell.loss.value))
-            found.setdefault(quantity, []).append(Sandwich(name, tuple(members)))
-    return found
-
-
-def sandwich_figure(
-    quantity: Quantity, found: Sequence[Sandwich], colours: MechanismColours
-) -> Figure:
-    """Draw some scenarios, evenly spread; the shaded span is where the truth must lie."""
-    from matplotlib.figure import Figure
-
-    most = min(len(found), MOST_SCENARIOS)
-    drawn = [found[round(place * (len(found) - 1) / max(1, most - 1))] for place in range(most)]
-    cells = [cell for one in drawn for cell in one.cells]
-    names = noun_names(cells, "measure")
-    with use_style():
-        size = (WIDTH, sum(one.height for one in drawn) + 0.6)
-        figure = Figure(figsize=size, layout="constrained")
-        rows = _rows(figure, drawn, sharex=True)
-        for axes, one in zip(rows, drawn, strict=True):
-            labels = [names.of(cell, "measure") for cell in one.cells]
-            _draw_rows(axes, one.cells, labels, cells, colours)
-            if all(map(math.isfinite, one.span)):
-                axes.axvspan(min(one.span), max(one.span), color=FAINT, zorder=0, linewidth=2)
-            axes.set_title(one.name)
-        rows[-1].set_xlabel(f"{quantity}, {quantity.worse} is worse")
-        _explain_marks(rows[-1], cells)
-    return figure

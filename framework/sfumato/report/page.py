@@ -5,34 +5,31 @@ The page is the template ``page.html``; here is what it calls.
 
 from __future__ import annotations
 
-import inspect
-import io
 import platform
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+import attrs
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sfumato.comparison.cells import Cell, Comparison, versions
-from sfumato.comparison.names import value_text
-from sfumato.comparison.risk_maps import MOST_MAPS, RiskMap, cells_by_pair
+from sfumato.comparison.names import NounNames, value_text
+from sfumato.comparison.risk_maps import MOST_MAPS, TOO_MANY, RiskMap, cells_by_pair
 from sfumato.comparison.study import StudyResult
 from sfumato.comparison.study_files import to_toml
 from sfumato.plugin_registry import default_registry
-from sfumato.prior_classes.families import Family
-from sfumato.prior_classes.sets import AnyOf
 from sfumato.protocols import Prior, Quantity
-from sfumato.questions.secret_unions import SecretUnion
-from sfumato.report import columns, figures, risk_figures
-from sfumato.report.style import WIDTH, MechanismColours, save_figure
+from sfumato.report import columns
+from sfumato.report.cards import mark_sentence, noun_summary
+from sfumato.report.charts import ChartedPart, Figure, mechanism_key, mechanism_keys
+from sfumato.report.figures import panels_of
+from sfumato.report.loss_charts import loss_chart
+from sfumato.report.map_charts import map_charts
+from sfumato.report.style import MechanismColours
 from sfumato.report.words import NounGroup, noun_groups
 from sfumato.values import write_whole
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ROLES = {
     "prior": "The adversary believes",
@@ -41,10 +38,9 @@ ROLES = {
     "measure": "How loss is counted",
 }
 MOST_NOUNS = 8
+LONG_WITNESS = 120
 LONG_NAME = 26
 """Characters of a name; a longer one may go on in a second line."""
-PIXELS = 900
-"""The width of a full figure on the page."""
 
 
 def write_page(path: Path, result: StudyResult) -> None:
@@ -52,8 +48,8 @@ def write_page(path: Path, result: StudyResult) -> None:
     write_whole(path, page(result))
 
 
-def page(result: StudyResult) -> str:
-    """Return the whole page."""
+def templates() -> Environment:
+    """Return the templates of pages and tables, and what they call."""
     environment = Environment(
         loader=PackageLoader("sfumato", "report"),
         autoescape=True,
@@ -62,21 +58,45 @@ def page(result: StudyResult) -> str:
         lstrip_blocks=True,
     )
     for used in (
-        columns, figures, risk_figures, describe_nouns, hint, inline, map_caption, maps_caption,
-        to_toml, uncounted_costs, value_text, versions,
+        columns, columns.rows_with_repeats, describe_nouns, hint, map_caption, maps_caption, marks,
+        part_charts, to_toml, uncounted_costs, value_text, versions,
     ):  # fmt: skip
         environment.globals[used.__name__.rpartition(".")[2]] = used
-    return environment.get_template("page.html").render(
-        study=result.study,
-        parts=result.comparisons,
-        cells=[cell for comparison in result.comparisons for cell in comparison.cells],
-        colours=MechanismColours.of_all(result.comparisons),
-        roles=ROLES,
-        machine=f"{platform.system()} {platform.machine()}",
-        plugins=[Path(path).name for path in default_registry().paths],
-        most_nouns=MOST_NOUNS,
-        long_name=LONG_NAME,
+    environment.globals["long_name"] = LONG_NAME
+    return environment
+
+
+def page(result: StudyResult) -> str:
+    """Return the whole page."""
+    cells = [cell for comparison in result.comparisons for cell in comparison.cells]
+    return (
+        templates()
+        .get_template("page.html")
+        .render(
+            study=result.study,
+            parts=result.comparisons,
+            cells=cells,
+            colours=MechanismColours.of_all(result.comparisons),
+            roles=ROLES,
+            machine=f"{platform.system()} {platform.machine()}",
+            plugins=[Path(path).name for path in default_registry().paths],
+            most_nouns=MOST_NOUNS,
+            vega=vega() if cells else "",
+        )
     )
+
+
+def comparison_table(comparison: Comparison) -> str:
+    """Return the findings and the table of a comparison, as notebooks show it."""
+    colours = MechanismColours.of_all([comparison])
+    return templates().get_template("notebook.html").render(part=comparison, colours=colours)
+
+
+def result_tables(result: StudyResult) -> str:
+    """Return the tables of a study's parts, as notebooks show them."""
+    heads = (Markup("<h4>{}</h4>").format(part.title) for part in result.comparisons)
+    tables = map(comparison_table, result.comparisons)
+    return "".join(f"{head}{table}" for head, table in zip(heads, tables, strict=True))
 
 
 def describe_nouns(cells: Sequence[Cell], kind: str) -> list[tuple[NounGroup, str]]:
@@ -84,20 +104,10 @@ def describe_nouns(cells: Sequence[Cell], kind: str) -> list[tuple[NounGroup, st
     told: set[str] = set()
     found = []
     for group in noun_groups(cells, kind):
-        summary = _summary(group.first)
+        summary = noun_summary(group.first)
         found.append((group, "" if summary in told else summary))
         told.add(summary)
     return found
-
-
-def _summary(noun: Any) -> str:
-    """Return the first paragraph of the plugin's documentation."""
-    if isinstance(noun, AnyOf):
-        return "Any of several priors."
-    if isinstance(noun, SecretUnion):
-        return "Several secrets, none of which may be learnt."
-    cls = noun.prior if isinstance(noun, Family) else type(noun)
-    return (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ").replace("`", "")
 
 
 def uncounted_costs(cells: Sequence[Cell], table: columns.LossTable) -> list[Quantity]:
@@ -109,9 +119,11 @@ def uncounted_costs(cells: Sequence[Cell], table: columns.LossTable) -> list[Qua
 def hint(cell: Cell) -> str:
     """Return how a value was found, for the pointer to show."""
     loss = cell.loss
-    words = [loss.how, f"{cell.seconds:.2g} s"]
+    words = [mark_sentence(loss).rstrip("."), loss.how, f"{cell.seconds:.2g} s"]
+    if loss.witness:
+        words.insert(2, f"witness: {str(loss.witness)[:LONG_WITNESS]}")
     if loss.worst is not None and not isinstance(cell.prior, Prior):
-        words.insert(0, f"worst: {value_text(loss.worst)}")
+        words.insert(1, f"worst: {value_text(loss.worst)}")
     return "; ".join(filter(None, words))
 
 
@@ -133,11 +145,11 @@ def maps_caption(part: Comparison) -> str:
             "single time, another member may be worse."
         )
     if any(risk.marked for risk in maps):
-        words.append("▾ and ▸ mark what the mechanisms were asked to protect.")
+        words.append("▾ marks what the mechanisms were asked to protect.")
+    if len(maps) > 2:
+        words.append("Squares are those of the first and the last pair of prior and secret.")
     if pairs > MOST_MAPS:
-        words.append(
-            f"Maps of {MOST_MAPS} of {pairs} pairs of prior and secret: the first and the last."
-        )
+        words.append(f"Maps of {MOST_MAPS} of {pairs} pairs of prior and secret, evenly spread.")
     return " ".join(words)
 
 
@@ -149,19 +161,62 @@ def map_caption(risk: RiskMap) -> str:
     if risk.left_out:
         words.append(f"Not drawn: {'; '.join(risk.left_out)}.")
     missing = {row.mechanism: row.why_not_alone for row in risk.rows if not row.alone}
-    if missing:
+    if missing and (len(missing) < len(risk.rows) or set(missing.values()) != {TOO_MANY}):
         reasons = "; ".join(f"{name} ({why.rstrip('.')})" for name, why in missing.items())
         words.append(f"Without a square: {reasons}.")
     return " ".join(words)
 
 
-def inline(figure: Figure) -> Markup:
-    """Return a figure as SVG that can stand inside a page."""
-    target = io.StringIO()
-    save_figure(figure, target, format="svg", metadata={"Date": None, "Creator": None})
-    drawing = target.getvalue()
-    drawing = drawing[drawing.index("<svg") :]
-    drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
-    width = PIXELS * figure.get_figwidth() / WIDTH
-    safe = Markup(drawing)  # noqa: S704 - drawn here, and its words are escaped by the drawing
-    return Markup('<figure style="max-width:{:.0f}px">{}</figure>').format(width, safe)
+@attrs.frozen
+class PartCharts:
+    """The figures of one part, and what its controls offer."""
+
+    losses: tuple[Figure, ...]
+    maps: tuple[tuple[str, tuple[RiskMap, ...], tuple[Figure, ...]], ...]
+    mechanisms: Mapping[str, str]
+    sweep: str
+    stops: tuple[str, ...]
+
+
+def part_charts(part: Comparison, colours: MechanismColours) -> PartCharts:
+    """Draw a part: a figure for each quantity, a map for each prior and secret."""
+    charted = ChartedPart.of(part, colours)
+    return PartCharts(
+        losses=tuple(loss_chart(charted, panel) for panel in panels_of(part)),
+        maps=tuple(map_charts(charted)),
+        mechanisms=charted.colours,
+        sweep=charted.axis.words if charted.axis else "",
+        stops=tuple(map(value_text, charted.stops)),
+    )
+
+
+@cache
+def vega() -> Markup:
+    """Return the library that draws the charts, whole, so that a page needs no network."""
+    import altair as alt
+    import vl_convert
+
+    version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    bundle = vl_convert.javascript_bundle(vl_version=version)  # type: ignore[call-arg]  # optional
+    return Markup(bundle.replace("</script", r"<\/script"))  # noqa: S704 - a library, not data
+
+
+@attrs.frozen
+class Marks:
+    """What marks the mechanism of a row: the name that links it to the charts, and its colour."""
+
+    keys: NounNames
+    colours: MechanismColours
+
+    def key(self, cell: Cell) -> str:
+        """Return the mechanism's name, without what is swept."""
+        return mechanism_key(self.keys, cell)
+
+    def colour(self, cell: Cell) -> str:
+        """Return the mechanism's colour."""
+        return self.colours[cell]
+
+
+def marks(part: Comparison, colours: MechanismColours) -> Marks:
+    """Return the marks of a part's rows."""
+    return Marks(mechanism_keys(part.measured), colours)

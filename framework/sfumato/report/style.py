@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,6 +40,21 @@ def use_style() -> AbstractContextManager[None]:
     from matplotlib import style
 
     return style.context(["default", str(Path(__file__).with_name("figures.mplstyle"))])
+
+
+@cache
+def figure_class() -> type[Figure]:
+    """Return matplotlib's figure, which notebooks also show where pyplot is not used."""
+    from matplotlib.figure import Figure as Plain
+
+    class Figure(Plain):
+        def _repr_svg_(self) -> str:
+            target = io.StringIO()
+            save_figure(self, target, format="svg", metadata={"Date": None, "Creator": None})
+            drawing = target.getvalue()
+            return drawing[drawing.index("<svg") :]
+
+    return Figure
 
 
 def save_figure(figure: Figure, target: Any, **options: Any) -> None:

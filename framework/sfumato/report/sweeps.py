@@ -1,4 +1,4 @@
-"""Sweeps: the parameters that take several values, and losses drawn as lines along them."""
+"""Losses drawn as lines along a parameter that is swept."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import numpy as np
 
 from sfumato.comparison.cells import KINDS, Cell
-from sfumato.comparison.names import group_by, noun_names, noun_table, noun_tables
+from sfumato.comparison.names import group_by, noun_names
+from sfumato.comparison.sweeps import SweepAxis, is_geometric
 from sfumato.protocols import Loss
 from sfumato.report.style import (
     MARKERS,
@@ -20,16 +20,13 @@ from sfumato.report.style import (
     is_wide,
     set_logarithmic,
 )
-from sfumato.report.words import short_names
-from sfumato.values import to_json
+from sfumato.report.words import BETWEEN, short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Point = tuple[float, Loss]
 
-FEWEST = 3
-"""Values that make a sweep; two are a comparison of two."""
 MOST_LINES = 24
 """Of one panel."""
 STROKES = ("-", "--", ":", "-.")
@@ -40,48 +37,11 @@ NAME_HEIGHT = 0.19
 
 
 @attrs.frozen
-class SweepAxis:
-    """A numeric parameter of one noun that takes several values while the rest stays the same."""
-
-    kind: str
-    parameter: str
-
-    def value(self, cell: Cell) -> float | None:
-        """Return the cell's value of the parameter, or None where its noun has none."""
-        found: Any = noun_table(getattr(cell, self.kind), defaults=True).get(self.parameter)
-        return float(found) if _is_number(found) else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def sweep_axes(cells: Sequence[Cell]) -> list[SweepAxis]:
-    """Return the parameters that are swept, the one with the most values first."""
-    sizes: dict[SweepAxis, int] = {}
-    for kind in KINDS:
-        tables = noun_tables(list(dict.fromkeys(getattr(cell, kind) for cell in cells)))
-        numeric = {key for table in tables for key, value in table.items() if _is_number(value)}
-        for parameter in sorted(numeric):
-            sizes[SweepAxis(kind, parameter)] = _longest_run(tables, parameter)
-    swept = [axis for axis, size in sizes.items() if size >= FEWEST]
-    return sorted(swept, key=lambda axis: -sizes[axis])
-
-
-def _longest_run(tables: Sequence[dict[str, Any]], parameter: str) -> int:
-    """Return the most values that the parameter takes while nothing else changes."""
-    runs = group_by(
-        [table for table in tables if _is_number(table.get(parameter))],
-        lambda table: to_json({key: table[key] for key in table if key != parameter}),
-    )
-    return max(len({table[parameter] for table in run}) for run in runs.values())
-
-
-@attrs.frozen
 class Series:
     """The cells of one line, with its name and its stroke.
 
-    The stroke tells priors, secrets and measures apart, as the colour does mechanisms.
+    The stroke tells priors, secrets and measures apart (`beside` names them), the colour
+    mechanisms.
     A level is one cell without a value of the swept parameter: the same all along the axis.
     """
 
@@ -89,6 +49,7 @@ class Series:
     stroke: str
     cells: tuple[Cell, ...]
     is_level: bool = False
+    beside: str = ""
 
     def points(self, axis: SweepAxis, sides: tuple[float, float]) -> list[Point]:
         """Return the losses along the axis; a level at both sides, or by its name if infinite."""
@@ -122,7 +83,8 @@ def series_of(cells: Sequence[Cell], axis: SweepAxis) -> list[Series]:
         others = tuple(word for kind, word in zip(KINDS, key, strict=True) if kind != "mechanism")
         stroke = strokes.setdefault(others, STROKES[len(strokes) % len(STROKES)])
         own = tuple(cell for _, cell in members)
-        found.append(Series(name or _mechanism_name(own[0]), stroke, own, level))
+        beside = BETWEEN.join(filter(None, others))
+        found.append(Series(name or _mechanism_name(own[0]), stroke, own, level, beside))
     return found
 
 
@@ -146,7 +108,7 @@ def draw_sweep(
     if is_wide(min(values), max(values)):
         set_logarithmic(axes, "y", values)
     xs = [x for x in map(axis.value, cells) if x is not None]
-    if _is_geometric(xs):
+    if is_geometric(xs):
         set_logarithmic(axes, "x", xs)
     ends = []
     levels: set[str] = set()  # as they are told apart on paper
@@ -158,7 +120,7 @@ def draw_sweep(
         levels |= {f"{end:.6g}"} if series.is_level else set()
         ends.append((series.name, darken_to_read(colour), end))
     axes.margins(x=0.03)
-    axes.set_xlabel(f"{axis.parameter} of the {axis.kind}".replace("_", " "))
+    axes.set_xlabel(axis.words)
     _write_names(axes, ends, NAME_HEIGHT / height)
 
 
@@ -223,17 +185,3 @@ def _push_apart(heights: Sequence[float], step: float) -> list[float]:
     last = len(places) - 1
     ceiling = max(1.0, step * last)
     return [min(place, ceiling - step * (last - number)) for number, place in enumerate(places)]
-
-
-def _is_geometric(values: Sequence[float]) -> bool:
-    """Whether positive values are spread more evenly in the logarithm.
-
-    >>> _is_geometric([0.1, 1.0, 10.0]), _is_geometric([1.0, 10.0, 20.0])
-    (True, False)
-    """
-    ordered = np.unique(values)
-    if len(ordered) < 3 or ordered[0] <= 0 or ordered[-1] < 10 * ordered[0]:
-        return False
-    steps = (np.diff(np.log(ordered)), np.diff(ordered))
-    in_logarithm, plain = (np.abs(step / step.mean() - 1).max() for step in steps)
-    return bool(in_logarithm < plain)

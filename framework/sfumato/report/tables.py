@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
 SPACE = 3
 """Columns of the terminal between two columns of the table."""
-WIDEST_HEADING = 24
-"""The widest that a measure's column grows for its heading."""
+HEADING = 2
+"""Lines of a name in a heading; the third is for its unit and which way is worse."""
+WORSE = {"larger": "↑", "smaller": "↓"}
+WAYS = {"larger": "↑ larger is worse", "smaller": "↓ smaller is worse"}
 
 
 @attrs.frozen
@@ -45,8 +48,10 @@ class ComparisonTable:
         from rich.text import Text
 
         if self.comparison.measured:
+            for sentence in self.comparison.findings[:1]:
+                yield Text(sentence, style="bold")
             table = loss_table(self.comparison.measured)
-            for line in table.shared:
+            for line in (*table.shared, *_shared_quantity(table)):
                 yield Text(line, style="italic")
             table, lists = _number_names(table, options.max_width // 2)
             for line in lists:
@@ -54,7 +59,7 @@ class ComparisonTable:
             for columns in _side_by_side(table, options.max_width):
                 yield Text("")
                 yield _rich_table(table, columns, options.max_width)
-            for line in legend(self.comparison.measured):
+            for line in (*_ways(table, options.max_width), *legend(self.comparison.measured)):
                 yield Text(line, style="dim")
         yield from self._missing()
 
@@ -97,7 +102,51 @@ def _names_width(table: LossTable) -> int:
 def _column_width(table: LossTable, column: Column) -> int:
     cells = [losses[column] for _, losses in table.rows if column in losses]
     values = (len(loss_text(cell.loss)) for cell in cells)
-    return max(*values, *map(_longest_word, column.heading))
+    return max(*values, _narrowest(_name(table, column)))
+
+
+def _name(table: LossTable, column: Column) -> str:
+    """Return what stands above a column: its measure alone where all count one quantity."""
+    _, measure, _ = column.heading
+    if len(table.by_quantity) == 1 and len(table.columns) > 1:
+        return column.measure
+    return ", ".join(filter(None, (str(attrs.evolve(column.quantity, unit="")), measure)))
+
+
+def _narrowest(name: str) -> int:
+    """Return the least width at which a name fits its lines with no word broken.
+
+    >>> _narrowest("mean squared error")
+    12
+    """
+    widths = range(_longest_word(name), len(name) + 1)
+    return next((w for w in widths if len(textwrap.wrap(name, w)) <= HEADING), len(name))
+
+
+def _heading(table: LossTable, column: Column, width: int) -> list[str]:
+    """Return the lines of a heading: the name, then its unit, where it fits, with the arrow."""
+    arrow = WORSE[column.quantity.worse]
+    last = f"{column.quantity.unit} {arrow}".strip()
+    return [*textwrap.wrap(_name(table, column), width), last if len(last) <= width else arrow]
+
+
+def _shared_quantity(table: LossTable) -> list[str]:
+    """Return the quantity that all columns count, where the columns do not name it."""
+    several = len(table.by_quantity) == 1 and len(table.columns) > 1
+    return [f"quantity {quantity}" for quantity in table.by_quantity] if several else []
+
+
+def _ways(table: LossTable, width: int) -> list[str]:
+    """Return what the arrows mean, and the units that are too long to stand in a heading."""
+    ways = dict.fromkeys(WAYS[quantity.worse] for quantity in table.by_quantity)
+    units: dict[str, None] = {}
+    for columns in _side_by_side(table, width):
+        widths = _widths(table, columns, width)[len(table.factors) :]
+        for column, wide in zip(columns, widths, strict=True):
+            quantity = column.quantity
+            if quantity.unit not in _heading(table, column, wide)[-1]:
+                units[f"{quantity.name} in {quantity.unit}"] = None
+    return ["   ".join(ways), *(["; ".join(units)] if units else [])]
 
 
 def _number_names(table: LossTable, width: int) -> tuple[LossTable, list[str]]:
@@ -147,11 +196,11 @@ def _rich_table(table: LossTable, columns: Sequence[Column], width: int) -> Tabl
     for factor in table.factors:
         made.add_column(factor, width=next(widths))
     for column in columns:
-        quantity, measure, worse = column.heading
-        heading = Text(quantity, style="bold")
-        heading.append(f"\n{measure}" if measure else "", style="not bold")
-        heading.append(f"\n{worse}", style="not bold dim")
-        made.add_column(heading, justify="right", width=next(widths))
+        wide = next(widths)
+        *name, last = _heading(table, column, wide)
+        heading = Text("\n".join(name), style="bold")
+        heading.append(f"\n{last}", style="not bold dim")
+        made.add_column(heading, justify="right", width=wide)
     rows = [row for row in table.rows if not row[1].keys().isdisjoint(columns)]
     for names, losses in blank_repeats(rows):
         cells = [losses.get(column) for column in columns]
@@ -166,7 +215,7 @@ def _widths(table: LossTable, columns: Sequence[Column], width: int) -> list[int
     widths = [_name_width(table, place) for place in places]
     widths += [_column_width(table, column) for column in columns]
     wanted = [_name_width(table, place, len) for place in places]
-    wanted += [min(WIDEST_HEADING, max(map(len, column.heading))) for column in columns]
+    wanted += [max(map(len, _heading(table, column, width))) for column in columns]
     left = width - sum(widths) - SPACE * len(widths)
     for place, most in enumerate(wanted):
         more = max(0, min(most - widths[place], left))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.report.figures import loss_figure, panels_of, sandwich_figure, sandwiches
+from sfumato.comparison.sweeps import SweepAxis, sweep_axes
+from sfumato.report.figures import loss_figure, panels_of
 from sfumato.report.style import PALETTE, MechanismColours, mix, save_figure
-from sfumato.report.sweeps import SweepAxis, sweep_axes
 
 LABELS = ("little", "much")
 
@@ -195,9 +195,6 @@ def numbers_meet_bars(figure):
 
 
 def test_numbers_stand_beside_their_intervals(sandwiched):
-    ((quantity, found),) = sandwiches(sandwiched).items()
-    figure = sandwich_figure(quantity, found, MechanismColours.of_all([sandwiched]))
-    assert not numbers_meet_bars(figure)
     assert not numbers_meet_bars(sandwiched.plot())
 
 
@@ -294,19 +291,6 @@ def test_figures_are_saved_in_three_formats_and_reproducibly(swept, kind, start)
 
 def test_nothing_measured_is_said_so():
     assert saved(loss_figure([sf.compare([], [], [], [])]))
-
-
-def test_the_sandwich_holds_attack_exact_and_bound(sandwiched):
-    ((quantity, found),) = sandwiches(sandwiched).items()
-    assert [len(one.cells) for one in found] == [3, 3]
-    assert [cell.measure.name for cell in found[0].cells] == ["attacked", "exactly", "above"]
-    assert found[0].span == (0.5, 0.5)
-    figure = sandwich_figure(quantity, found, MechanismColours.of_all([sandwiched]))
-    texts = [text.get_text() for axes in figure.axes for text in axes.texts]
-    assert texts.count("≤ 0.7") == 2
-    ticks = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert [tick.split()[0] for tick in ticks] == ["attacked", "exactly", "above"]
-    assert saved(figure)
 
 
 def test_the_caller_s_matplotlib_is_left_alone(swept):

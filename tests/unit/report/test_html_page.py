@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import pytest
@@ -15,7 +14,7 @@ from sfumato.plugin_registry import default_registry
 from sfumato.report.page import page
 from sfumato.report.words import noun_groups
 
-VOID = {"meta", "br", "link", "img", "hr"}
+VOID = {"meta", "br", "link", "img", "hr", "input"}
 
 
 class Outline(HTMLParser):
@@ -43,8 +42,9 @@ class Outline(HTMLParser):
 
 
 def outline(text):
+    """Return the tags and the words, without what is inside scripts and templates."""
     found = Outline()
-    found.feed(text)
+    found.feed(re.sub(r"(<(script|template)\b[^>]*>).*?(</\2>)", r"\1\3", text, flags=re.DOTALL))
     assert not found.open
     return found
 
@@ -63,15 +63,15 @@ def test_the_page_is_whole_and_needs_nothing_else(bundled_page, sandwiched, worl
     others = (page(as_study_result(comparison)) for comparison in (sandwiched, worlds))
     for text in (bundled_page, *others):
         found = outline(text)
-        assert "script" not in found.tags
         assert not {"img", "link", "iframe"} & set(found.tags)
         for name, value in found.attributes:
             if name in ("href", "xlink:href", "src"):
                 assert value.startswith(("#", "data:"))
             if not name.startswith("xmlns") and not (value or "").startswith("data:"):
                 assert "//" not in (value or "")
-        assert "@import" not in text
-        assert not re.search(r"url\((?!#|\"#)", text)
+        style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+        assert "@import" not in style
+        assert "url(" not in style
 
 
 def test_the_page_tells_the_question_the_answers_and_how_to_run_it_again(bundled_page):
@@ -88,18 +88,82 @@ def test_the_study_on_the_page_asks_the_same_again(bundled, bundled_page):
     import tomllib
     from html import unescape
 
-    source = re.search(r"study.toml</summary><pre>(.*?)</pre>", bundled_page, re.DOTALL)[1]
+    source = re.search(r'<pre class="study">(.*?)</pre>', bundled_page, re.DOTALL)[1]
     again = sf.Study.from_table(tomllib.loads(unescape(source)))
     assert again == bundled.study
 
 
+def specs(text):
+    """Return the charts of a page, as Vega-Lite reads them."""
+    return [json.loads(spec) for spec in re.findall(r'/json">(.*?)</script>', text, re.DOTALL)]
+
+
+def rows(spec):
+    """Return all rows of all data sets of a chart."""
+    return [row for data in spec["datasets"].values() for row in data]
+
+
 def test_a_sandwich_has_its_picture(sandwiched):
     text = page(as_study_result(sandwiched))
-    assert "Attack ≤ exact ≤ bounds: success" in text
-    assert text.count("<svg") >= 2
+    assert "the truth lies in the shaded span" in text
+    chart = next(spec for spec in specs(text) if "shaded span" in spec["description"])
+    shaded = [row for row in rows(chart) if "number" not in row]
+    assert {(row["low"], row["high"]) for row in shaded} == {(0.5, 0.5)}
+    assert sum(row.get("number") == "≤ 0.7" for row in rows(chart)) == 2
     assert text.count("* unverified:") == 1
     assert text.count("= 0.5*</td>") == 2
     assert "= ∞</td>" in text
+
+
+def test_a_page_opens_with_its_findings(bundled, bundled_page):
+    first = bundled_page.index("What was found")
+    assert first < bundled_page.index("The adversary believes")
+    for comparison in bundled.comparisons:
+        assert comparison.findings[0].replace("'", "&#39;") in bundled_page
+
+
+def test_every_chart_has_a_name_and_both_links(bundled_page):
+    charts = specs(bundled_page)
+    assert len(charts) >= 10
+    for spec in charts:
+        assert spec["description"]
+        assert {"shown", "at"} <= {parameter["name"] for parameter in spec["params"]}
+
+
+def test_a_sweep_moves_its_maps(swept):
+    """Each stop of the sweep has the band that the prior of that stop has."""
+    result = as_study_result(swept).with_maps()
+    text = page(result)
+    (band,) = (spec for spec in specs(text) if "each single time" in spec["description"])
+    (maps,) = result.maps
+    for stop, risk in enumerate(maps):
+        for row in risk.rows:
+            drawn = {
+                datum["time"]: datum["value"]
+                for datum in rows(band)
+                if (datum["at"], datum["name"]) == (stop, row.mechanism)
+            }
+            assert drawn == dict(row.losses)
+    assert 'max="9"' in text
+
+
+def test_what_is_copied_holds_the_numbers(sandwiched, swept):
+    import csv
+
+    from sfumato.report.columns import csv_text, latex_text, loss_table
+
+    table = loss_table(swept.measured)
+    head, *found = csv.reader(csv_text(table).splitlines())
+    assert len(found) == 20
+    assert [float(row[2]) for row in found] == [
+        cell.loss.value for cell in swept.measured if cell.measure.name == "renyi"
+    ]
+    assert head[:2] == ["prior", "mechanism"]
+    latex = latex_text(loss_table(sandwiched.measured))
+    assert r"$\infty$" in latex
+    assert r"$\leq$ 0.7" in latex
+    assert latex.count(r"\\") == len(loss_table(sandwiched.measured).rows) + 1
+    assert latex_text(table).count(r"length\_scale$=$") == 10
 
 
 def test_text_is_escaped():
@@ -110,7 +174,8 @@ def test_text_is_escaped():
         [sf.measures.renyi()],
     )
     text = page(as_study_result(comparison))
-    assert "<script" not in text
+    assert "<script>alert" not in text
+    assert "</script>alert" not in text
     assert "&lt;b&gt;bold" in text
     outline(text)
 
@@ -167,33 +232,3 @@ def test_the_words_of_the_study_are_said_once():
 def test_the_page_of_nothing_is_a_page(tmp_path):
     sf.compare([], [], [], []).to_html(tmp_path / "page.html")
     outline((tmp_path / "page.html").read_text())
-
-
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
-
-
-@pytest.mark.skipif(not BROWSER, reason="no Chromium is installed to look at the page with")
-def test_a_real_browser_shows_it(bundled_page, tmp_path):
-    import matplotlib.image
-
-    file, picture = tmp_path / "page.html", tmp_path / "page.png"
-    file.write_text(bundled_page, encoding="utf-8")
-    subprocess.run(
-        [
-            BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            f"--user-data-dir={tmp_path / 'profile'}", "--hide-scrollbars",
-            "--window-size=1200,4200", f"--screenshot={picture}", file.as_uri(),
-        ],
-        check=True, capture_output=True, timeout=120,
-    )  # fmt: skip
-    pixels = matplotlib.image.imread(picture)[..., :3]
-    assert pixels.shape[:2] == (4200, 1200)
-    header, body = pixels[:60], pixels[300:4000]
-    assert header.mean() < 0.6  # the dark band with the title
-    ink = (body.min(axis=2) < 0.6).any(axis=1)
-    assert ink.mean() > 0.4  # rows with something written or drawn, all the way down
-    for colour in ((0, 0x72, 0xB2), (0xD5, 0x5E, 0)):  # the figures' first two mechanisms
-        assert (abs(body * 255 - colour).max(axis=2) < 3).sum() > 200

@@ -26,7 +26,7 @@ def words_of(comparison):
     texts = [name for names, _ in table.rows for name in names]
     texts += [line for column in table.columns for line in column.heading]
     texts += [loss_text(cell.loss) for _, row in table.rows for cell in row.values()]
-    return {word for text in texts for word in text.split()}
+    return {word.strip("[]") for text in texts for word in text.split()}
 
 
 @pytest.mark.parametrize("width", [60, 80, 110, 160])
@@ -38,6 +38,23 @@ def test_tables_fit_and_break_no_word(width, worlds, sandwiched, swept):
         lines = text.splitlines()
         broken = [word for word in words_of(comparison) if not any(word in line for line in lines)]
         assert not broken
+
+
+def test_headings_have_three_lines_and_use_the_width():
+    for comparison in default_study(default_registry()).run().comparisons:
+        for width in (80, 120, 200):
+            lines = printed(comparison, width).splitlines()
+            rule = next(place for place, line in enumerate(lines) if line.startswith("──"))
+            begin = max(place for place, line in enumerate(lines[:rule]) if not line.strip())
+            assert rule - begin - 1 <= 3
+    wide, narrow = (printed(comparison, width).splitlines() for width in (200, 60))
+    assert len(wide) < len(narrow)
+
+
+def test_the_finding_comes_first(worlds, swept):
+    for comparison in (worlds, swept):
+        text = " ".join(printed(comparison, 100).split())
+        assert text.startswith(comparison.findings[0])
 
 
 def test_every_value_is_printed_with_its_direction(sandwiched):
