@@ -319,7 +319,10 @@ class Registry:
             raise ParameterError(f"a {kind} must be a table with a name; got {specification!r}.")
         form = FORMS.get((kind, frozenset(specification)))
         if form is not None:
-            return form(self, specification)
+            try:
+                return form(self, specification)
+            except RecursionError:
+                raise ParameterError(f"a {kind} must not be nested so deeply.") from None
         plain = dict(specification)
         name = plain.pop("name", None)
         if not isinstance(name, str):
