@@ -26,7 +26,7 @@ KEY_BYTES = 32
 AnySuppression = Suppression | RelabelledSuppression
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class SuppressingRelease(Release):
     """A release whose channel suppresses states; it can answer while the trace happens.
 

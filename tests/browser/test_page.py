@@ -126,7 +126,9 @@ def test_the_slider_moves_maps_and_curves(visit):
     tab = visit("swept")
     slider = tab.get_by_role("slider", name="length scale of the prior")
     before = colours(tab)
-    bar = "document.querySelector('figure.drawn .role-mark.mark-rule line').getAttribute('transform')"
+    bar = (
+        "document.querySelector('figure.drawn .role-mark.mark-rule line').getAttribute('transform')"
+    )
     place = tab.evaluate(bar)
     slider.fill("3")
     tab.wait_for_function(f"{bar} != '{place}'")
