@@ -15,28 +15,48 @@ copyright = "2026, the sfumato developers"
 version = release = __version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
-    "plugin_tables",
-    "executed_examples",
+    "sphinx_copybutton",
+    "mathml",
+    "plugin_pages",
     "study_figures",
 ]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
-exclude_patterns = ["_build", "_ext"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build", "_ext", "**/.ipynb_checkpoints"]
+
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+
 html_theme = "furo"
 html_title = "sfumato"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_show_sourcelink = False
+html_use_smartypants = False
+
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-nitpicky = False
+default_role = "code"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+copybutton_remove_prompts = True
 
 
-def escape_bars(app, what, name, obj, options, lines):  # noqa: ANN001, ANN201, ARG001, D103, PLR0917 - Sphinx calls it
+def prepare_docstring(app, what, name, obj, options, lines):  # noqa: ANN001, ANN201, ARG001, PLR0917 - Sphinx calls it
+    """Take |x| for an absolute value, and examples for a section of their own."""
     lines[:] = [line if ">>>" in line else line.replace("|", "\\|") for line in lines]
+    first = next((k for k, line in enumerate(lines) if line.startswith(">>>")), None)
+    if first is not None and "Examples" not in lines:
+        lines[first:first] = ["Examples", "--------"]
 
 
 def setup(app):  # noqa: ANN001, ANN201, D103 - Sphinx calls it
-    # Docstrings are formulas in plain text: |x| is an absolute value, not a substitution.
-    app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", prepare_docstring, priority=400)  # before napoleon

@@ -112,12 +112,14 @@ class Panel:
 class Drawing:
     """The panels of a figure, in rows of some `columns`, and an honest account.
 
-    The `account` says what was reproduced exactly, what differs from what was published, and why.
+    The `account` says what was reproduced exactly, what differs from what was published, and why;
+    `shows` is what must stand on the picture itself, such as that its people are made up.
     """
 
     panels: tuple[Panel | MatrixPanel, ...] = attrs.field(converter=_all)
     account: str = attrs.field(default="", converter=inspect.cleandoc)
     columns: int = 2
+    shows: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -199,7 +201,8 @@ def draw(drawing: Drawing, title: str) -> Picture:
         size = (PANEL_SIZE[0] * columns, PANEL_SIZE[1] * rows + 0.4)
         picture = Picture(figsize=size, layout="constrained")
         grid = picture.subplots(rows, columns, squeeze=False).flat
-        picture.suptitle(title, fontsize=10, x=0.01, ha="left")
+        words = f"{title}\n{drawing.shows}" if drawing.shows else title
+        picture.suptitle(words, fontsize=10, x=0.01, ha="left")
         for axes in grid[len(drawing.panels) :]:
             axes.set_visible(False)
         colours: dict[str, str] = {}

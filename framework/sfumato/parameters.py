@@ -16,20 +16,9 @@ import attrs
 import numpy as np
 
 from sfumato.domains import *  # noqa: F403 - authors import every domain from here
-from sfumato.domains import __all__ as _domains
 from sfumato.domains.domain import Domain, Rejected, Sizes
 from sfumato.errors import ParameterError
 from sfumato.values import ByContent, content_key
-
-__all__ = [  # noqa: PLE0604 - the domains are re-exported whole
-    *_domains,
-    "Declared",
-    "ExactlyOne",
-    "Parameter",
-    "Together",
-    "declare",
-    "parameter",
-]
 
 _KEY = "sfumato.parameter"
 REQUIRED = attrs.NOTHING

@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
+import re
 import sys
 import threading
+import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import EntryPoint, entry_points
+from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
@@ -39,28 +42,8 @@ from sfumato.questions.secret_unions import SecretUnion
 Builder = Callable[["Registry", Mapping[str, Any]], Any]
 
 
-def build(registry: Registry, kind: str, specification: Mapping[str, Any]) -> Any:
-    """Return what a plain table specifies: a plugin by name, or a form made of others."""
-    if not isinstance(specification, Mapping):
-        raise ParameterError(f"a {kind} must be a table with a name; got {specification!r}.")
-    form = FORMS.get((kind, frozenset(specification)))
-    if form is not None:
-        return form(registry, specification)
-    plain = dict(specification)
-    name = plain.pop("name", None)
-    if not isinstance(name, str):
-        raise ParameterError(f"a {kind} must have a name; got {dict(specification)!r}.")
-    domains = {item.name: item.domain for item in registry.get(kind, name).parameters()}
-    values = {}
-    for key, value in plain.items():
-        with placed(key):
-            inner = domains[key].build(value, registry.build) if key in domains else value
-            values[key] = class_of_values(inner)
-    return registry.make(kind, name, **values)
-
-
 @contextmanager
-def placed(place: str) -> Iterator[None]:
+def note_place(place: str) -> Iterator[None]:
     """Note on an error where in the specification it happened, innermost place first."""
     try:
         yield
@@ -78,18 +61,18 @@ def class_of_values(plain: Any) -> Any:
     {'name': 'RBF', 'length_scale': sf.Interval(1.0, 2.0)}
     """
     if isinstance(plain, Mapping) and set(plain) == {"interval"}:
-        ends = listed(plain, "interval")
+        ends = list_under(plain, "interval")
         if len(ends) != 2:
             raise ParameterError(f"interval must be [low, high]; got {ends!r}.")
         return Interval(*ends)
     if isinstance(plain, Mapping) and set(plain) == {"any_of"}:
-        return AnyOf.listed(map(class_of_values, listed(plain, "any_of")))
+        return AnyOf.listed(map(class_of_values, list_under(plain, "any_of")))
     if isinstance(plain, Mapping):
         return {key: class_of_values(value) for key, value in plain.items()}
     return plain
 
 
-def listed(table: Mapping[str, Any], key: str) -> list[Any]:
+def list_under(table: Mapping[str, Any], key: str) -> list[Any]:
     """Return the list under a key, or say what was there instead."""
     value = table[key]
     if not isinstance(value, (list, tuple)):
@@ -97,34 +80,71 @@ def listed(table: Mapping[str, Any], key: str) -> list[Any]:
     return list(value)
 
 
-def _parts(registry: Registry, kind: str, table: Mapping[str, Any], key: str) -> list[Any]:
-    parts = []
-    for number, part in enumerate(listed(table, key)):
-        with placed(f"{key}[{number}]"):
-            parts.append(build(registry, kind, part))
-    return parts
+def _combine_parts(
+    kind: str, key: str, combine_all: Callable[[list[Any]], Any]
+) -> tuple[tuple[str, frozenset[str]], Builder]:
+    """Return how to build a form that is a list of other specifications under one key."""
+
+    def build(registry: Registry, table: Mapping[str, Any]) -> Any:
+        parts = []
+        for number, part in enumerate(list_under(table, key)):
+            with note_place(f"{key}[{number}]"):
+                parts.append(registry.build(kind, part))
+        return combine_all(parts)
+
+    return (kind, frozenset({key})), build
 
 
-FORMS: Mapping[tuple[str, frozenset[str]], Builder] = {
-    ("prior", frozenset({"any_of"})): lambda registry, table: AnyOf(
-        *_parts(registry, "prior", table, "any_of")
-    ),
-    ("prior", frozenset({"sum"})): lambda registry, table: combine(
-        "sum", _parts(registry, "prior", table, "sum")
-    ),
-    ("prior", frozenset({"product"})): lambda registry, table: combine(
-        "product", _parts(registry, "prior", table, "product")
-    ),
-    ("prior", frozenset({"joint", "positions"})): lambda registry, table: joint_traces(
-        build(registry, "prior", table["joint"]), listed(table, "positions")
-    ),
-    ("secret", frozenset({"union"})): lambda registry, table: SecretUnion(
-        tuple(_parts(registry, "secret", table, "union"))
-    ),
-}
+FORMS: Mapping[tuple[str, frozenset[str]], Builder] = dict(
+    (
+        _combine_parts("prior", "any_of", lambda parts: AnyOf(*parts)),
+        _combine_parts("prior", "sum", partial(combine, "sum")),
+        _combine_parts("prior", "product", partial(combine, "product")),
+        _combine_parts("secret", "union", lambda parts: SecretUnion(tuple(parts))),
+        (
+            ("prior", frozenset({"joint", "positions"})),
+            lambda registry, table: joint_traces(
+                registry.build("prior", table["joint"]), list_under(table, "positions")
+            ),
+        ),
+    )
+)
+
+
+def _build_design(registry: Registry, table: dict[str, Any]) -> Any:
+    """Return a mechanism whose table says under `design` for which prior or secret it designs."""
+    from sfumato.release.designs import DesignedFor
+
+    design = table.pop("design")
+    if not isinstance(design, Mapping) or not set(design) <= {"prior", "secret"}:
+        raise ParameterError(f"design must be a table of a prior and a secret; got {design!r}.")
+    with note_place("design"):
+        own = {
+            kind: registry.build(kind, table_of_text(one) if isinstance(one, str) else one)
+            for kind, one in design.items()
+        }
+    return DesignedFor(registry.build("mechanism", table), **own)
+
+
+def table_of_text(text: str) -> dict[str, Any]:
+    """Return the table of a noun that is written as a name with ``key=value`` pairs, in TOML.
+
+    >>> table_of_text("basic index=24 radius=0.5")
+    {'name': 'basic', 'index': 24, 'radius': 0.5}
+    """
+    name, *pairs = re.split(r"\s+(?=\w+\s*=)", text.strip())
+    try:
+        return {"name": name, **tomllib.loads("\n".join(pairs))}
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(
+            f"a noun must be a name with key=value pairs, values as in TOML (quote text); got "
+            f"{text!r}: {error}."
+        ) from None
 
 
 GROUP = "sfumato"
+BY_HAND = "by hand"
+"""The origin of an entry that no installed package and no plugin file registers."""
 ENVIRONMENT = "SFUMATO_PLUGINS"
 
 OTHERS: Mapping[str, str] = MappingProxyType(
@@ -230,6 +250,12 @@ class Registry:
         """Return every entry of that name, whatever its noun."""
         return [entry for entry in self.entries if entry.name == name]
 
+    def with_classes(self, *classes: Any) -> Registry:
+        """Return the registry with classes of one's own, those that it has not."""
+        known = [entry.value for entry in self.entries]
+        new = [Entry(cls.kind, cls.name, cls, BY_HAND) for cls in classes if cls not in known]
+        return attrs.evolve(self, entries=(*self.entries, *new))
+
     def _require_kind(self, kind: str) -> None:
         known = (*NOUNS, *OTHERS)
         if kind not in known:
@@ -238,7 +264,7 @@ class Registry:
     def make(self, kind: str, name: str, *args: Any, **parameters: Any) -> Any:
         """Construct a plugin's object; intervals and choices make a prior a family."""
         cls = self.get(kind, name)
-        given = _named(cls, args, parameters)
+        given = _by_name(cls, args, parameters)
         if kind == "prior":
             return family_of(cls, given)
         for key, value in sets_of(cls, given).items():
@@ -248,16 +274,33 @@ class Registry:
         return cls(**given)
 
     def build(self, kind: str, specification: Mapping[str, Any]) -> Any:
-        """Rebuild an object from its plain table.
+        """Rebuild what a plain table specifies: a plugin by name, or a form made of others.
 
         >>> import sfumato as sf
         >>> sf.registry.build("prior", {"name": "rbf", "length_scale": 6.0, "times": 50})
         sf.priors.rbf(length_scale=6.0, times=50)
         """
-        return build(self, kind, specification)
+        if not isinstance(specification, Mapping):
+            raise ParameterError(f"a {kind} must be a table with a name; got {specification!r}.")
+        form = FORMS.get((kind, frozenset(specification)))
+        if form is not None:
+            return form(self, specification)
+        plain = dict(specification)
+        name = plain.pop("name", None)
+        if not isinstance(name, str):
+            raise ParameterError(f"a {kind} must have a name; got {dict(specification)!r}.")
+        if kind == "mechanism" and "design" in plain:
+            return _build_design(self, {**plain, "name": name})
+        domains = {item.name: item.domain for item in self.get(kind, name).parameters()}
+        values = {}
+        for key, value in plain.items():
+            with note_place(key):
+                inner = domains[key].build(value, self.build) if key in domains else value
+                values[key] = class_of_values(inner)
+        return self.make(kind, name, **values)
 
 
-def _named(cls: type[Declared], args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+def _by_name(cls: type[Declared], args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments by name, rejecting unknown and missing ones in one sentence."""
     declared = cls.parameters()
     names = [item.name for item in declared]
@@ -290,13 +333,9 @@ def _sources(
     if installed:
         points = sorted(set(entry_points(group=GROUP)), key=lambda point: (point.name, point.value))
         for point in points:
-            yield f"'{point.name}' ({point.value})", _loader(point)
+            yield f"'{point.name}' ({point.value})", point.load
     for file in files:
         yield f"'{file}'", lambda file=file: _load_file(file)  # type: ignore[misc]  # bound now
-
-
-def _loader(point: EntryPoint) -> Callable[[], ModuleType]:
-    return point.load
 
 
 def _load_file(file: str) -> ModuleType:
@@ -327,7 +366,7 @@ def _entries(origin: str, module: ModuleType) -> list[Entry]:
     found: list[Entry] = []
     for kind, noun in NOUNS.items():
         for result in getattr(manager.hook, f"sfumato_{noun.plural}")():
-            found.extend(_checked(kind, cls, noun, origin) for cls in result)
+            found.extend(_check_class(kind, cls, noun, origin) for cls in result)
     for kind, hook in OTHERS.items():
         for result in getattr(manager.hook, hook)():
             found.extend(_named_values(kind, hook, result, origin))
@@ -343,7 +382,7 @@ def _named_values(kind: str, hook: str, result: Any, origin: str) -> list[Entry]
     return [Entry(kind, name, value, origin) for name, value in result.items()]
 
 
-def _checked(kind: str, cls: Any, base: type[Declared], origin: str) -> Entry:
+def _check_class(kind: str, cls: Any, base: type[Declared], origin: str) -> Entry:
     """Return the entry for a class that keeps its noun's contract."""
     if not (isinstance(cls, type) and issubclass(cls, base)):
         raise PluginError(f"a {kind} must be a subclass of {base.__name__}; got {cls!r}")

@@ -425,6 +425,14 @@ class Prior(Declared, PriorClass[B]):
         """Return what all members of a class must share: by default the declared sizes."""
         return tuple(sorted(self.sizes.items()))
 
+    def formula(self, numbers: Any) -> Any:  # noqa: ARG002  # authors override it
+        """Return the covariance in exact numbers, or in Taylor coefficients of its parameters.
+
+        The parameters may then be such numbers too. None, the default, says that there is no such
+        form; a class of such priors is searched, and nothing is proved of it.
+        """
+        return None
+
     @classmethod
     def glance(cls, members: Sequence[Self]) -> Any:  # noqa: ARG003  # authors override it
         """Return many members' covariances (k, n, n) at once, unchecked: for searches to rank by.
@@ -604,7 +612,8 @@ class Mechanism(Declared, ABC, Generic[C]):
     yields
         The type of channel it designs.
     promises
-        What its releases keep, for the laws to check.
+        Parameters, each with the registered measure whose loss is at most its value, such as
+        ``(("epsilon", "renyi"),)``; the laws hold the mechanism to that, and to nothing else.
 
     >>> import sfumato as sf
     >>> sf.mechanisms.gaussian_uniform(mse=1.0).specification()
@@ -615,7 +624,7 @@ class Mechanism(Declared, ABC, Generic[C]):
     plural: ClassVar[str] = "mechanisms"
     asks: ClassVar[tuple[tuple[type, type], ...]]
     yields: ClassVar[type]
-    promises: ClassVar[tuple[str, ...]] = ()
+    promises: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     @abstractmethod
     def design(self, prior: PriorClass, secret: Secret) -> Release[C]:
@@ -628,6 +637,22 @@ class Mechanism(Declared, ABC, Generic[C]):
         if not isinstance(release, Release):
             raise TypeError(f"{self.name}.design must return a Release; got {release!r}.")
         return release
+
+    def designed_for(
+        self, prior: PriorClass | None = None, secret: Secret | None = None
+    ) -> Mechanism[C]:
+        """Return the mechanism that designs for these, whatever it is then asked about.
+
+        >>> import sfumato as sf
+        >>> hide_all = sf.mechanisms.gaussian_optimal(mse=0.1).designed_for(
+        ...     secret=sf.secrets.every_point()
+        ... )
+        >>> hide_all.specification()["design"]
+        {'secret': {'name': 'every_point'}}
+        """
+        from sfumato.release.designs import DesignedFor
+
+        return DesignedFor(self, prior, secret)
 
 
 # Who attacks --------------------------------------------------------------------------------------
@@ -679,7 +704,9 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
     reads
         The (belief, question, channel) types it can evaluate; ``object`` stands for any.
     promises
-        What the laws may rely on: "utility" or "share of outputs".
+        What the laws may rely on: "utility", "share of outputs", "unit free" (other units of the
+        trace change nothing), "nothing from silence" (zero where nothing is released), "grows with
+        the secret" (with its radius, its mistakes), "grows with its order".
     worst_scale
         At which end of the prior's scale a loss is worst, where its author has proved it: then an
         interval of scales is not searched, and a loss over it can be exact.
@@ -728,9 +755,12 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
 
         require_measure(self, prior, secret, release)
         narrowed = prior if self.worst_scale is None else prior.at_scale(self.worst_scale)
-        found, worst = over_class(
-            narrowed, lambda member: self._reading(member, secret, release), self.quantity
-        )
+
+        def read(member: Prior) -> Reading:
+            return self._reading(member, secret, release)
+
+        proved = None if narrowed.finite else self._proved(narrowed, secret, release, read)
+        found, worst = proved or over_class(narrowed, read, self.quantity)
         if narrowed != prior:
             how = f"{found.how}; the {self.worst_scale} end of the scale, proved".lstrip("; ")
             found = attrs.evolve(found, how=how)
@@ -741,6 +771,25 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
             worst=worst,
             unverified=found.bound == "exact" and not self.has_brute_force(),
         )
+
+    def of_informations(self, question: Q, informations: Sequence[Any]) -> Any:
+        """Return the loss of each of many releases from their informations about the secret.
+
+        `informations` are, for each of the question's groups, matrices (count, k, k); what is not
+        finite is an infinite one. An author who writes it promises that the loss is no better for
+        a larger information, in Loewner order, and that it depends on nothing else: the loss over
+        an interval of parameters can then be proved.
+        """
+        raise NotImplementedError
+
+    def _proved(
+        self, prior: PriorClass, secret: Secret, release: Release, read: Callable[[Prior], Reading]
+    ) -> tuple[Reading, Prior] | None:
+        if type(self).of_informations is LossMeasure.of_informations:
+            return None
+        from sfumato.inference.gaussian.interval_classes import prove_loss
+
+        return prove_loss(self, prior, secret, release, read)
 
     def _reading(self, member: Prior, secret: Secret, release: Release) -> Reading:
         at = release.situation(member, secret)

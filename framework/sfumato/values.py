@@ -153,14 +153,14 @@ def value_at(table: Mapping[str, Any], place: str) -> Any:
     return value_at(table[key], rest) if rest else table[key]
 
 
-def replaced(table: Mapping[str, Any], place: str, value: Any) -> dict[str, Any]:
+def replace_at(table: Mapping[str, Any], place: str, value: Any) -> dict[str, Any]:
     """Return a copy of the table with another value at a place.
 
-    >>> replaced({"a": 1, "b": {"c": 2}}, "b.c", 3)
+    >>> replace_at({"a": 1, "b": {"c": 2}}, "b.c", 3)
     {'a': 1, 'b': {'c': 3}}
     """
     key, _, rest = place.partition(".")
-    return {**table, key: replaced(table[key], rest, value) if rest else value}
+    return {**table, key: replace_at(table[key], rest, value) if rest else value}
 
 
 class _Suppressed:
@@ -189,10 +189,10 @@ SUPPRESSED = _Suppressed()
 Labels = tuple[Hashable, ...]
 
 
-def listed(labels: Iterable[Hashable] | None) -> Any:
+def as_labels(labels: Iterable[Hashable] | None) -> Any:
     """Return labels as a tuple, None as it is: the converter of fields that hold labels.
 
-    >>> listed("ab")
+    >>> as_labels("ab")
     ('a', 'b')
     """
     if labels is None:
@@ -247,10 +247,10 @@ def position_in(positions: Mapping[Hashable, int], label: Any, name: str) -> int
     raise ParameterError(f"{name} has no {label!r}; {did_you_mean(label, positions, most=8)}")
 
 
-def encoded(labels: Labels, sequence: Iterable[Any], name: str) -> NDArray[np.intp]:
+def encode_labels(labels: Labels, sequence: Iterable[Any], name: str) -> NDArray[np.intp]:
     """Return the positions of a sequence of labels.
 
-    >>> encoded(("home", "work"), ["work", "home"], "states")
+    >>> encode_labels(("home", "work"), ["work", "home"], "states")
     array([1, 0])
     """
     positions = positions_of(labels)
@@ -262,19 +262,17 @@ def encoded(labels: Labels, sequence: Iterable[Any], name: str) -> NDArray[np.in
     return np.array(codes, dtype=np.intp)
 
 
-def encoded_batch(
-    labels: Labels, sequences: Iterable[Iterable[Any]], name: str
-) -> NDArray[np.intp]:
+def encode_batch(labels: Labels, sequences: Iterable[Iterable[Any]], name: str) -> NDArray[np.intp]:
     """Return the positions of B sequences of one length, (B, k).
 
-    >>> encoded_batch(("home", "work"), [["work", "home"], ["home", "home"]], "states").tolist()
+    >>> encode_batch(("home", "work"), [["work", "home"], ["home", "home"]], "states").tolist()
     [[1, 0], [0, 0]]
     """
     items = [list(sequence) for sequence in sequences]
     lengths = sorted({len(item) for item in items})
     if len(lengths) != 1:
         raise ParameterError(f"sequences must have one common length; got lengths {lengths}.")
-    flat = encoded(labels, (label for item in items for label in item), name)
+    flat = encode_labels(labels, (label for item in items for label in item), name)
     return flat.reshape(len(items), lengths[0])
 
 
@@ -343,10 +341,10 @@ def cumulative(laws: FloatArray) -> FloatArray:
     return np.asarray(sums / sums[..., -1:])
 
 
-def drawn(cumulative_laws: FloatArray, uniforms: FloatArray) -> NDArray[np.intp]:
+def draw_outcomes(cumulative_laws: FloatArray, uniforms: FloatArray) -> NDArray[np.intp]:
     """Return one outcome per row by inversion; an outcome of probability zero is never drawn.
 
-    >>> drawn(np.array([[0.0, 1.0], [0.25, 1.0]]), np.array([0.0, 0.1])).tolist()
+    >>> draw_outcomes(np.array([[0.0, 1.0], [0.25, 1.0]]), np.array([0.0, 0.1])).tolist()
     [1, 0]
     """
     return np.asarray((cumulative_laws <= uniforms[..., None]).sum(axis=-1), dtype=np.intp)

@@ -9,7 +9,7 @@ import flint
 import numpy as np
 
 from sfumato.beliefs import Markov
-from sfumato.channels import NoisyVectors, Symbols
+from sfumato.channels import Emission, NoisyVectors
 from sfumato.errors import OutsideHypotheses
 from sfumato.laws.brute_force import crossing, every_output, every_trace, likelihoods
 from sfumato.protocols import Reading
@@ -20,7 +20,7 @@ LARGEST = 700.0
 """Above this, e^ε leaves float64."""
 
 
-def differential_privacy(belief: Markov, channel: NoisyVectors | Symbols, delta: float) -> Reading:
+def differential_privacy(belief: Markov, channel: Emission, delta: float) -> Reading:
     """Return the smallest ε with Pr[O ∈ E | x] ≤ e^ε Pr[O ∈ E | x'] + δ for all x, x' and E."""
     traces, _ = every_trace(belief)
     if len(traces) > MOST_TRACES:

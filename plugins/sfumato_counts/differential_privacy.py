@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from sfumato.beliefs import Markov
-from sfumato.channels import NoisyVectors, Symbols
+from sfumato.channels import Emission, NoisyVectors
 from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.exact import Balls, certify
@@ -23,6 +24,9 @@ FAR = 40.0
 
 WIDE = 1e5
 """From this shift on the second term of δ is left out: that adds at most 1e-9 of ε."""
+
+MOST_MEMORIES = 100_000
+"""How many different pasts of an emission are followed."""
 
 ROUNDING = 1.0 + 1e-14
 """Lengths are taken larger by this factor, above the rounding of a sum, a root and a ratio."""
@@ -38,10 +42,13 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
     one to another changes two counts. With ``formula="paper"`` it is
     ε = √(2 log(1.25/δ)) μ, which is √(2 log(1.25/δ) T)/σ for one sensor a step.
 
+    Of an emission with finitely many outputs it is the largest sum over the steps of
+    log (max_m Pr[o_t | X_t = m] / min_m Pr[o_t | X_t = m]): the ε of δ = 0.
+
     Assumptions: none on the prior, which is why everyone has the same loss. The paper's formula
     is proved for ε ≤ 1 and refused beyond.
-    Guarantee: exact, and rounded up; the paper's formula is an upper bound. Without noise ε is
-    infinite.
+    Guarantee: exact, and rounded up, for Gaussian noise; the paper's formula and finite outputs
+    give an upper bound. Without noise ε is infinite.
     Reference: Koga, Meehan and Chaudhuri (2024), section 2.2.1; Dwork and Roth (2014),
     theorem A.1; Balle and Wang (2018), theorem 8.
 
@@ -57,7 +64,11 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
     """
 
     name = "differential_privacy"
-    reads = ((Markov, object, NoisyVectors), (Markov, object, Symbols))
+    promises = ("nothing from silence",)
+    waivers = {  # noqa: RUF012 - a class attribute, never changed
+        "oracle.refusal": "the paper's formula is proved for epsilon <= 1 and refused beyond"
+    }
+    reads = ((Markov, object, Emission),)
 
     delta: float = parameter(OPEN_UNIT, default=1e-5, doc="chance of exceeding ε")
     formula: str = parameter(
@@ -69,11 +80,11 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
         """The ε at this δ."""
         return Quantity("differential privacy", {"delta": self.delta}, unit="nats")
 
-    def evaluate(self, belief: Markov, question: Any, channel: NoisyVectors | Symbols) -> Reading:
+    def evaluate(self, belief: Markov, question: Any, channel: Emission) -> Reading:
         """Return ε."""
         del belief, question
-        if isinstance(channel, Symbols):
-            return _without_noise(channel)
+        if not isinstance(channel, NoisyVectors):
+            return finite_epsilon(channel, self.delta)
         moves = [_largest_square(means) for means in channel.means]
         shift = ROUNDING * math.sqrt(math.fsum(moves)) / channel.scale
         if self.formula == "exact":
@@ -96,17 +107,46 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
         return brute_force.differential_privacy(belief, channel, self.delta)
 
 
-def _without_noise(channel: Symbols) -> Reading:
-    """Return 0 or ∞, as the output depends on the state or not."""
-    laws = channel.probabilities
-    if (laws == laws[:, :1]).all():
+def finite_epsilon(channel: Emission, delta: float) -> Reading:
+    """Return max over outputs of Σ_t log (max_m Pr[o_t | X_t = m] / min_m Pr[o_t | X_t = m]).
+
+    Both traces are free at every step, so no output separates two of them by more, and the worst
+    one does by as much: this is ε at δ = 0, and an upper bound at any other. What is remembered of
+    the past is followed from its end, r(t, memory) = max_y ratio(y) + r(t + 1, memory after y); an
+    emission without memory has Σ_t max_y. It is infinite where some state rules an output out; that
+    is exact if another emits it with a chance above δ, as no ε then suffices.
+    """
+    layers: list[dict[Hashable, list[tuple[float, Hashable]]]] = []
+    remembered: set[Hashable] = {()}
+    told, certain = False, False
+    for time, alphabet in enumerate(channel.outputs()):
+        layer: dict[Hashable, list[tuple[float, Hashable]]] = {}
+        for memory in remembered:
+            rows = channel.next_evidence(memory, time)
+            largest, smallest = rows.max(axis=1), rows.min(axis=1)
+            possible = np.flatnonzero(largest > -np.inf)
+            ratios = largest[possible] - smallest[possible]
+            after = [channel.remember(memory, time, alphabet[y]) for y in possible]
+            layer[memory] = list(zip(ratios.tolist(), after, strict=True))
+            told |= bool((ratios > 0.0).any())
+            if len(remembered) == 1:  # reached for certain
+                certain |= bool((np.exp(largest[possible]) > delta)[np.isinf(ratios)].any())
+        layers.append(layer)
+        remembered = {memory for moves in layer.values() for _, memory in moves}
+        if len(remembered) > MOST_MEMORIES:
+            raise OutsideHypotheses(
+                f"differential_privacy follows at most {MOST_MEMORIES} memories of an emission; "
+                f"there are {len(remembered)} after step {time}, so take fewer steps."
+            )
+    rest: dict[Hashable, float] = dict.fromkeys(remembered, 0.0)
+    for layer in reversed(layers):
+        rest = {m: max(ratio + rest[after] for ratio, after in moves) for m, moves in layer.items()}
+    if not told:
         return Reading(value=0.0, bound="exact", how="the output does not depend on the state")
-    if np.isin(laws, (0.0, 1.0)).all():
+    if certain:
         how = "two states are told apart with certainty"
         return Reading(value=math.inf, bound="exact", how=how)
-    raise OutsideHypotheses(
-        "differential_privacy needs Gaussian noise or none; outputs here are random symbols."
-    )
+    return Reading(value=rest[()] * ROUNDING, bound="upper", how="the largest ratio of every step")
 
 
 def _largest_square(means: FloatArray) -> float:

@@ -26,7 +26,7 @@ from sfumato.parameters import (
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import NOISE_VARIANCE
 from sfumato.randomness import generator_or_secure
-from sfumato.values import FloatArray, encoded
+from sfumato.values import FloatArray, encode_labels
 
 Numbers = NDArray[Any]
 
@@ -88,7 +88,7 @@ class CountingRelease(Release):
                 )
             if len(trace) != steps:
                 raise ParameterError(f"each trace must have {steps} states; got {len(trace)}.")
-        flat = encoded(self.channel.states, (x for trace in traces for x in trace), "states")
+        flat = encode_labels(self.channel.states, (x for trace in traces for x in trace), "states")
         steps_of = zip(flat.reshape(-1, steps).T, self.watched, strict=True)
         counts = [np.bincount(here, minlength=states) @ watched for here, watched in steps_of]
         return np.array(counts).reshape((steps,) if sensors == 1 else (steps, sensors))

@@ -29,6 +29,7 @@ class SuccessMeasure(OfPopulation, LossMeasure):
     """A measure of max over guessers of Pr[d(X, X̂) ≤ mistakes], d the number of wrong states."""
 
     reads = ((Markov, Guess, Emission),)
+    promises = ("grows with the secret",)
 
     @property
     def quantity(self) -> Quantity:

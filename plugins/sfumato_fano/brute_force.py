@@ -10,10 +10,11 @@ import numpy as np
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Emission
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.brute_force import Table, from_table
-from sfumato.laws.exact_gaussian import as_float, in_exact_numbers, leading_pivots
+from sfumato.laws.brute_force import Table, from_table, worst_of_tables
+from sfumato.laws.exact_gaussian import as_float, entries_left, in_exact_numbers, leading_pivots
 from sfumato.protocols import Reading
-from sfumato.questions import Guess
+from sfumato.questions import Displacements, Guess, Nearness
+from sfumato.values import FloatArray
 
 MOST_PAIRS = 2_000_000
 """Pairs of a trace and a guess, at most."""
@@ -37,6 +38,31 @@ def mutual_information(belief: Gaussian | Markov, channel: Any) -> Reading:
     if isinstance(belief, Gaussian):
         return _of_determinants(belief, channel)
     return from_table(table_information, belief, channel)
+
+
+def information_about_secret(belief: Any, question: Any, channel: Any) -> Reading:
+    """Return I(S; O) of the worst secret variable; of real values ½ log(det Σ_SS / det V_SS)."""
+    if isinstance(question, Displacements):
+        found = []
+        for group, left in zip(
+            question.groups, entries_left(belief, question, channel), strict=True
+        ):
+            entries = [entry for ball in group for entry in ball]
+            own = belief.covariance.block(entries, entries)
+            if min(np.linalg.eigvalsh(matrix)[0] for matrix in (own, left)) < 1e-6:
+                raise OutsideHypotheses("float64 does not settle brute force's determinants.")
+            found.append(float(np.linalg.slogdet(own)[1] - np.linalg.slogdet(left)[1]) / 2)
+        return Reading(value=max(found), bound="exact")
+    if isinstance(question, Nearness):
+        raise OutsideHypotheses("brute force looks at states, or at real values.")
+
+    def told(joint: FloatArray, asked: Any) -> float:
+        del asked
+        values, outputs = np.nonzero(joint)
+        ratio = joint[values, outputs] / joint.sum(axis=1)[values] / joint.sum(axis=0)[outputs]
+        return math.fsum(joint[values, outputs] * np.log(ratio))
+
+    return worst_of_tables(belief, question, channel, told)
 
 
 def table_information(table: Table) -> float:

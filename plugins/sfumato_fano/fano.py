@@ -27,7 +27,7 @@ from sfumato.values import FloatArray
 from sfumato_fano.best_guess import SMALLEST, SuccessMeasure
 from sfumato_fano.information import chain_entropy, paper_information
 
-BUDGET = 1e10
+BUDGET = 2e9
 """Multiplications that the programme may take; beyond, long hops are bounded."""
 
 SLACK = 1e-14
@@ -35,9 +35,6 @@ SLACK = 1e-14
 
 _SAFE = 600.0
 """Products whose logarithm stays above minus this cannot underflow."""
-
-_EQUAL = 1e-12
-"""Bounds from both sides whose logarithms are so close, relatively, are one number."""
 
 
 @declare
@@ -222,61 +219,30 @@ def position_sets(belief: Markov, gaps: int, budget: float = math.inf) -> Positi
     In absolute time, g(1, t, x) = Pr[X_t = x] and
     g(m, t, x) = max over t' < t and x' of g(m − 1, t', x') Pr[X_t = x | X_t' = x'];
     f(m) is the largest g(m, ·, ·). For a stationary chain this is the programme of Theorem 1 of
-    Koga, Meehan and Chaudhuri (2024); in absolute time it needs no stationarity.
-
-    First two cheap bounds: below, consecutive times only; above, hops of two steps or more
-    replaced by the largest probability to end where they end. Where they meet, that is f.
-    Otherwise the programme is run. Rounding errs upwards.
-
-    Of the T times `gaps` may be skipped: f(m) is asked for m ≥ T − gaps. Where the programme takes
-    more than `budget` multiplications, the bounds above are returned.
+    Koga, Meehan and Chaudhuri (2024); in absolute time it needs no stationarity. Of the T times
+    `gaps` may be skipped: f(m) is asked for m ≥ T − gaps. Where that takes more than `budget`
+    multiplications, the bounds of `_relaxed_logs` are returned. Rounding errs upwards.
     """
     steps, gaps = belief.steps, min(gaps, belief.steps)
-    asked, columns = slice(steps - gaps, None), _log_columns(belief)
-    below = _largest_logs(log_of(belief.initial), columns)[asked]
-    logs = _relaxed_logs(belief, columns)
-    exact = bool((logs[asked] - below <= _EQUAL * (1.0 - below)).all())
-    if not exact and steps * (gaps + 1) * (gaps + 2) / 2.0 * belief.state_count**2 <= budget:
-        logs[asked] = programme(belief, min(gaps, steps - 1))[asked]
-        exact = True
+    exact = steps * (gaps + 1) * (gaps + 2) / 2.0 * belief.state_count**2 <= budget
+    logs = programme(belief, min(gaps, steps - 1)) if exact else _relaxed_logs(belief)
     rounding = steps * (belief.state_count - logs) * ROUNDOFF
     return PositionSets(np.minimum(logs + rounding, 0.0), exact)
 
 
-def consecutive_logs(belief: Markov) -> FloatArray:
-    """Return the log-probability of the likeliest first m states, for m = 0, ..., T."""
-    return _largest_logs(log_of(belief.initial), _log_columns(belief))
-
-
-def _relaxed_logs(belief: Markov, log_columns: FloatArray) -> FloatArray:
+def _relaxed_logs(belief: Markov) -> FloatArray:
     """Return bounds on log f(m): no limit on the time, and long hops as likely as can be.
 
     Pr[X_t = x | X_t' = x'] for t − t' ≥ 2 is at most max_k Pr[X_t = x | X_{t−2} = k].
     """
-    repeated, matrices = belief.is_homogeneous, belief.transitions
-    pairs = itertools.pairwise(matrices[:2] if repeated else matrices)
-    two_steps = [(one @ two).max(axis=0) for one, two in pairs]
-    long = log_of(np.max([np.zeros(belief.state_count), *two_steps], axis=0))
-    if not repeated:
-        log_columns = np.broadcast_to(log_columns.max(axis=0), log_columns.shape)
-    return _largest_logs(log_of(belief.marginals().max(axis=0)), log_columns, long)
-
-
-def _log_columns(belief: Markov) -> FloatArray:
-    """Return log Pr[X_{t+1} = x | X_t = k] as (T − 1, x, k); one matrix lies as numpy likes it."""
-    logs = belief.log_transitions.swapaxes(1, 2)
-    if belief.is_homogeneous:
-        return np.broadcast_to(np.ascontiguousarray(logs[:1]), logs.shape)
-    return logs
-
-
-def _largest_logs(
-    row: FloatArray, log_columns: FloatArray, jumps: FloatArray | float = -math.inf
-) -> FloatArray:
-    """Return 0 and the largest entry of every row, the next of which is a move or a jump away."""
+    matrices = belief.transitions[: 2 if belief.is_homogeneous else None]
+    hops = [(one @ two).max(axis=0) for one, two in itertools.pairwise(matrices)]
+    long = log_of(np.max([np.zeros(belief.state_count), *hops], axis=0))
+    short = log_of(matrices.max(axis=0, initial=0.0))
+    row = log_of(belief.marginals().max(axis=0))
     tops = [0.0, row.max()]
-    for columns in log_columns:
-        row = np.maximum((columns + row).max(axis=1), row.max() + jumps)
+    for _ in range(belief.steps - 1):
+        row = np.maximum(max_products(row[None], short, "log")[0], row.max() + long)
         tops.append(row.max())
     return np.minimum(tops, 0.0)
 

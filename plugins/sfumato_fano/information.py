@@ -13,7 +13,13 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.channels import AdditiveGaussian, Emission, NoisyVectors, Symbols
+from sfumato.channels import (
+    AdditiveGaussian,
+    Emission,
+    NoisyVectors,
+    RememberingSuppression,
+    Symbols,
+)
 from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.exact import log_determinant_ratio
@@ -24,7 +30,10 @@ from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
 from sfumato.parameters import CHOICE, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import MUTUAL_INFORMATION
+from sfumato.questions import Guess
 from sfumato.values import FloatArray
+from sfumato.views import GaussianPart, GuessMeasure, Outcomes
+from sfumato.views.gaussian import End
 from sfumato_fano.sightings import (
     Sightings,
     mean_classes,
@@ -49,6 +58,10 @@ class MutualInformation(OfPopulation, LossMeasure):
 
     For a Gaussian trace with additive noise, ½ log(det K / det Γ) with K = Σ + Γ, by either method.
 
+    With ``about="secret"``, I(S; Y) of what the secret is about, from the view: the worst of its
+    variables, on chains Σ Pr[s, o] log(Pr[s, o] / Pr[s] Pr[o]), of real values
+    ½ log det(I + Σ_SS M).
+
     Assumptions: the adversary knows the belief and the channel.
     Guarantee: exact or an upper bound, as `bound` says; rounding errs upwards, an exact value by
     at most its `relative_error`.
@@ -68,23 +81,38 @@ class MutualInformation(OfPopulation, LossMeasure):
     """
 
     name = "mutual_information"
-    reads = ((Markov, object, Emission), (Gaussian, object, AdditiveGaussian))
+    promises = ("unit free", "nothing from silence")
+    reads = (
+        (Markov, object, Emission),
+        (Markov, object, RememberingSuppression),
+        (Gaussian, object, AdditiveGaussian),
+    )
     default_for = "finite classes"  # shaped noise takes ball arithmetic for every belief
 
     method: str = parameter(
         CHOICE("best", "paper"), default="best", doc="the best known, or the paper's bounds"
     )
+    about: str = parameter(
+        CHOICE("trace", "secret"), default="trace", doc="what the information is about"
+    )
 
     @property
     def quantity(self) -> Quantity:
-        """The mutual information."""
-        return MUTUAL_INFORMATION
+        """The mutual information, about the trace or the secret."""
+        if self.about == "trace":
+            return MUTUAL_INFORMATION
+        return attrs.evolve(MUTUAL_INFORMATION, parameters={"about": "secret"})
 
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the mutual information or an upper bound on it."""
-        del question
+        if self.about == "secret":
+            if isinstance(question, Guess):  # the secret is the whole trace
+                return MutualInformation(self.method).evaluate(belief, question, channel)
+            return AboutSecret().evaluate(belief, question, channel)
         if isinstance(belief, Gaussian):
             return gaussian_mutual_information(belief, channel)
+        if isinstance(channel, RememberingSuppression):  # the memory is a function of the trace
+            belief, channel = channel.augmented(belief)
         if self.method == "paper":
             return paper_information(belief, channel)
         return best_information(belief, channel)
@@ -93,8 +121,29 @@ class MutualInformation(OfPopulation, LossMeasure):
         """Return it from the table of every trace and output, or from exact determinants."""
         from sfumato_fano import brute_force
 
-        del question
+        if self.about == "secret" and not isinstance(question, Guess):
+            return brute_force.information_about_secret(belief, question, channel)
         return brute_force.mutual_information(belief, channel)
+
+
+@declare
+class AboutSecret(GuessMeasure):
+    """I(S; Z), S the secret: on a finite view Σ J log(J / π Pr[o]), else ½ log det(I + Σ_SS M)."""
+
+    name = "mutual_information"
+
+    @property
+    def quantity(self) -> Quantity:
+        """The information about the secret."""
+        return attrs.evolve(MUTUAL_INFORMATION, parameters={"about": "secret"})
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return the information about one secret variable."""
+        return outcomes.told_nats
+
+    def of_part(self, part: GaussianPart, end: End) -> float:
+        """Return the information about one group of real values."""
+        return part.told_nats(end)
 
 
 # What is known of a Markov chain, in nats, rounded up ---------------------------------------------

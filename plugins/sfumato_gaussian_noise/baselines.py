@@ -73,6 +73,7 @@ class Calibrated(AdditiveMechanism):
     """
 
     rules = (ExactlyOne(("mse", "epsilon")), Together("epsilon", "order"))
+    promises = (("mse", "mean_squared_error"), ("epsilon", "renyi"))
 
     mse: float | None = parameter(POSITIVE, default=None, doc="average noise variance per entry")
     epsilon: float | None = parameter(
@@ -123,7 +124,7 @@ class Calibrated(AdditiveMechanism):
             found = self._within(asked, designed, mse)
             # A target must hold under the prior that is asked about, whatever was designed for.
             if found.loss is None or designed is not asked:
-                return asked.losses(found.noise).worst, found
+                return asked.proved_losses(found.noise).worst, found
             return found.loss, found
 
         start = max(r * r for r in asked.first.question.radii) / target

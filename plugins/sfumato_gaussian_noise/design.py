@@ -20,7 +20,8 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses, SolverFailed, Undecidable
 from sfumato.inference.gaussian.fisher_information import regress, secret_entries
-from sfumato.inference.gaussian.worst_pair import WorstSquares, worst_squares
+from sfumato.inference.gaussian.interval_classes import prove_over_class
+from sfumato.inference.gaussian.worst_pair import WorstSquares, largest_square, worst_squares
 from sfumato.matrices import Diagonal, LowRank, Matrix, Sum
 from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.prior_classes.families import Family
@@ -55,6 +56,7 @@ class Block:
     shift_error: Array  # (n, k): bounds the rounding of A, entry by entry
     spread_error: Array  # e, (n,): |yᵀ(C_true − C)y| ≤ (eᵀ|y|)²
     values: Array  # W, (k, m)
+    signs: Array | None = None  # rows: where every ball is an interval, the δ that are looked at
 
     @property
     def is_box(self) -> bool:
@@ -68,6 +70,7 @@ class Block:
             shifts=(self.shifts @ direction)[:, None],
             shift_error=(self.shift_error @ np.abs(direction))[:, None],
             balls=((0,),),
+            signs=None,
         )
 
 
@@ -181,6 +184,12 @@ class ClassLosses:
     how: str  # whether the class was seen whole ("single", "finite", "proved") or "searched"
     readings: tuple[tuple[Member, WorstSquares], ...] = ()
 
+    @property
+    def attained(self) -> float:
+        """The largest loss that is known of a member."""
+        found = [float(losses.ceilings.max()) for _, losses in self.readings]
+        return max(found, default=self.worst)
+
     def above(self, threshold: float) -> list[Violation]:
         """Return every member and group with a larger loss, the worst first."""
         found = [
@@ -206,6 +215,10 @@ class Members:
     def listed(self) -> tuple[Member, ...]:
         """The members that the class itself lists."""
         return tuple(self._known.values())
+
+    def enter(self, member: Member) -> None:
+        """List a member of a continuous class, too."""
+        self.__dict__["listed"] = (*self.listed, member)
 
     @property
     def first(self) -> Member:
@@ -233,6 +246,29 @@ class Members:
         self._known.setdefault(supremum.member, worst[0])
         others = seen.values() if self.prior.finite else ()
         return ClassLosses(supremum.value, supremum.how, (worst, *others))
+
+    def proved_losses(self, noise: Matrix) -> ClassLosses:
+        """Return the losses with the worst one proved over the whole class, where that succeeds.
+
+        The reading is that of the worst member found.
+        """
+        if self.prior.finite:
+            return self.losses(noise)
+        channel = AdditiveGaussian(noise, dimensions=self.first.belief.dimensions)
+        seen: list[tuple[Member, WorstSquares]] = []
+
+        def loss(prior: Prior) -> float:
+            member = self._known.get(prior) or Member(prior, self.secret)
+            seen.append((member, worst_squares(member.belief, member.question, channel)))
+            return float(seen[-1][1].ceilings.max())
+
+        question = self.first.question
+        proof = prove_over_class(self.prior, question, channel, largest_square, loss)
+        if proof is None:
+            return self.losses(noise)
+        worst = max(seen, key=lambda pair: float(pair[1].ceilings.max()))
+        self._known.setdefault(worst[0].prior, worst[0])
+        return ClassLosses(proof.ceiling, "proved", (worst,))
 
     def _supremum(self, noise: Matrix, loss: Callable[[Prior], float]) -> Supremum:
         """Return the worst member: of an interval, ranked by rough losses of many at once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -19,15 +20,10 @@ from sfumato_gaussian_noise.design import (
     Witness,
     entries_of_single_groups,
 )
-from sfumato_gaussian_noise.reading_space import ReadingSpace
 
-ATTEMPTS = (("CLARABEL", 1e-14), ("CLARABEL", 1e-12), ("SCS", 1e-12))
-"""Solvers in turn, and the share of the largest eigenvalue of the priors below which a direction is
-left out: rounding hides it. What leaving it out costs shows in the measured loss."""
-
-# Settings under which a solver is accurate enough and ends, where they are not its own.
-ACCURATE = {"SCS": {"eps": 1e-8, "max_iters": 10_000}}
-FEW = 11  # up to this many signs all sign vectors are listed
+# Share of the largest eigenvalue of the priors below which a direction is left out of the program,
+# in turn: rounding hides it. What leaving it out costs shows in the measured loss.
+NEGLIGIBLE = (1e-14, 1e-12)
 # Weights below this share of the total belong to displacements that are not among the worst.
 LIGHT = 1e-9
 # Largest difference, in units of the largest entry, between a block and its mirror image.
@@ -55,7 +51,7 @@ def solve(problem: Any, solver: str, name: str, *, verified: bool = False, **opt
 def best_noise(
     blocks: Sequence[Block],
     budget: float,
-    attempt: tuple[str, float] = ATTEMPTS[0],
+    negligible: float = NEGLIGIBLE[0],
     *,
     independent: Indices | None = None,
     space: ReadingSpace | None = None,
@@ -69,7 +65,8 @@ def best_noise(
         s.t. [[t I, T], [Tᵀ, blkdiag(N_j)]] ⪰ 0,  tr (N_j)_kk = μ_j for every ball k,  Σ μ_j = 1 .
 
     Γ is the multiplier of the n × n corner of the matrix inequality. No prior is inverted.
-    It is solved in units of B, and in the directions in which some prior has variance at all.
+    It is solved in the directions in which some prior has variance at all, in units of B, and for
+    shifts A scaled to a value near one: the optimal Γ does not depend on that scale.
     With `independent`, Γ is restricted as in `dual_bound`; with a `space`, to that space. N_j is a
     number μ_j where a block has one displacement.
 
@@ -78,7 +75,6 @@ def best_noise(
     μ_Jj = μ_j. Then Σ_j T_j T_jᵀ/μ_j commutes with J, so the matrix inequality falls into one for
     even vectors and one for odd ones, each with one column for a pair of blocks.
     """
-    solver, negligible = attempt
     partners, even = None, 0.0
     if space is not None:
         bases, even = [space.basis(blocks)], space.floor / len(blocks[0].spread)
@@ -87,7 +83,7 @@ def best_noise(
         bases = _bases(blocks, negligible, independent, mirrored=partners is not None)
     images = list(range(len(blocks))) if partners is None else partners
     program = _Program(blocks, images, bases, budget=budget, even=even, independent=independent)
-    solve(program.problem, solver, "the noise program", verified=True, **ACCURATE.get(solver, {}))
+    solve(program.problem, "CLARABEL", "the noise program", verified=True)
     factor, extra = program.noise()
     return Solution(factor, program.witnesses(), extra)
 
@@ -148,24 +144,25 @@ class _Program:
         self.columns = cp.Variable((self.basis.shape[1], int(self.ends[-1])))
         shares, price = cp.Variable(len(self.chosen), nonneg=True), cp.Variable()
         self.weights: list[Any] = []
-        objective, constraints, apart, roots = -price, [counts @ shares == 1], [], {}
+        self.shared_out: list[Any] = []
+        objective, constraints, apart = -price, [counts @ shares == 1], []
+        roots = self._roots(even)
+        moved = [self.basis.T @ blocks[j].shifts for j in self.chosen]
+        self.unit = max(_least(a, roots[j]) for a, j in zip(moved, self.chosen, strict=True))
         for place, j in enumerate(self.chosen):
             block, share, mine = blocks[j], shares[place], self._of(self.columns, place)
-            if id(block.spread) not in roots:
-                inner = self.basis.T @ block.spread @ self.basis / budget
-                roots[id(block.spread)] = _root(inner + even * np.eye(len(inner)))
-            if mine.shape[1] == 1:
-                weight = cp.diag(shares[place : place + 1])
-            else:
-                weight = cp.Variable((mine.shape[1],) * 2, PSD=True)
-                constraints += [sum(weight[i, i] for i in ball) == share for ball in block.balls]
+            weight, shared_out, held = _multiplier(block, shares[place : place + 1])
             self.weights.append(weight)
-            gain = 2 * cp.sum(cp.multiply(self.basis.T @ block.shifts, mine))
-            if roots[id(block.spread)].size:
-                gain -= _fraction(roots[id(block.spread)] @ mine, weight, share)
+            self.shared_out.append(shared_out)
+            gain = 2 * cp.sum(cp.multiply(moved[place] / self.unit, mine))
+            constraints += held
+            if roots[j].size:
+                lost, held = _fraction(roots[j] @ mine, weight, share)
+                gain, constraints = gain - lost, constraints + held
             objective += counts[place] * gain
             if own.size:
-                apart.append(_fraction(mine[rank:], weight, share))
+                lost, held = _fraction(mine[rank:], weight, share)
+                apart, constraints = [*apart, lost], constraints + held
         self.inequalities, start = [], 0
         corner = cp.diag(shares) if len(self.chosen) == self.ends[-1] else _corner(self.weights)
         for base in self.bases:
@@ -181,6 +178,16 @@ class _Program:
         self.apart = cp.sum(cp.hstack(apart)) / own.shape[1] <= price if apart else None
         constraints += self.inequalities + ([] if self.apart is None else [self.apart])
         self.problem = cp.Problem(cp.Maximize(objective), constraints)
+
+    def _roots(self, even: float) -> dict[int, Array]:
+        """Return, for each chosen block, R with RᵀR = C about the basis, in units of the budget."""
+        found: dict[int, Array] = {}
+        for j in self.chosen:
+            spread = self.blocks[j].spread
+            if id(spread) not in found:
+                inner = self.basis.T @ spread @ self.basis / self.budget
+                found[id(spread)] = _root(inner + even * np.eye(len(inner)))
+        return {j: found[id(self.blocks[j].spread)] for j in self.chosen}
 
     def _of(self, columns: Any, place: int) -> Any:
         """Return the columns of one block."""
@@ -211,13 +218,13 @@ class _Program:
         Weights are in units of Σ_j max_k tr (N_j)_kk, so that every point becomes feasible,
         whatever slack the solver left.
         """
-        readings = self.basis @ self.columns.value
+        readings = self.unit * (self.basis @ self.columns.value)
         found: list[Witness] = []
         mass = 0.0
         for place, j in enumerate(self.chosen):
             block, image = self.blocks[j], self.images[j]
-            multiplier = _nearest_semidefinite(np.asarray(self.weights[place].value))
-            shares, directions = _mixture(block, multiplier)
+            shares, directions = _mixture(block, self.weights[place], self.shared_out[place])
+            multiplier = directions.T @ (shares[:, None] * directions)
             squares = shares @ directions**2
             own = max(float(np.sum(squares[list(ball)])) for ball in block.balls)
             mass += own if image == j else 2 * own
@@ -235,12 +242,56 @@ class _Program:
         )
 
 
-def _fraction(columns: Any, weight: Any, share: Any) -> Any:
-    """Return tr(XᵀX N⁻¹) for the columns X of a block."""
+def _least(shifts: Array, root: Array) -> float:
+    """Return λ_max(Aᵀ(C + I)⁻¹A)^½: in units of the budget, no noise brings a block below it."""
+    total = root.T @ root + np.eye(len(shifts))
+    found = symmetric(shifts.T @ np.linalg.solve(total, shifts))
+    return math.sqrt(float(np.linalg.eigvalsh(found)[-1]))
+
+
+def _multiplier(block: Block, share: Any) -> tuple[Any, Any, list[Any]]:
+    """Return N_j, the weights of the displacements it is a mixture of, and what ties them.
+
+    Where every ball is an interval, N is a mixture of squares v vᵀ of sign vectors, so that the
+    bound is one on the loss itself and not only on its dual.
+    """
     import cvxpy as cp
 
-    one = weight.shape == (1, 1)
-    return cp.quad_over_lin(columns, share) if one else cp.matrix_frac(columns.T, weight)
+    count = block.shifts.shape[1]
+    if count == 1:
+        return cp.diag(share), None, []
+    weight = cp.Variable((count, count), PSD=True)
+    if block.signs is None:
+        return weight, None, [sum(weight[i, i] for i in ball) == share for ball in block.balls]
+    shared_out = cp.Variable(len(block.signs), nonneg=True)
+    squares = block.signs[:, :, None] * block.signs[:, None, :]
+    mixed = cp.reshape(squares.reshape(len(squares), -1).T @ shared_out, weight.shape, order="C")
+    return weight, shared_out, [weight == mixed, cp.sum(shared_out) == share]
+
+
+def _mixture(block: Block, weight: Any, shared_out: Any) -> tuple[Array, Array]:
+    """Return weights and displacements (as rows) whose squares add up to N."""
+    if shared_out is not None and block.signs is not None:
+        return np.maximum(shared_out.value, 0.0), block.signs
+    values, vectors = np.linalg.eigh(symmetric(np.asarray(weight.value)))
+    return np.maximum(values, 0.0), np.asarray(vectors.T)
+
+
+def _fraction(columns: Any, weight: Any, share: Any) -> tuple[Any, list[Any]]:
+    """Return tr(XᵀX N⁻¹) for the columns X of a block, and its constraints: one small cone a row.
+
+    tr(XᵀX N⁻¹) is the least Σ h_i with [[h_i, x_i], [x_iᵀ, N]] ⪰ 0 for every row x_i.
+    """
+    import cvxpy as cp
+
+    if weight.shape == (1, 1):
+        return cp.quad_over_lin(columns, share), []
+    heights, rows = cp.Variable((columns.shape[0], 1)), cp.Variable(columns.shape)
+    cones = [
+        cp.bmat([[heights[i : i + 1], rows[i : i + 1]], [rows[i : i + 1].T, weight]]) >> 0
+        for i in range(columns.shape[0])
+    ]
+    return cp.sum(heights), [rows == columns, *cones]
 
 
 def _corner(weights: Sequence[Any]) -> Any:
@@ -253,49 +304,9 @@ def _corner(weights: Sequence[Any]) -> Any:
     return cp.bmat([[block(one, other) for other in weights] for one in weights])
 
 
-def _mixture(block: Block, multiplier: Array) -> tuple[Array, Array]:
-    """Return weights and displacements (as rows) whose squares add up to N, or nearly.
-
-    Where every ball is an interval, the displacements are signs, so that the bound is one on the
-    loss itself and not only on its dual: N need not be such a mixture, so the nearest is taken.
-    Else they are the eigenvectors of N.
-    """
-    count = multiplier.shape[0]
-    if count == 1 or not block.is_box:
-        values, vectors = np.linalg.eigh(multiplier)
-        return values, vectors.T
-    from scipy.optimize import nnls
-
-    signs = sign_vectors(count) if count <= FEW else _likely_signs(multiplier)
-    upper = np.triu_indices(count)
-    squares = signs[:, upper[0]] * signs[:, upper[1]]
-    shares, _ = nnls(squares.T, multiplier[upper])
-    return np.asarray(shares), signs
-
-
-def sign_vectors(count: int) -> Array:
-    """Return all vectors of signs as rows, v and −v counted once."""
-    codes = np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1
-    return np.asarray(1.0 - 2.0 * codes)
-
-
-def _likely_signs(multiplier: Array) -> Array:
-    """Return the sign vectors of draws from N(0, N)."""
-    rng = np.random.default_rng(0)  # a search, not a release: it must give the same answer twice
-    values, vectors = np.linalg.eigh(multiplier)
-    draws = rng.standard_normal((2**FEW, len(values)))
-    draws = draws @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    return np.unique(np.where(draws * draws[:, :1] >= 0, 1.0, -1.0), axis=0)
-
-
 def symmetric(matrix: Array) -> Array:
     """Return the symmetric part."""
     return np.asarray((matrix + matrix.T) / 2)
-
-
-def _nearest_semidefinite(matrix: Array) -> Array:
-    values, vectors = np.linalg.eigh(symmetric(matrix))
-    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
 def _root(spread: Array) -> Array:
@@ -339,3 +350,94 @@ def mirror_groups(question: Displacements, size: int) -> dict[int, int]:
     images = [places.get((size - 1 - entry, radius)) for entry, radius in named]
     found = {place: image for place, image in enumerate(images) if image is not None}
     return found if len(found) == len(named) else {}
+
+
+# A small space for long traces --------------------------------------------------------------------
+
+RATIO = 10.0  # of one shift to the next
+# Products with C by which the Krylov spaces grow, in which the shifted systems are solved.
+STEPS = 60
+ALIKE = 1e-7  # A direction that adds less than this share to the space is left out
+FAINT = 1e-3  # directions of the noise with a smaller share of its deviation are the solver's slack
+
+
+@attrs.define(eq=False)
+class ReadingSpace:
+    """The span of (C + σ I)⁻¹[A, F] for every belief, shifts σ from the budget down to the floor.
+
+    Under noise Γ = F G Fᵀ + η I the readings that tell most are Y = (C + Γ)⁻¹A, and for every G
+
+        Y = (C + η I)⁻¹(A − F H),   H = G FᵀY :
+
+    they lie in the space. Conversely the best noise has its range in the span of the readings; for
+    one belief Γ Y = Y H with a matrix H of the eigenvalues τ of Γ, so that C Y + Y H = A and Y is
+    a mixture of the (C + τ I)⁻¹A. So the space begins without F, and takes it from one design after
+    the other, until nothing is lacking. What is designed in it is certified without it.
+    """
+
+    budget: float
+    floor: float  # share of the budget that is spent on independent noise
+    independent: Indices | None = None  # entries whose noise is apart: the space is zero there
+    noise: Array | None = None  # F, (n, m), the directions of the last design's noise
+
+    def basis(self, blocks: Sequence[Block]) -> Array:
+        """Return an orthonormal basis."""
+        size = len(blocks[0].spread)
+        shared = [] if self.noise is None else [self.noise]
+        if self.independent is not None:
+            shared.append(np.eye(size)[:, self.independent])
+        by_spread: dict[int, tuple[Array, list[Array]]] = {}
+        for block in blocks:
+            by_spread.setdefault(id(block.spread), (block.spread, []))[1].append(block.shifts)
+        least = self.floor * self.budget / size
+        count = math.ceil(math.log(self.budget / least) / math.log(RATIO)) + 1
+        shifts = np.geomspace(self.budget, least, count)
+        columns = np.hstack(
+            [
+                _shifted_solutions(spread, _range([*starts, *shared], 1e-12), shifts)
+                for spread, starts in by_spread.values()
+            ]
+        )
+        if self.independent is not None:
+            columns[self.independent] = 0.0
+        return _range([columns], ALIKE)
+
+    def learn(self, factor: Array) -> None:
+        """Take over the directions of a design's noise L Lᵀ."""
+        left, values, _ = np.linalg.svd(factor, full_matrices=False)
+        self.noise = np.asarray(left[:, values > FAINT * values.max(initial=0.0)])
+
+
+def _range(parts: Sequence[Array], negligible: float) -> Array:
+    """Return an orthonormal basis of the span of columns, each in units of its length."""
+    columns = np.hstack(parts)
+    lengths = np.linalg.norm(columns, axis=0)
+    columns = columns[:, lengths > 0] / lengths[lengths > 0]
+    left, values, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.asarray(left[:, values > negligible * values.max(initial=0.0)])
+
+
+def _shifted_solutions(spread: Array, start: Array, shifts: Array) -> Array:
+    """Return (C + σ I)⁻¹ of the start's columns for all shifts, from one Krylov space."""
+    space = _krylov(spread, start)
+    values, vectors = np.linalg.eigh(space.T @ (spread @ space))
+    moved = vectors.T @ (space.T @ start)
+    inner = [moved / (np.maximum(values, 0.0) + shift)[:, None] for shift in shifts]
+    return np.asarray(space @ (vectors @ np.hstack(inner)))
+
+
+def _krylov(matrix: Array, start: Array) -> Array:
+    """Return an orthonormal basis of the span of S, C S, C² S, ... as far as it goes."""
+    size = matrix.shape[0]
+    space = newest = start
+    for _ in range(STEPS):
+        moved = matrix @ newest
+        scale = float(np.linalg.norm(moved))
+        for _ in range(2):  # once is not enough in float64
+            moved = moved - space @ (space.T @ moved)
+        left, values, _ = np.linalg.svd(moved, full_matrices=False)
+        newest = left[:, values > 1e-12 * scale][:, : size - space.shape[1]]
+        if newest.shape[1] == 0:
+            break
+        space = np.hstack([space, newest])
+    return space

@@ -26,7 +26,7 @@ from sfumato_gaussian_noise.design import (
     is_isotropic,
 )
 from sfumato_gaussian_noise.long_trace import long_trace
-from sfumato_gaussian_noise.member_exchange import member_exchange
+from sfumato_gaussian_noise.member_exchange import member_exchange, prove_design
 
 LONG = 4_000  # traces with more entries are never given a dense matrix
 # Radii beyond it, or below its inverse, have no squares that float64 could compare.
@@ -45,12 +45,16 @@ class Optimal(Calibrated):
     Claims of the release, in units of half the Rényi order: `worst_loss` of what is sampled;
     `lower_bound` on the worst loss of any additive Gaussian noise of the same budget (with
     `independent_secret_noise`, of that class); their `relative_gap`; and `class_seen`, which says
-    "searched" where a larger loss may hide between the members looked at. With `design_prior` they
-    are about that class.
+    "searched" where a larger loss may hide between the members looked at. Over intervals of
+    parameters it says "proved" where no member loses more than `worst_loss`; then `attained_loss`
+    is what one of them loses, and `floor` the share of independent noise, raised up to 1e-3 where a
+    smaller one allows no proof. With `design_prior` they are about that class.
 
-    Guarantee: the gap is at most `tolerance`, besides the price 1/(1 − floor) of the floor;
-    otherwise `SolverFailed` is raised. Of three or more balls of several coordinates each, both
-    figures are those of the dual bound of the loss that the exact measure reports.
+    Guarantee: no noise of the budget loses less than `lower_bound`. The gap is at most `tolerance`,
+    besides the price 1/(1 − floor) of the floor, or as large as it says: a tiny budget for a smooth
+    prior may leave more. `SolverFailed` is raised where nothing can be proved. Of three or more
+    balls of several coordinates each, both figures are those of the dual bound of the loss that the
+    exact measure reports.
 
     >>> import sfumato as sf
     >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
@@ -65,7 +69,7 @@ class Optimal(Calibrated):
         OPEN_UNIT, default=1e-6, doc="share of the budget spent on independent noise everywhere"
     )
     tolerance: float = parameter(
-        POSITIVE, default=1e-4, doc="largest relative gap between loss and lower bound"
+        POSITIVE, default=1e-4, doc="relative gap between loss and lower bound that ends the search"
     )
     independent_secret_noise: bool = parameter(
         SWITCH,
@@ -90,8 +94,11 @@ class Optimal(Calibrated):
         apart = np.array(question.entries) if self.independent_secret_noise else None
         budget = mse * members.first.belief.entries
         task = Task(members, budget, self.floor, self.tolerance, independent=apart)
-        found = cheapest_route(task)
-        return Design(found.noise, self._claims(task, found), found.losses.worst)
+        task, found, attained = prove_design(task, cheapest_route)
+        claims = self._claims(task, found)
+        if found.losses.how == "proved":
+            claims |= {"attained_loss": attained, "floor": task.floor}
+        return Design(found.noise, claims, found.losses.worst)
 
     def _claims(self, task: Task, found: Certified) -> dict[str, Any]:
         claims = {

@@ -18,6 +18,6 @@ def sfumato_priors() -> list[type[Prior]]:
 @hookimpl
 def sfumato_secrets() -> list[type[Secret]]:
     """Register the secrets."""
-    from sfumato_gaussian_process.secrets import Basic, Compound, EveryPoint
+    from sfumato_gaussian_process.secrets import Basic, Compound, EveryPoint, Near
 
-    return [Basic, Compound, EveryPoint]
+    return [Basic, Compound, EveryPoint, Near]

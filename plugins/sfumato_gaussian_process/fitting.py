@@ -19,7 +19,7 @@ from sfumato.matrices.matrix import Array
 from sfumato.prior_classes.families import family_of
 from sfumato.prior_classes.sets import Interval
 from sfumato.protocols import PriorClass
-from sfumato.values import replaced
+from sfumato.values import replace_at
 from sfumato_gaussian_process.kernel import KernelExpression
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ class FittedKernels(Fitted):
         table = self.kernel(low).plain()
         for name, a, b in zip(self.names, low.tolist(), high.tolist(), strict=True):
             if a < b:
-                table = replaced(table, name.replace("__", "."), Interval(a, b))
+                table = replace_at(table, name.replace("__", "."), Interval(a, b))
         return family_of(self.prior, {"kernel": table, **trace})
 
 
@@ -303,7 +303,7 @@ def fit_kernels(
     try:
         expression = KernelExpression.read(kernel)
     except ValueError as reason:
-        got = KernelExpression.opened(kernel)
+        got = KernelExpression.open_parts(kernel)
         raise ParameterError(f"{cls.name}.fit kernel must be {reason}; got {got!r}.") from None
     start = expression.scikit_learn() if isinstance(kernel, (dict, KernelExpression)) else kernel
     if not start.theta.size:

@@ -96,14 +96,14 @@ class KernelExpression:
         )
 
     @staticmethod
-    def opened(value: Any) -> Any:
+    def open_parts(value: Any) -> Any:
         """Return the tables of a kernel and of those inside it, unchecked; the rest as it is."""
         if isinstance(value, KernelExpression):
             return value.plain()
         if not isinstance(value, Mapping) and not _is_kernel(value):
             return value
         table = value if isinstance(value, Mapping) else _table(value)
-        return {key: KernelExpression.opened(inner) for key, inner in table.items()}
+        return {key: KernelExpression.open_parts(inner) for key, inner in table.items()}
 
     def plain(self) -> dict[str, Any]:
         """Return the table that `read` reads."""
@@ -119,6 +119,14 @@ class KernelExpression:
     def number(self, key: str) -> float:
         """Return one of the numbers."""
         return dict(self.numbers)[key]
+
+    def with_number(self, place: str, value: Any) -> KernelExpression:
+        """Return the expression with another number, of any kind, at a place such as k1.alpha."""
+        key, _, rest = place.partition(".")
+        if rest:
+            inner = {**self._inner(), key: self._inner()[key].with_number(rest, value)}
+            return attrs.evolve(self, parts=tuple(inner.values()))
+        return attrs.evolve(self, numbers=tuple({**dict(self.numbers), key: value}.items()))
 
     def scikit_learn(self) -> Any:
         """Return the scikit-learn kernel."""
@@ -183,9 +191,9 @@ class KernelDomain(Domain):
         """Write the table."""
         return KernelExpression.read(value).plain()
 
-    def opened(self, value: Any) -> Any:
+    def open_parts(self, value: Any) -> Any:
         """Return the table of a kernel and of the kernels inside it."""
-        return KernelExpression.opened(value)
+        return KernelExpression.open_parts(value)
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
         """Draw kernels, sums and products of them."""
@@ -221,6 +229,11 @@ def is_definite(kernel: KernelExpression, times: Array) -> bool:
     return any(definite) or kernel.name in ("RBF", "Matern", "RationalQuadratic")
 
 
+def is_stationary(kernel: KernelExpression) -> bool:
+    """Whether the covariance depends on the lag alone."""
+    return kernel.name != "DotProduct" and all(map(is_stationary, kernel.parts))
+
+
 def rounding_of(kernel: KernelExpression, times: Array) -> float:
     """Bound the rounding of scikit-learn's float64 values, in units of the deviations.
 
@@ -253,7 +266,7 @@ def exact_covariance(kernel: KernelExpression, s: Any, t: Any) -> Any:
         "Sum": lambda: parts[0] + parts[1],
         "Product": lambda: parts[0] * parts[1],
         "Exponentiation": lambda: parts[0] ** int(given[0]),
-        "WhiteKernel": lambda: 0 * lag + (given[0] if lag == 0 else 0),
+        "WhiteKernel": lambda: 0 * lag + given[0] * (lag == 0),
         "ConstantKernel": lambda: 0 * lag + given[0],
         "DotProduct": lambda: (0 * lag + given[0]) ** 2 + s * t,
         "RBF": lambda: RBF.exact_correlation(lag, *given),
@@ -343,10 +356,10 @@ class Kernel(GaussianProcess):
     def over_time(self) -> Gaussian:
         """Return a Toeplitz covariance for a stationary kernel on a regular grid, else dense."""
         made, points = self.kernel.scikit_learn(), stamps(self.times)
-        stationary = made.is_stationary()
+        stationary = is_stationary(self.kernel)
         if stationary:  # counted from the first, as only lags are seen
             points = points - points[0]
-        column, covariance = points[:, None], functools.partial(exact_covariance, self.kernel)
+        column = points[:, None]
         stored: Matrix
         if stationary and isinstance(self.times, int):
             first = made(column, column[:1])[:, 0]
@@ -354,10 +367,17 @@ class Kernel(GaussianProcess):
             stored = Toeplitz(first)
         else:
             stored = Dense(made(column))
-        times = self.times if isinstance(self.times, int) else points
         return Gaussian(
             stored,
             definite=is_definite(self.kernel, points),
             rounding=rounding_of(self.kernel, points),
-            exact=functools.partial(formula_of, covariance, times, stationary=stationary),
+            exact=self.formula_over_time,
         )
+
+    def formula_over_time(self, numbers: Any) -> Any:
+        """Return the covariance of one coordinate in exact numbers."""
+        covariance = functools.partial(exact_covariance, self.kernel)
+        stationary, times = is_stationary(self.kernel), self.times
+        if stationary and not isinstance(times, int):
+            times = times - times[0]
+        return formula_of(covariance, times, numbers, stationary=stationary)

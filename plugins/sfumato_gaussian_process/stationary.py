@@ -95,6 +95,17 @@ class GaussianProcess(Prior):
             exact=functools.partial(_formula_of_product, over_time.exact, across),
         )
 
+    @abstractmethod
+    def formula_over_time(self, numbers: Any) -> Any:
+        """Return the covariance of one coordinate in exact numbers, or in Taylor coefficients."""
+
+    def formula(self, numbers: Any) -> Any:
+        """Return the covariance in numbers of any kind, of which the parameters may be, too."""
+        if self.across is None and self.dimensions in (None, 1):
+            return self.formula_over_time(numbers)
+        across = np.eye(self.dimensions or 1) if self.across is None else self.across
+        return _formula_of_product(self.formula_over_time, across, numbers)
+
     def _refuse_what_looks_singular(self) -> None:
         """Refuse what float64 takes for singular: that would hide the worst displacement."""
         span = self.times - 1 if isinstance(self.times, int) else float(np.ptp(self.times))
@@ -207,10 +218,12 @@ class StationaryPrior(GaussianProcess):
             Toeplitz(entries) if regular else Dense(entries),
             definite=self.definite,
             rounding=self.rounding(),
-            exact=functools.partial(
-                formula_of, self._exact_covariance, self.times, stationary=True
-            ),
+            exact=self.formula_over_time,
         )
+
+    def formula_over_time(self, numbers: Any) -> Any:
+        """Return the covariance of one coordinate in exact numbers."""
+        return formula_of(self._exact_covariance, self.times, numbers, stationary=True)
 
     def _shape(self) -> list[float]:
         return [getattr(self, name) for name in self.shape_parameters]
@@ -244,11 +257,8 @@ def formula_of(
     covariance: Callable[[Any, Any], Any], times: int | Array, numbers: Any, *, stationary: bool
 ) -> Any:
     """Return a covariance over time in exact numbers, from the formula for two times."""
-    t = [numbers.number(stamp) for stamp in stamps(times).tolist()]
-    if not (stationary and isinstance(times, int)):
-        return numbers.matrix([[covariance(one, other) for other in t] for one in t])
-    column, every = [covariance(one, t[0]) for one in t], range(times)
-    return numbers.matrix([[column[abs(i - j)] for j in every] for i in every])
+    by_lag = stationary and isinstance(times, int)
+    return numbers.of_times(covariance, stamps(times).tolist(), by_lag=by_lag)
 
 
 @declare
@@ -385,8 +395,7 @@ class Matern(StationaryPrior):
     def exact_correlation(lag: Any, *shape: float) -> Any:
         """Return the correlation at a lag."""
         length_scale, nu = shape
-        scaled = lag / length_scale
-        u = (scaled * scaled * (2 * nu)).sqrt()
+        u = lag / length_scale * (0 * lag + 2 * nu).sqrt()
         return (-u).exp() * _polynomial(nu, u)
 
 

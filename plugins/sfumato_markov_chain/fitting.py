@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.values import FloatArray, checked_labels, encoded
+from sfumato.values import FloatArray, checked_labels, encode_labels
 from sfumato_markov_chain.stationary import spectral_gap, stationary_law
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def stepwise_laws(
         raise ParameterError(f"days must be lists of states of one length; got lengths {lengths}.")
     known = _labels_of(days, states)
     labels = checked_labels(known, len(known), "states")
-    paths = np.array([encoded(labels, _plain(day), "states") for day in days])
+    paths = np.array([encode_labels(labels, _plain(day), "states") for day in days])
     size, last = len(labels), lengths[0] - 1
     codes = (np.arange(last) * size + paths[:, :-1]) * size + paths[:, 1:]
     moves = _count(codes, last * size**2).reshape(-1, size, size)
@@ -130,7 +130,7 @@ class Moves:
         if any(isinstance(x, SEVERAL) for trace in traces for x in trace):
             raise ParameterError("traces must be lists of states; got one of lists.")
         known = _labels_of(traces, states)
-        flat = encoded(known, (x for trace in traces for x in trace), "states")
+        flat = encode_labels(known, (x for trace in traces for x in trace), "states")
         lengths = np.array([len(trace) for trace in traces])
         who = np.repeat(np.arange(len(groups)), [len(group) for group in groups]).repeat(lengths)
         # The last state of a trace moves nowhere.

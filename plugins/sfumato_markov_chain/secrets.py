@@ -27,6 +27,8 @@ class Contexts(Secret):
 
     With ``together=True`` the contexts count as one: "in some sensitive context at time t".
     With ``window=True`` the times count as one: "in that context at some of these times".
+    Its pairs are being in the context against not being there, in this order: what can raise the
+    belief in it. With ``both_ways=True`` the other order counts too.
 
     A window can be measured, but suppression is not designed for it: it spans several segments.
     Nor does δ/w at each of its w times give δ for the window. What follows from
@@ -51,6 +53,9 @@ class Contexts(Secret):
     )
     together: bool = parameter(SWITCH, default=False, doc="whether the contexts are one event")
     window: bool = parameter(SWITCH, default=False, doc="whether the times are one event")
+    both_ways: bool = parameter(
+        SWITCH, default=False, doc="whether being elsewhere must also look like being there"
+    )
 
     def question(self, belief: Markov) -> Events:
         """Return one event for each sensitive state and time."""
@@ -69,7 +74,7 @@ class Contexts(Secret):
             for column, span in enumerate(spans):
                 masks[row, column, np.array(span)[:, None], columns] = True
                 names.append(tuple(part[0] if len(part) == 1 else part for part in (group, span)))
-        return Events(masks.reshape(-1, *masks.shape[2:]), tuple(names))
+        return Events(masks.reshape(-1, *masks.shape[2:]), tuple(names), self.both_ways)
 
 
 @declare

@@ -50,7 +50,7 @@ FIGURES: Mapping[str, Figure] = MappingProxyType(
             for letter in "abcdefgh"
         },
         "meehan2021_appendix_7_1_2": _figure(f"{MEEHAN}, Appendix 7.1.2", "meehan:appendix_7_1_2"),
-        "workshop2019_figure_2": _figure(f"{WORKSHOP}, Figure 2", "workshop_loss:figure_2"),
+        "workshop2019_figure_2": _figure(f"{WORKSHOP}, Figure 2", "meehan:workshop_figure_2"),
         **{
             f"koga2024_figure_{number}": _figure(
                 f"{KOGA}, Figure {number}",
@@ -59,7 +59,7 @@ FIGURES: Mapping[str, Figure] = MappingProxyType(
             )
             for number in range(3, 9)
         },
-        "maskit2012_examples": _figure(f"{MASKIT}, Examples 1 to 6", "maskit_examples:examples"),
+        "maskit2012_examples": _figure(f"{MASKIT}, Examples 1 to 6", "maskit:examples"),
         **{
             f"maskit2012_{name}": _figure(
                 f"{MASKIT}, {name.replace('_', ' ').capitalize()}", f"maskit:{name}", STREAMS
@@ -79,6 +79,6 @@ def sfumato_figures() -> Mapping[str, Figure]:
 @hookimpl
 def sfumato_formats() -> Mapping[str, Format]:
     """Register the data sets that the papers use."""
-    from sfumato_papers import check_ins, geolife, homes, sml2010
+    from sfumato_papers import check_ins, homes, traces
 
-    return {**check_ins.FORMATS, **geolife.FORMATS, **homes.FORMATS, **sml2010.FORMATS}
+    return {**check_ins.FORMATS, **homes.FORMATS, **traces.FORMATS}

@@ -138,7 +138,6 @@ SMOOTHING = 0.001
 
 DEVIATIONS = (0.3, 0.5, 1.0, 2.0, 4.0)
 
-REAL_BOUNDS = {"loose bound": "fano_loose", "tight bound": "fano_tight", "ours": "reconstruction"}
 STYLES: dict[str, Style] = {
     "MAP attacker": "dashed",
     "prior attacker": "dots",  # often on the line of the MAP attacker
@@ -227,7 +226,7 @@ def figure_8(request: FigureRequest) -> Drawing:
     everyone = population(request.data)
     scenarios = {sigma: (_drawn_sensors(sigma), REAL_MISTAKES) for sigma in DEVIATIONS}
     curves = _mean_curves(everyone, scenarios, request)
-    for name, measure in REAL_BOUNDS.items():
+    for name, measure in BOUNDS.items():
         level = _losses(everyone, _drawn_sensors(), REAL_MISTAKES, measure, request).mean()
         curves.append(Curve(f"{name}, no noise", [0.0], [level], "level", name))
     return _means(SIGMA, curves, everyone, log="x")
@@ -250,7 +249,7 @@ def _mean_curves(
     at, different = list(scenarios), {mechanism for mechanism, _ in scenarios.values()}
     found = {mechanism: _matches(everyone, mechanism) for mechanism in different}
     curves = []
-    for name, measure in REAL_BOUNDS.items():
+    for name, measure in BOUNDS.items():
         losses = [_losses(everyone, *one, measure, request).mean() for one in scenarios.values()]
         curves.append(Curve(name, at, losses))
     for name, style in STYLES.items():

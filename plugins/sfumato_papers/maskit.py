@@ -1,18 +1,180 @@
-"""The experiments of MaskIt: how much is released, at which price, and how fast."""
+"""MaskIt: its worked examples, and how much is released, at which price, and how fast."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from sfumato.figures import Curve, Drawing, FigureRequest, Panel
-from sfumato.plugin_registry import measures, mechanisms, secrets
+from sfumato.plugin_registry import adversaries, measures, mechanisms, priors, secrets
 from sfumato.values import SUPPRESSED
-from sfumato_papers.context_people import Person, people
-from sfumato_papers.maskit_examples import bars
+from sfumato_papers.homes import Person, people
+
+EXAMPLES = """
+    Exact: every value of Examples 1, 2, 3, 4 and 6 that the paper states, as a pair of bars.
+    Example 5 states a transformation, no value; it is the generalised chain of Example 6.
+
+    Differs: in Example 4 the paper's "w4, w5" should read "w5, w6".
+    The segmented check is new: it reaches the better of the two checks in each example.
+"""
+
+Row = tuple[str, float, float | None]
+"""What it is, the value found, and the value in the paper, if it states one."""
+
+
+def examples(request: FigureRequest) -> Drawing:
+    """Return one panel for each example: found, and as the paper has it."""
+    del request  # nothing to choose
+    tables = {
+        "Example 1, δ = 1/4": _example_1(),
+        "Example 2": _example_2(),
+        "Example 3, δ = 1/4": _example_3(),
+        "Example 4, δ = 1/3": _example_4(),
+        "Examples 5 and 6, δ = 1/4": _example_6(),
+    }
+    panels = []
+    for title, rows in tables.items():
+        names, found, stated = zip(*rows, strict=True)
+        paper = {place: value for place, value in enumerate(stated) if value is not None}
+        heights = {"found": dict(enumerate(found)), "paper": paper}
+        panels.append(bars(title, "value", names, heights))
+    return Drawing(panels=panels, account=EXAMPLES)
+
+
+def bars(
+    title: str,
+    unit: str,
+    names: Iterable[str],
+    heights: Mapping[str, Mapping[int, float]],
+    log: Literal["", "y"] = "",
+) -> Panel:
+    """Return bars above the names: the heights of each kind, by the place of the name."""
+    below = tuple(name.replace(" ", "\n") for name in names)
+    curves = [Curve(kind, list(at), list(at.values()), "bars") for kind, at in heights.items()]
+    return Panel(title=title, x="", y=unit, curves=curves, names=below, log=log)
+
+
+def layered_chain(layers: Sequence[Sequence[str]], edges: Mapping[str, Sequence[str]]) -> Any:
+    """Return a chain that begins evenly in the first layer and moves evenly along the edges.
+
+    >>> layered_chain([["a", "b"], ["c"]], {"a": ["c"], "b": ["c"]}).belief().marginals().tolist()
+    [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
+    """
+    states = [state for layer in layers for state in layer]
+    matrix = np.eye(len(states))
+    for state, following in edges.items():
+        matrix[states.index(state)] = [(one in following) / len(following) for one in states]
+    initial = [(state in layers[0]) / len(layers[0]) for state in states]
+    return priors.markov_chain(
+        initial=initial, transitions=matrix, steps=len(layers), states=states
+    )
+
+
+def _masking(chain: Any, chances: Mapping[str, float]) -> Any:
+    """Return the mechanism that suppresses the named states with these probabilities."""
+    row = [chances.get(state, 0.0) for state in chain.states]
+    return mechanisms.suppress_given(probabilities=np.tile(row, (chain.steps, 1)))
+
+
+def _gap(chain: Any, secret: Any, mechanism: Any) -> float:
+    release = mechanism.protect(chain, secret)
+    return float(measures.posterior_gap().loss(chain, secret, release).value)
+
+
+def _utility(chain: Any, secret: Any, mechanism: Any) -> float:
+    return float(mechanism.protect(chain, secret).utility())
+
+
+def _example_1() -> list[Row]:
+    chain, secret = layered_chain([["s", "x"]], {}), secrets.contexts({"s"})
+    check = _check("probabilistic", 0.25)
+    p_s, p_x = check.protect(chain, secret).channel.start[0]
+    segmented = _check("segmented", 0.25).protect(chain, secret)
+    return [
+        ("p(s)", p_s, 1.0),
+        ("p(x)", p_x, 1 / 3),
+        ("posterior", 0.5 + _gap(chain, secret, check), 3 / 4),
+        ("segmented p(x)", segmented.channel.start[0, 1], None),
+    ]
+
+
+def _example_2() -> list[Row]:
+    chain = layered_chain(
+        [["y1", "y2"], ["s1", "z1", "s2", "z2"]], {"y1": ["s1", "z1"], "y2": ["s2", "z2"]}
+    )
+    secret = secrets.contexts({"s1", "s2"})
+    hidden = {"s1": 1.0, "s2": 1.0}
+
+    def gap(**chances: float) -> float:
+        return _gap(chain, secret, _masking(chain, {**hidden, **chances}))
+
+    return [
+        ("convex p", gap(y1=1, y2=1), 1 / 4),
+        ("convex q", gap(z1=1, z2=1), 1 / 4),
+        ("half way", gap(y1=0.5, y2=0.5, z1=0.5, z2=0.5), 5 / 12),
+        ("concave p", gap(y1=1, z1=1), 3 / 4),
+        ("concave q", gap(y2=1, z2=1), 3 / 4),
+    ]
+
+
+def _example_3() -> list[Row]:
+    chain, secret = layered_chain([["s1", "s2", "x1", "x2"]], {}), secrets.contexts({"s1", "s2"})
+    return [
+        ("posterior", 0.25 + _gap(chain, secret, mechanisms.suppress_sensitive()), 1 / 2),
+        ("probabilistic", _utility(chain, secret, _check("probabilistic", 0.25)), 1 / 2),
+        ("simulatable", _utility(chain, secret, _check("simulatable", 0.25)), 0.0),
+        ("segmented", _utility(chain, secret, _check("segmented", 0.25)), None),
+    ]
+
+
+def _check(name: str, delta: float) -> Any:
+    return getattr(mechanisms, f"suppress_{name}")(delta=delta)
+
+
+def _example_4() -> list[Row]:
+    chain = layered_chain(
+        [
+            ["w1", "w2", "w3", "w4", "w5", "w6"],
+            ["x1", "x2", "x3"],
+            ["s1", "y1", "y2", "s2", "y3"],
+            ["z1", "z2"],
+        ],
+        {
+            "w1": ["x1"], "w2": ["x1"], "w3": ["x2"], "w4": ["x2"], "w5": ["x3"], "w6": ["x3"],
+            "x1": ["s1", "y1"], "x2": ["y2"], "x3": ["s2", "y3"],
+            "s1": ["z1"], "y1": ["z2"], "y2": ["z1", "z2"], "y3": ["z1"], "s2": ["z2"],
+        },
+    )  # fmt: skip
+    secret = secrets.contexts({"s1", "s2"})
+    best = _masking(chain, dict.fromkeys(["s1", "y1", "z1", "s2", "y3", "z2"], 1.0))
+    return [
+        ("simulatable", _utility(chain, secret, _check("simulatable", 1 / 3)), 8 / 3),
+        ("probabilistic", _utility(chain, secret, _check("probabilistic", 1 / 3)), 7 / 3),
+        ("the paper's p", _utility(chain, secret, best), 7 / 3),
+        ("its gap", _gap(chain, secret, best), 1 / 3),
+        ("segmented", _utility(chain, secret, _check("segmented", 1 / 3)), None),
+    ]
+
+
+def _example_6() -> list[Row]:
+    """Return what a weak adversary believes before and after ⊥, which betrays the chain."""
+    chain, secret = layered_chain([["s", "x"]], {}), secrets.contexts({"s"})
+    belief = chain.belief()
+    adversary = adversaries.hidden_markov_posterior()
+
+    def posterior(name: str) -> float:
+        release = _check(name, 0.25).protect(chain, secret)
+        return float(adversary.infer(belief, release.channel, [SUPPRESSED])[0, 0])
+
+    return [
+        ("prior", belief.marginals()[0, 0] / 3, 1 / 6),
+        ("probabilistic", posterior("probabilistic"), 3 / 4),
+        ("simulatable", posterior("simulatable"), 1 / 2),
+    ]
+
 
 DELTA = 0.1
 DELTAS = (0.05, 0.1, 0.2, 0.3)
@@ -64,7 +226,7 @@ def figure_4(request: FigureRequest) -> Drawing:
     The paper has 76.4 % for MaskSensitive and 75.8 % for the hybrid; its simulatable check loses
     less than 13 % of what MaskSensitive releases, and its probabilistic one less than 31 %.
     """
-    return _drawing(account + words, panel)
+    return _drawing(request, account + words, panel)
 
 
 def figure_5(request: FigureRequest) -> Drawing:
@@ -84,7 +246,7 @@ def figure_5(request: FigureRequest) -> Drawing:
     The probabilistic check is the better one for {better:.0%} of the people (the paper: 55 %), and
     the hybrid, which goes by expectations, takes the better one for {right:.0%} (the paper: 95 %).
     """
-    return _drawing(account + words, panel)
+    return _drawing(request, account + words, panel)
 
 
 def figure_6(request: FigureRequest) -> Drawing:
@@ -99,7 +261,7 @@ def figure_6(request: FigureRequest) -> Drawing:
     With a random sensitive context and δ = 0.1, MaskSensitive releases {at["MaskSensitive"]:.0%}
     and the hybrid {at["hybrid"]:.0%} (the paper: 91 % and 84 %).
     """
-    return _drawing(account + words, some, home)
+    return _drawing(request, account + words, some, home)
 
 
 def figure_7(request: FigureRequest) -> Drawing:
@@ -120,7 +282,7 @@ def figure_7(request: FigureRequest) -> Drawing:
 
     Differs: the paper takes 25 people with 15 to 20 contexts; here it is everybody.
     """
-    return _drawing(account + words, panel)
+    return _drawing(request, account + words, panel)
 
 
 def figure_8(request: FigureRequest) -> Drawing:
@@ -132,7 +294,7 @@ def figure_8(request: FigureRequest) -> Drawing:
     Differs: the contexts are the same made-up ones as in Figure 6; give an activity home with
     --data for real activities.
     """
-    return _drawing(words if request.data else account + words, panel)
+    return _drawing(request, words if request.data else account + words, panel)
 
 
 def table_1(request: FigureRequest) -> Drawing:
@@ -150,7 +312,7 @@ def table_1(request: FigureRequest) -> Drawing:
     the hybrid in at most 36 ms.
     Here every check is prepared once, also the simulatable one, and each decision is a look-up.
     """
-    return Drawing(panels=panels, account=account + words + NEW)
+    return Drawing(panels=panels, account=account + words + NEW, shows=_of_whom(request))
 
 
 def outcome(task: tuple[Person, tuple[Hashable, ...], float, int]) -> dict[str, float]:
@@ -163,13 +325,13 @@ def outcome(task: tuple[Person, tuple[Hashable, ...], float, int]) -> dict[str, 
     naive = mechanisms.suppress_sensitive().protect(chain, secret)
     breach = measures.breach_rate(traces=person.days, delta=delta, per="length")
     found = {
-        "MaskSensitive": _released(naive, person.days, seed),
+        "MaskSensitive": _released_share(naive, person.days, seed),
         "breaches per length": breach.loss(chain, secret, naive).witness["length"],
         "sensitive": float(np.mean([state in sensitive for day in person.days for state in day])),
     }
     for name, mechanism in CHECKS.items():
         release = getattr(mechanisms, mechanism)(delta=delta).protect(chain, secret)
-        found[name] = _released(release, person.days, seed)
+        found[name] = _released_share(release, person.days, seed)
     return found
 
 
@@ -183,7 +345,7 @@ def weaker_utility(task: tuple[Person, int, str]) -> float:
     release = (
         mechanisms.suppress_set_labels(mechanism=inner, labels=labels) if labels else inner
     ).protect(person.chain, secrets.contexts([sensitive]))
-    return _released(release, person.days, 1)
+    return _released_share(release, person.days, 1)
 
 
 def timings(person: Person) -> dict[str, tuple[float, float]]:
@@ -207,8 +369,16 @@ def _with_three_contexts(request: FigureRequest) -> tuple[list[dict[str, float]]
     return request.each(outcome, tasks, "checking people"), words
 
 
-def _drawing(account: str, *panels: Panel) -> Drawing:
-    return Drawing(panels=panels, account=EXACT + account + NEW, columns=len(panels))
+def _drawing(request: FigureRequest, account: str, *panels: Panel) -> Drawing:
+    text = EXACT + account + NEW
+    return Drawing(panels=panels, account=text, columns=len(panels), shows=_of_whom(request))
+
+
+def _of_whom(request: FigureRequest) -> str:
+    """Return whose days a picture shows: they are not those of the paper."""
+    if request.data is None:
+        return "computed for made-up people, not for the paper's"
+    return f"computed for the people of {request.data.name}, not for the paper's"
 
 
 def _trade_off(
@@ -233,7 +403,7 @@ def _check_curve(name: str, x: Sequence[float], y: Any) -> Curve:
     return Curve(name, x, y, "dashed" if name == "hybrid" else "line")
 
 
-def _released(release: Any, days: Sequence[Sequence[Hashable]], seed: int) -> float:
+def _released_share(release: Any, days: Sequence[Sequence[Hashable]], seed: int) -> float:
     """Return the fraction of states that are released, in one draw for each day."""
     rng = np.random.default_rng(seed)
     outputs = [release.apply(day, rng) for day in days]

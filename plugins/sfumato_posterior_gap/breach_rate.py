@@ -9,31 +9,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.beliefs import Markov
-from sfumato.channels import Emission, RelabelledSuppression, Suppression, suppression_of
+from sfumato.beliefs import Gaussian, Markov
+from sfumato.channels import (
+    AdditiveGaussian,
+    Emission,
+    RelabelledSuppression,
+    RememberingSuppression,
+    Suppression,
+    suppression_of,
+)
+from sfumato.channels.noisy_vectors import normal_chances
 from sfumato.errors import ImpossibleObservation, OutsideHypotheses
 from sfumato.inference.markov.events import TimedEvents
+from sfumato.inference.markov.remembered import remembered_releases
 from sfumato.inference.markov.segments import expected_releases
 from sfumato.inference.markov.smoothing import forward_backward
-from sfumato.parameters import CHOICE, LIST_OF, SEED, UNIT, Label, declare, parameter
+from sfumato.parameters import CHOICE, LIST_OF, OPTIONAL, SEED, UNIT, Label, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import RELEASED_FRACTION
-from sfumato.questions import Events
+from sfumato.questions import Displacements, Events, Nearness
+from sfumato.values import FloatArray
+from sfumato.views import EventMeasure, GaussianView
+from sfumato.views.gaussian import ENDS, near_chances, near_law
 
 CONFIDENCE = 0.99
 
 
 @declare
-class BreachRate(LossMeasure):
-    """The share of sensitive states in given traces whose posterior exceeds the prior by over δ.
+class BreachRate(EventMeasure):
+    """How often what is seen makes a sensitive event likelier by more than δ.
 
-    For each trace an output is drawn; a sensitive state X_t ∈ A that occurs in the trace is
-    breached if Pr[A | o] − Pr[A] > δ. The literature divides by two different numbers:
-    ``per="sensitive_state"`` by how many sensitive states occur, ``per="length"`` by the length
-    of the traces. The witness holds both.
+    Without traces: Pr[Pr[A | o] − Pr[A] > δ], over all that can be seen, of the worst event. It may
+    rise when less is seen, so only exact views are read; near a place on a Gaussian trace it is the
+    chance that the posterior mean falls into an interval, whose ends are found by one root.
 
-    Assumptions: the adversary knows the chain and the system.
-    Guarantee: exact if the channel leaves nothing to chance; otherwise an estimate of the
+    With traces, the share of sensitive states in them that are breached: for each trace an output
+    is drawn; a sensitive state X_t ∈ A that occurs in the trace is breached if Pr[A | o] − Pr[A] >
+    δ. The literature divides by two different numbers: ``per="sensitive_state"`` by how many
+    sensitive states occur, ``per="length"`` by the length of the traces. The witness holds both.
+
+    Assumptions: the adversary knows the prior and the system.
+    Guarantee: exact without traces, or an upper bound where rounding hides whether a rise is above
+    δ. With traces exact if the channel leaves nothing to chance; otherwise an estimate of the
     expected rate over the channel's draws for these traces, with a 99 % interval by Hoeffding's
     inequality, traces being drawn independently.
     Reference: Götz, Nath and Gehrke (2012), section 7.1, both definitions.
@@ -50,11 +67,13 @@ class BreachRate(LossMeasure):
     """
 
     name = "breach_rate"
-    reads = ((Markov, Events, Emission),)
+    obeys_processing = False
     promises = ("share of outputs",)
 
-    traces: tuple[tuple[Hashable, ...], ...] = parameter(
-        LIST_OF(LIST_OF(Label("M"), "T")), doc="what really happened, one list of states each"
+    traces: tuple[tuple[Hashable, ...], ...] | None = parameter(
+        OPTIONAL(LIST_OF(LIST_OF(Label("M"), "T"))),
+        default=None,
+        doc="what really happened, one list of states each; None: all that can happen",
     )
     delta: float = parameter(UNIT, default=0.1, doc="the rise that counts as a breach")
     per: str = parameter(
@@ -67,15 +86,64 @@ class BreachRate(LossMeasure):
     @property
     def quantity(self) -> Quantity:
         """The breach rate, by its definition and δ."""
-        return Quantity("breach rate", {"delta": self.delta, "per": self.per})
+        per = "output" if self.traces is None else self.per
+        return Quantity("breach rate", {"delta": self.delta, "per": per})
 
-    def evaluate(self, belief: Markov, question: Events, channel: Emission) -> Reading:
-        """Count breaches in one output for each trace."""
-        if question.has_windows:
+    def of_posteriors(
+        self, prior: float, posteriors: FloatArray, seen: FloatArray, error: float
+    ) -> tuple[float, float]:
+        """Return Pr[posterior > prior + δ], half-way between what is certain and what may be."""
+        if prior in (0.0, 1.0):
+            return 0.0, 0.0
+        certain = posteriors * (1.0 - error) > prior * (1.0 + error) + self.delta
+        possible = posteriors * (1.0 + error) > prior * (1.0 - error) + self.delta
+        low = float(seen[certain].sum()) * (1.0 - error)
+        high = min(1.0, float(seen[possible].sum()) * (1.0 + error))
+        return (low + high) / 2.0, (high - low) / 2.0
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return the chance of a breach, or the share of breaches in the given traces."""
+        if self.traces is None:
+            if isinstance(question, Nearness):
+                return self._near(belief, question, channel)
+            return super().evaluate(belief, question, channel)
+        if not isinstance(question, Events) or question.has_windows:
             raise OutsideHypotheses("breach_rate counts states; an event over a window is none.")
-        if any(len(trace) != belief.steps for trace in self.traces):
-            raise self.reject("traces", f"of {belief.steps} states each", self.traces)
-        paths = np.array([belief.encode(trace) for trace in self.traces])
+        return self._in_traces(belief, question, channel)
+
+    def _near(self, belief: Gaussian, question: Nearness, channel: AdditiveGaussian) -> Reading:
+        """Return Pr[p(m) > Pr[A] + δ], p falling with the distance of m from the place."""
+        from scipy.optimize import brentq
+
+        ball = Displacements((((question.entry,),),), question.radius)
+        part = GaussianView((belief, ball, channel)).parts[0]
+        found = []
+        for end in ENDS:
+            middle, spread, deviation = near_law(part, end)
+            sigma = math.sqrt(float(part.prior[0, 0]))
+            prior = float(near_chances(np.array(middle), question, sigma)[0])
+
+            def rise(away: float, deviation: float = deviation, prior: float = prior) -> float:
+                at = near_chances(np.array(question.place + away), question, deviation)
+                return float(at[0]) - prior - self.delta
+
+            if spread == 0.0 or rise(0.0) <= 0.0:
+                found.append(0.0)
+                continue
+            reach = question.radius + 40.0 * deviation
+            half = question.radius if deviation == 0.0 else float(brentq(rise, 0.0, reach))
+            cuts = np.array([question.place - half, question.place + half])
+            found.append(float(normal_chances((cuts - middle) / spread)[0]))
+        how = f"{part.information.how}; an interval of posterior means"
+        witness = {"event": question.name}
+        return self.between(min(found) * (1 - 1e-12), max(found), witness, how)
+
+    def _in_traces(self, belief: Markov, question: Events, channel: Emission) -> Reading:
+        """Count breaches in one output for each trace."""
+        traces: Any = self.traces
+        if any(len(trace) != belief.steps for trace in traces):
+            raise self.reject("traces", f"of {belief.steps} states each", traces)
+        paths = np.array([belief.encode(trace) for trace in traces])
         events = TimedEvents.from_masks(belief, question.masks)
         occurred = events.members[np.arange(len(events.times)), paths[:, events.times]]
         breached = occurred & self._exposed(belief, events, channel, paths)
@@ -101,7 +169,7 @@ class BreachRate(LossMeasure):
             how=f"one output for each of {len(paths)} traces",
         )
 
-    def brute_force(self, belief: Markov, question: Events, channel: Emission) -> Reading:
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the expected rate from the table of every trace and output."""
         from sfumato_posterior_gap import brute_force
 
@@ -159,7 +227,11 @@ class ReleasedFraction(LossMeasure):
     """
 
     name = "released_fraction"
-    reads = ((Markov, object, Suppression), (Markov, object, RelabelledSuppression))
+    reads = (
+        (Markov, object, Suppression),
+        (Markov, object, RelabelledSuppression),
+        (Markov, object, RememberingSuppression),
+    )
 
     @property
     def quantity(self) -> Quantity:
@@ -167,11 +239,17 @@ class ReleasedFraction(LossMeasure):
         return RELEASED_FRACTION
 
     def evaluate(
-        self, belief: Markov, question: Any, channel: Suppression | RelabelledSuppression
+        self,
+        belief: Markov,
+        question: Any,
+        channel: Suppression | RelabelledSuppression | RememberingSuppression,
     ) -> Reading:
         """Return the expected number of releases over the number of steps."""
         del question
-        released = expected_releases(belief, suppression_of(channel))
+        if isinstance(channel, RememberingSuppression):
+            released = float(remembered_releases(belief, channel).sum())
+        else:
+            released = expected_releases(belief, suppression_of(channel))
         return Reading(
             value=released / belief.steps, bound="exact", how="recursion over last releases"
         )

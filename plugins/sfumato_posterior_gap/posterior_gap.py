@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, RelabelledSuppression, Suppression
+from sfumato.channels import (
+    Emission,
+    RelabelledSuppression,
+    RememberingSuppression,
+    Suppression,
+)
 from sfumato.inference.markov.enumeration import DEFAULT_LIMIT, enumerate_outputs
 from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.probabilities import row_maxima
+from sfumato.inference.markov.remembered import worst_remembered_gap
 from sfumato.inference.markov.segments import worst_segment_gap
 from sfumato.parameters import declare
-from sfumato.protocols import LossMeasure, Quantity, Reading
+from sfumato.protocols import Quantity, Reading
 from sfumato.quantities import POSTERIOR_GAP
 from sfumato.questions import Events
 from sfumato.values import FloatArray
+from sfumato.views import EventMeasure, GaussianPart
+from sfumato.views.gaussian import End
 
 CERTIFIED = 1e-5
 """The largest relative error of a gap that is called exact; of others only a bound is known."""
 
 
 @declare
-class PosteriorGap(LossMeasure):
+class PosteriorGap(EventMeasure):
     """max over outputs o and events A of Pr[A | o] − Pr[A].
 
     A release is δ-private exactly when this is at most δ.
 
-    Assumptions: the adversary knows the chain and the system.
+    For a Gaussian trace the events of a secret of radius r are "within r of some place"; the worst
+    place is far out, where the prior vanishes, and the loss is Pr[‖N(0, V_SS)‖ ≤ r], V the
+    posterior covariance, by Anderson's inequality. The secret `near` names the place.
+
+    Assumptions: the adversary knows the prior and the system.
     Guarantee: exact. For suppression in polynomial time, segment by segment, rounded up by the
     proved error of the check, which the relative error states; a gap that rounding hides, some
-    1e-8 of an event's probability or less, is an upper bound. For any other finite channel, and
-    for events over a window of times, by listing all outputs, refused where they are too many.
+    1e-8 of an event's probability or less, is an upper bound. For other channels from the view,
+    between two proved ends where the outputs are too many to list; events over a window of times
+    by listing all outputs.
     Reference: Götz, Nath and Gehrke (2012), definition 1.
 
     >>> import sfumato as sf
@@ -44,34 +59,63 @@ class PosteriorGap(LossMeasure):
     """
 
     name = "posterior_gap"
-    reads = ((Markov, Events, Emission),)
+    promises = ("nothing from silence",)
+    waivers = {  # noqa: RUF012 - a class attribute, never changed
+        "processing.silence": "of a real value the worst place is where nobody expects it to be",
+    }
 
     @property
     def quantity(self) -> Quantity:
         """The posterior gap."""
         return POSTERIOR_GAP
 
-    def evaluate(self, belief: Markov, question: Events, channel: Emission) -> Reading:
-        """Return the worst gap, with the output and the event that attain it."""
-        if isinstance(channel, RelabelledSuppression):
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return the worst gap, with the output and the event that attain it where it is listed."""
+        if isinstance(channel, RelabelledSuppression) and isinstance(question, Events):
             reading = self.evaluate(belief, question, channel.suppression)
             shown = channel.to_labels(reading.witness["output"])
             return attrs.evolve(reading, witness={**reading.witness, "output": shown})
-        if isinstance(channel, Suppression) and not question.has_windows:
-            gap, how = worst_segment_gap(belief, channel, question.masks), "segments"
-        else:
-            gap, how = worst_listed_gap(belief, channel, question.masks), "all outputs"
+        if isinstance(channel, RememberingSuppression) and isinstance(question, Events):
+            if question.has_windows:  # the memory is part of the state: list all outputs
+                pairs, emission = channel.augmented(belief)
+                lifted = Events(channel.lift_masks(question.masks), question.names)
+                return self.evaluate(pairs, lifted, emission)
+            return self._of_gap(worst_remembered_gap(belief, channel, question.masks), question)
+        if isinstance(question, Events) and question.has_windows:
+            return self._of_gap(worst_listed_gap(belief, channel, question.masks), question)
+        if isinstance(question, Events) and isinstance(channel, Suppression):
+            # The check that certifies designs: the same segments, and the worst of them first.
+            return self._of_gap(worst_segment_gap(belief, channel, question.masks), question)
+        return super().evaluate(belief, question, channel)
+
+    def _of_gap(self, gap: Gap, question: Events) -> Reading:
         is_known = gap.relative_error <= CERTIFIED
         return Reading(
             value=max(gap.value, 0.0),  # some output leaves an event as it is, or raises it
             bound="exact" if is_known else "upper",
             relative_error=gap.relative_error if is_known else 0.0,
             witness={"output": gap.output, "event": question.names[gap.event]},
-            how=how,
+            how="all outputs" if question.has_windows else "segments",
         )
 
-    def brute_force(self, belief: Markov, question: Events, channel: Emission) -> Reading:
-        """Return it from the table of every trace and output."""
+    def of_posteriors(
+        self, prior: float, posteriors: FloatArray, seen: FloatArray, error: float
+    ) -> tuple[float, float]:
+        """Return the largest rise of one event; none is below zero, and of a sure event none."""
+        del seen
+        if prior in (0.0, 1.0):
+            return 0.0, 0.0
+        top = float(posteriors.max())
+        return max(0.0, top - prior), error * (top + prior)
+
+    def of_part(self, part: GaussianPart, end: End) -> tuple[float, float]:
+        """Return Pr[‖N(0, V_SS)‖ ≤ r]; zero where nothing is told."""
+        if part.distance(end) == 0.0:
+            return 0.0, 0.0
+        return part.success(part.posterior(end), part.radius)
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it from the table of every trace and output, or from exact covariances."""
         from sfumato_posterior_gap import brute_force
 
         return brute_force.posterior_gap(belief, question, channel)

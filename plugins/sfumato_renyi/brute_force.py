@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import flint
@@ -13,7 +11,7 @@ import numpy as np
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.brute_force import between, crossing
+from sfumato.laws.brute_force import between, crossing, worst_of_tables
 from sfumato.laws.exact_gaussian import (
     as_array,
     as_float,
@@ -21,85 +19,80 @@ from sfumato.laws.exact_gaussian import (
     noise_of,
     part,
     posterior_covariance,
-    solve,
+    worst_squares,
 )
 from sfumato.protocols import Reading
-from sfumato.questions import Displacements
-from sfumato.questions.displacements import Group
+from sfumato.questions import Displacements, Nearness
 from sfumato.values import FloatArray
 
-ASCENTS = 40
-"""Rounds of the ascent that looks for the worst of several balls."""
+
+def renyi_divergence(belief: Any, question: Any, channel: Any, order: float) -> Reading:
+    """Return the divergence of the worst pair: of its two Gaussian releases, or of its two laws."""
+    if isinstance(question, Displacements):
+        low, high = worst_squares(belief, question, channel)
+        if math.isinf(order):
+            return Reading(value=math.inf if high > 0 else 0.0, bound="exact")
+        return between(order / 2 * low, order / 2 * high)
+    if isinstance(question, Nearness):
+        raise OutsideHypotheses("brute force looks at states, or at pairs of real values.")
+
+    def divergence(joint: FloatArray, asked: Any) -> float:
+        rows = [row / math.fsum(row) if row.sum() > 0 else None for row in joint]
+        pairs = [(rows[i], rows[j]) for i, j in asked.pairs.tolist()]
+        found = [_divergence(p, q, order) for p, q in pairs if p is not None and q is not None]
+        return max(found, default=0.0)
+
+    return worst_of_tables(belief, question, channel, divergence)
 
 
-def renyi_divergence(
-    belief: Gaussian, question: Displacements, channel: AdditiveGaussian, order: float
-) -> Reading:
-    """Return sup over the allowed Δ of the Rényi divergence of the two releases.
-
-    Given X_S = x the release is N(Ãx, C + Γ) with Ã = Σ_{:,S}Σ_SS⁻¹ and C = Σ − ÃΣ_{S,:}, so two
-    hypotheses Δ apart have divergence (λ/2)(ÃΔ)ᵀ(C + Γ)⁻¹(ÃΔ).
-    """
-
-    def of_numbers(sigma: Any, gamma: Any) -> tuple[float, float]:
-        ends = np.array([_largest_form(_information(sigma, gamma, g), g) for g in question.groups])
-        low, high = (order / 2 * np.square(question.radii)[:, None] * ends).max(axis=0).tolist()
-        return low, high
-
-    return between(*in_exact_numbers(belief, channel, of_numbers))
+def _divergence(p: FloatArray, q: FloatArray, order: float) -> float:
+    """Return log Σ p^λ q^{1−λ} / (λ − 1), its terms kept as logarithms."""
+    some = p > 0
+    if (q[some] == 0).any():
+        return math.inf
+    logs = np.log(p[some]), np.log(q[some])
+    if math.isinf(order):
+        return float((logs[0] - logs[1]).max())
+    terms = order * logs[0] + (1 - order) * logs[1]
+    top = float(terms.max())
+    return max(0.0, top + math.log(math.fsum(np.exp(terms - top)))) / (order - 1)
 
 
-def _information(sigma: Any, gamma: Any, group: Group) -> Any:
-    """Return Ãᵀ(C + Γ)⁻¹Ã."""
-    secret, every = [entry for ball in group for entry in ball], range(sigma.nrows())
-    cross = part(sigma, every, secret)
-    weights = solve(part(sigma, secret, secret), cross.transpose()).transpose()
-    return weights.transpose() * solve(sigma - weights * cross.transpose() + gamma, weights)
-
-
-def _largest_form(information: Any, group: Group) -> tuple[float, float]:
-    """Return two ends of sup ΔᵀMΔ over unit balls: signs for scalars, eigenvalues for one ball."""
-    matrix = as_array(information)
-    matrix = (matrix + matrix.T) / 2
-    if len(group) == 1:
-        return (float(np.linalg.eigvalsh(matrix)[-1]),) * 2
-    if any(len(ball) > 1 for ball in group):
-        return _several_balls(matrix, [len(ball) for ball in group])
-    signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(matrix))))
-    return (float(np.einsum("si,ij,sj->s", signs, matrix, signs).max()),) * 2
-
-
-def _several_balls(matrix: FloatArray, sizes: Sequence[int]) -> tuple[float, float]:
-    """Return what an ascent reaches, and Σ_kl ‖M_kl‖, which nothing exceeds.
-
-    One ball at a time: ΔᵀMΔ is convex in Δ_k, so replacing Δ_k by the unit vector along its
-    gradient never lowers it.
-    """
-    ends = np.cumsum([0, *sizes])
-    balls = [slice(a, b) for a, b in itertools.pairwise(ends)]
-    high = sum(float(np.linalg.norm(matrix[one, other], 2)) for one in balls for other in balls)
-    low = 0.0
-    starts = np.random.default_rng(0).standard_normal((2 * len(matrix), len(matrix)))
-    for point in (*np.linalg.eigh(matrix)[1].T, *starts):
-        for _ in range(ASCENTS):
-            for ball in balls:
-                gradient = matrix[ball] @ point
-                point[ball] = gradient / max(float(np.linalg.norm(gradient)), 1e-300)
-        low = max(low, float(point @ matrix @ point))
-    return low, high
-
-
-def odds_gap(
-    belief: Gaussian, question: Displacements, channel: AdditiveGaussian, delta: float | None
-) -> Reading:
+def odds_gap(belief: Any, question: Any, channel: Any, delta: float | None) -> Reading:
     """Return the gap exceeded with chance δ, or without δ its expectation ½ΔᵀMΔ.
 
     The expectation m is the Rényi divergence as if of order one, and the gap grows with it.
     """
+    if not isinstance(question, Displacements):
+        return _gap_of_states(belief, question, channel, delta)
     mean = renyi_divergence(belief, question, channel, 1.0)
     if delta is None:
         return mean
     return between(*(log_odds_quantile(end, delta) for end in (mean.floor, mean.ceiling)))
+
+
+def _gap_of_states(belief: Any, question: Any, channel: Any, delta: float | None) -> Reading:
+    """Return the smallest |log p/q| of the worst pair that is exceeded with chance at most δ."""
+    if delta is None or isinstance(question, Nearness):
+        raise OutsideHypotheses("brute force knows the expected gap of real values only.")
+
+    def gap(joint: FloatArray, asked: Any) -> float:
+        found = [0.0]
+        for one, other in asked.pairs.tolist():
+            p, q = joint[one], joint[other]
+            if p.sum() > 0 and q.sum() > 0:
+                p, q = p / math.fsum(p), q / math.fsum(q)
+                some = p > 0
+                with np.errstate(divide="ignore"):
+                    gaps = np.abs(np.log(p[some]) - np.log(q[some]))
+                beyond = [math.fsum(p[some][gaps > g * (1 + 1e-9)]) for g in gaps]
+                if any(abs(mass - delta) < 1e-9 for mass in beyond):
+                    raise OutsideHypotheses("a chance is too close to δ for brute force.")
+                kept = [float(g) for g, mass in zip(gaps, beyond, strict=True) if mass <= delta]
+                found.append(min(kept))
+        return max(found)
+
+    return worst_of_tables(belief, question, channel, gap)
 
 
 def log_odds_quantile(mean: float, delta: float) -> float:

@@ -32,7 +32,7 @@ from sfumato.protocols import (
 from sfumato.quantities import renyi_divergence
 from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
-from sfumato_renyi.renyi import worst_square
+from sfumato_renyi.renyi import Renyi
 
 
 @attrs.frozen(eq=False)
@@ -187,6 +187,7 @@ class Misspecification(LossMeasure):
     """
 
     name = "misspecification"
+    promises = ("unit free", "nothing from silence", "grows with the secret")
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
     default_for = "one prior"  # every member is compared with every other in ball arithmetic
 
@@ -248,7 +249,7 @@ class Misspecification(LossMeasure):
                 f"misspecification.region must be at least half the radius of the secret, "
                 f"{needed:.6g}, to hold the pairs that the loss is about; got {self.region:.6g}."
             )
-        loss = worst_square(true, question, channel, self.order / 2)
+        loss = Renyi(self.order).evaluate(true, question, channel)
         pairs = zip(question.groups, question.radii, strict=True)
         alone = [Displacements((group,), radii=radius) for group, radius in pairs]
         value, undecided = math.inf, None

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 import numpy as np
 
-from sfumato.beliefs import Gaussian
-from sfumato.channels import AdditiveGaussian
+from sfumato.errors import OutsideHypotheses
+from sfumato.inference.gaussian.worst_pair import multiply
 from sfumato.parameters import OPEN_UNIT, OPTIONAL, ORDER, SWITCH, declare, parameter
-from sfumato.protocols import LossMeasure, Quantity, Reading
-from sfumato.questions import Displacements
-from sfumato_renyi.renyi import worst_square
+from sfumato.protocols import Quantity, Reading
+from sfumato.values import FloatArray
+from sfumato.views import GaussianView, PairMeasure
+from sfumato.views.measures import worst_square
 
 
 def gap_chance(mean: float, gap: float) -> float:
@@ -73,22 +75,26 @@ def best_conversion_gap(mean: float, delta: float) -> float:
 
 
 @declare
-class OddsGap(LossMeasure):
+class OddsGap(PairMeasure):
     """The change of log-odds between two secrets that is exceeded with chance δ only.
 
-    Claim: for every two values of the secret that differ by an allowed Δ, their posterior log-odds
-    differ from their prior log-odds by more than the loss with chance at most δ.
+    Claim: for every two values of the secret that must look alike, their posterior log-odds differ
+    from their prior log-odds by more than the loss with chance at most δ.
 
-    Formula: under either secret the change is N(m, 2m), m = ½ ΔᵀMΔ, M the gain in precision; the
-    chance Pr[|change| > ε'] = Φ((m − ε')/√(2m)) + Φ((−m − ε')/√(2m)) increases with m, so the
-    worst pair is the one of the largest m.
+    Formula: the change is log p/q, p and q the laws of what is seen under the two values, and the
+    loss the smallest g with Σ p over |log p/q| > g at most δ. It may rise when less is seen, so
+    only exact views are read.
+    For Gaussian traces, under either secret the change is N(m, 2m), m = ½ ΔᵀMΔ, M the gain in
+    precision; the chance Pr[|change| > ε'] = Φ((m − ε')/√(2m)) + Φ((−m − ε')/√(2m)) increases with
+    m, so the worst pair is the one of the largest m.
     With ``conversion=True``, ε' = ε + log(1/δ)/(λ − 1) from the Rényi divergence ε = λm of order λ;
     without an order, of the best one. For priors in general that chance is δ on one side and at
     most δ(1 + e^(−ε')) on both, as the witness says; for Gaussian ones at most δ on both, since
     Pr[change > ε'] = Φ(−z) ≤ ½ e^(−z²/2) ≤ ½ δ, and the other side is smaller.
     With ``expected=True``, the expected change instead: exactly m; by conversion at most ε.
 
-    Assumptions: a Gaussian prior and additive Gaussian noise.
+    Assumptions: the adversary knows the prior and the channel; a conversion, or an expectation, is
+    for Gaussian priors and additive Gaussian noise.
 
     Guarantee: exact; upper bounds by conversion.
 
@@ -97,7 +103,7 @@ class OddsGap(LossMeasure):
     >>> import sfumato as sf
     >>> prior, secret = sf.priors.rbf(length_scale=3.0, times=1), sf.secrets.basic(0)
     >>> release = sf.mechanisms.gaussian_uniform(mse=25.0).protect(prior, secret)
-    >>> sf.measures.renyi(order=5.0).loss(prior, secret, release).value
+    >>> round(sf.measures.renyi(order=5.0).loss(prior, secret, release).value, 12)
     0.1
     >>> converted = sf.measures.odds_gap(delta=0.01, conversion=True, conversion_order=5.0)
     >>> round(math.exp(converted.loss(prior, secret, release).value), 3)
@@ -107,7 +113,13 @@ class OddsGap(LossMeasure):
     """
 
     name = "odds_gap"
-    reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    obeys_processing = False
+    promises = (
+        "unit free",
+        "nothing from silence",
+        "grows with the secret",
+        "share of outputs",
+    )
     worst_scale = "low"  # as for renyi: what the prior leaves open hides the secret
 
     delta: float = parameter(OPEN_UNIT, default=0.01, doc="the chance δ")
@@ -132,18 +144,36 @@ class OddsGap(LossMeasure):
             return Quantity("expected log-odds gap", unit="log-odds")
         return Quantity("log-odds gap", {"delta": self.delta}, unit="log-odds")
 
-    def evaluate(
-        self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
-    ) -> Reading:
-        """Return the gap of the worst pair."""
-        mean = worst_square(belief, question, channel, 0.5)
+    def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return the gap that |log p/q| exceeds with chance δ under p, of each pair."""
+        if self.conversion or self.expected:
+            raise OutsideHypotheses("conversions and expectations are for Gaussian traces.")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gaps = np.where(p > 0.0, np.abs(np.log(p / q)), 0.0)
+        order = np.argsort(-gaps, axis=-1)
+        beyond = np.cumsum(np.take_along_axis(p, order, axis=-1), axis=-1)
+        # The first gap at which more than δ lies at or beyond it is not exceeded more often.
+        first = np.argmax(beyond > self.delta * (1.0 + 1e-12), axis=-1)
+        sorted_gaps = np.take_along_axis(gaps, order, axis=-1)
+        return np.asarray(np.take_along_axis(sorted_gaps, first[..., None], axis=-1)[..., 0])
+
+    def of_shift(self, distance: float) -> float:
+        """Return the gap for m = μ²/2."""
+        mean = Reading(value=distance * distance / 2.0, bound="upper")
+        return self._of_mean(mean).value
+
+    def _of_gaussian(self, view: GaussianView) -> Reading:
+        """Return the gap of the worst pair, m = ½ sup ΔᵀMΔ."""
+        worst = worst_square(view)
+        mean = attrs.evolve(worst, value=float(multiply(0.5, np.array([worst.value]))[0]))
+        return self._of_mean(mean)
+
+    def _of_mean(self, mean: Reading) -> Reading:
         if self.expected:
             return self._expected(mean)
         return self._converted(mean) if self.conversion else self._exact(mean)
 
-    def brute_force(
-        self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
-    ) -> Reading:
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the quantile, or the expectation, of the worst pair in exact arithmetic."""
         from sfumato_renyi import brute_force
 

@@ -130,6 +130,7 @@ class PosteriorInterval(LossMeasure):
     """
 
     name = "posterior_interval"
+    promises = ("grows with the secret",)
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
     worst_scale = "low"  # both precisions, Σ_SS⁻¹ and M, decrease as the prior is scaled up
 
@@ -214,6 +215,7 @@ class MeanSquaredError(LossMeasure):
     """
 
     name = "mean_squared_error"
+    promises = ("utility",)
     reads = ((Gaussian, object, AdditiveGaussian),)
 
     @property

@@ -1,8 +1,9 @@
-"""The exact conditional inferential privacy loss of Gaussian releases."""
+"""The conditional inferential privacy loss: the Rényi divergence of what is seen."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,63 +11,37 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.gaussian.fisher_information import fisher_information
-from sfumato.inference.gaussian.worst_pair import multiply, worst_squares
-from sfumato.matrices.matrix import ROUNDOFF
-from sfumato.parameters import ORDER, declare, parameter
+from sfumato.inference.gaussian.worst_pair import multiply
+from sfumato.parameters import CHOICE, ORDER, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import renyi_divergence
 from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
+from sfumato.values import FloatArray
+from sfumato.views import PairMeasure
 
-
-def worst_square(
-    belief: Gaussian, question: Displacements, channel: AdditiveGaussian, factor: float = 1.0
-) -> Reading:
-    """Return factor · sup ΔᵀMΔ over the question's displacements, M = V_SS⁻¹ − Σ_SS⁻¹.
-
-    The witness names the entries that move and the worst displacement.
-
-    >>> from sfumato.matrices import Diagonal
-    >>> belief, channel = Gaussian(Diagonal([1.0])), AdditiveGaussian(Diagonal([0.5]))
-    >>> worst_square(belief, Displacements((((0,),),), radii=2.0), channel).value
-    8.0
-    """
-    squares = worst_squares(belief, question, channel)
-    worst, ceiling = squares.worst, squares.ceilings.max()
-    value = squares.values[worst]
-    # An upper bound below the worst cannot matter; a less certain value close to it can.
-    exact = bool(np.all(squares.exact[squares.values >= value]))
-    certain = ceiling == value or not exact
-    entries = tuple(entry for ball in question.groups[worst] for entry in ball)
-    displacement = question.radii[worst] * squares.displacements[worst]
-    moved = {"displacement": tuple(displacement.tolist())} if displacement.size else {}
-    return Reading(
-        value=float(multiply(factor, np.array([value if exact else ceiling]))[0]),
-        bound="exact" if exact else "upper",
-        relative_error=0.0 if certain else float(ceiling / value - 1) + 2 * ROUNDOFF,
-        witness={"entries": entries, **moved},
-        how=squares.hows[worst],
-    )
+INFINITE = CHOICE(math.inf)
 
 
 @declare
-class Renyi(LossMeasure):
-    """The Rényi divergence between releases of the worst pair of secrets.
+class Renyi(PairMeasure):
+    """The Rényi divergence between what is released under the worst pair of secret values.
 
-    Claim: for every two values of the secret that differ by an allowed Δ, the Rényi divergence of
-    order λ between what is released is at most the loss, and equals it for the worst Δ.
+    Claim: for every two values of the secret that must look alike, the Rényi divergence of order λ
+    between what is seen is at most the loss, and equals it for the worst pair.
 
-    Formula: (λ/2) sup ΔᵀMΔ, M = V_SS⁻¹ − Σ_SS⁻¹, V the posterior covariance: what the release adds
-    to the adversary's precision. A basic secret takes r² λ_max(M), a compound one the largest
-    value over a product of balls.
+    Formula: log Σ_o p(o)^λ q(o)^{1−λ} / (λ − 1), p and q the laws of what is seen; of infinite
+    order log max p/q, the Pufferfish ε. For Gaussian traces (λ/2) sup ΔᵀMΔ, M = V_SS⁻¹ − Σ_SS⁻¹, V
+    the posterior covariance: what the release adds to the adversary's precision. A basic secret
+    takes r² λ_max(M), a compound one the largest value over a product of balls.
 
     Over a class that varies the prior's variance c, the loss is worst at the smallest: M is
     Ãᵀ(c C + Γ)⁻¹Ã, with Ã and C those of c = 1, and decreases with c in Loewner order.
 
-    Assumptions: a Gaussian prior of any mean, and additive Gaussian noise of any covariance.
+    Assumptions: the adversary knows the prior and the channel.
 
     Guarantee: exact up to a certified relative error of at most 1e-5; an upper bound where the
-    worst pair of a compound secret, or float64, allows no better.
+    worst pair of a compound secret, the view, or float64 allows no better.
 
     Reference: Meehan and Chaudhuri (2021), definition 3.2; their equation 5 is a special case.
 
@@ -78,29 +53,59 @@ class Renyi(LossMeasure):
     """
 
     name = "renyi"
-    reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    promises = (
+        "unit free",
+        "nothing from silence",
+        "grows with the secret",
+        "grows with its order",
+    )
     worst_scale = "low"  # proved above
 
-    order: float = parameter(ORDER, default=2.0, doc="the Rényi order λ")
+    order: float = parameter(
+        ORDER | INFINITE, default=2.0, doc="the Rényi order λ; inf: the worst ratio"
+    )
 
     @property
     def quantity(self) -> Quantity:
         """The Rényi divergence of that order."""
         return renyi_divergence(self.order)
 
-    def evaluate(
-        self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
-    ) -> Reading:
-        """Return the worst loss over the question's groups."""
-        return worst_square(belief, question, channel, 0.5 * self.order)
+    def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return the divergence; infinite where something is seen under one value only."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(p > 0.0, np.log(p), -np.inf), np.where(q > 0.0, np.log(q), -np.inf)
+            ratios = np.where(p > 0.0, logs[0] - logs[1], -np.inf)
+            if math.isinf(self.order):
+                return np.asarray(np.maximum(ratios.max(axis=-1), 0.0))
+            terms = np.where(p > 0.0, logs[0] + (self.order - 1.0) * ratios, -np.inf)
+        return np.asarray(np.maximum(log_sum_exp(terms), 0.0) / (self.order - 1.0))
 
-    def brute_force(
-        self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
-    ) -> Reading:
-        """Return it from the two releases themselves, in exact arithmetic."""
+    def rounding(self, value: float, error: float) -> float:
+        """Return the error of a logarithm of a sum of p^λ q^{1−λ}, over λ − 1."""
+        del value
+        if math.isinf(self.order):
+            return 4.0 * error
+        return 4.0 * error * (2.0 * self.order - 1.0) / (self.order - 1.0)
+
+    def of_shift(self, distance: float) -> float:
+        """Return λμ²/2; infinite for infinite order, as soon as anything is told."""
+        if math.isinf(self.order):
+            return math.inf if distance > 0.0 else 0.0
+        return float(multiply(0.5 * self.order, np.array([distance * distance]))[0])
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it from every trace and output, or from two Gaussian releases exactly."""
         from sfumato_renyi import brute_force
 
         return brute_force.renyi_divergence(belief, question, channel, self.order)
+
+
+def log_sum_exp(terms: FloatArray) -> FloatArray:
+    """Return log Σ exp along the last axis; infinite if a term is."""
+    top = terms.max(axis=-1, keepdims=True)
+    shift = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(over="ignore", divide="ignore"):
+        return np.asarray(np.log(np.exp(terms - shift).sum(axis=-1)) + shift[..., 0])
 
 
 SAME = 1e-12

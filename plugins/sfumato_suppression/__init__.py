@@ -10,6 +10,7 @@ from sfumato.protocols import Mechanism
 def sfumato_mechanisms() -> list[type[Mechanism]]:
     """Register the mechanisms."""
     from sfumato_suppression import mechanisms as ours
+    from sfumato_suppression.optimal import Optimal
     from sfumato_suppression.set_labels import SetLabels
 
     return [
@@ -19,5 +20,6 @@ def sfumato_mechanisms() -> list[type[Mechanism]]:
         ours.Simulatable,
         ours.Hybrid,
         ours.Segmented,
+        Optimal,
         SetLabels,
     ]

@@ -5,19 +5,29 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
+from sfumato.errors import OutsideHypotheses
+from sfumato.inference.markov.segments import expected_releases, worst_segment
 from sfumato.parameters import CHOICE, TABLE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.questions import Events
-from sfumato_suppression.design import private_release
 from sfumato_suppression.memoryless_search import best_grid_table, greedy_tables, lower_exactly
-from sfumato_suppression.protected_chain import Chains
+from sfumato_suppression.protected_chain import Chains, ProtectedChain
 from sfumato_suppression.release import suppressing_release
 from sfumato_suppression.segmented_search import segmented_channel, simulatable_channel
+
+Members = list[tuple[Markov, Events]]
+
+WORTH = 1e-9
+"""What a design may lose, relatively, for staying below δ rather than at it."""
+
+RAISE = 1e-11
+"""By how much probabilities are raised, relatively, where the gap ties with δ."""
 
 
 @declare
@@ -82,6 +92,7 @@ class _Certified(Mechanism):
 
     asks = ((Markov, Events),)
     yields = Suppression
+    promises = (("delta", "posterior_gap"),)
 
     delta: float = parameter(UNIT, doc="how far an output may raise a sensitive probability")
 
@@ -90,8 +101,77 @@ class _Certified(Mechanism):
         """Yield channels to choose from."""
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
-        """Search and certify."""
-        return private_release(self, prior, secret, self.delta, self.channels)
+        """Return the best channel whose gap the segment check bounds by δ, for every member.
+
+        The claim `posterior_gap` is that bound, rounded up. It exceeds δ at a *tie* only: where the
+        gap equals δ as far as float64 can tell, and every channel below δ releases less.
+        Suppressing everything is always private, so there is always an answer.
+        """
+        best = self.best(self._questions(prior, secret))
+        claims = {"delta": self.delta, "posterior_gap": best.ceiling}
+        return suppressing_release(self, prior, secret, best.channel, claims)
+
+    def best(self, members: Members) -> Candidate:
+        """Return the best channel found for some beliefs and their questions."""
+        chains = tuple(ProtectedChain.of(*member, self.delta) for member in members)
+        found = [_certify(channel, members) for channel in self.channels(chains)]
+        ties = [c for c in found if c.floor <= self.delta < c.ceiling]
+        raised = [_certify(_raise_chances(tie.channel), members) for tie in ties]
+        belief = members[0][0]
+        hidden = Suppression.memoryless(belief.states, np.ones((belief.steps, belief.state_count)))
+        below = [_certify(hidden, members), *found, *raised]
+        best = max((c for c in below if c.ceiling <= self.delta), key=_utility)
+        better = [c for c in ties if c.utility > best.utility * (1.0 + WORTH)]
+        return max(better, key=_utility, default=best)
+
+    def _questions(self, prior: PriorClass, secret: Secret) -> Members:
+        """Return the belief and question of every member, if all can be certified."""
+        if not prior.finite:
+            raise OutsideHypotheses(
+                f"{self.name} certifies every member of a prior class, and '{prior.name}' varies "
+                "over an interval, whose members cannot all be checked; use sf.AnyOf."
+            )
+        beliefs = [member.belief() for member in prior.members()]
+        members = [(belief, secret.question(belief)) for belief in beliefs]
+        if any(question.has_windows for _, question in members):
+            raise OutsideHypotheses(
+                f"{self.name} protects events of a single time: an event over a window of "
+                "times spans several segments, which then no longer decouple; measure it instead."
+            )
+        return members
+
+
+@attrs.frozen(eq=False)
+class Candidate:
+    """A channel, its utility, and what its worst gap over all members lies between."""
+
+    channel: Suppression
+    utility: float
+    floor: float
+    ceiling: float
+
+
+def _certify(channel: Suppression, members: Members) -> Candidate:
+    worst = [worst_segment(belief, channel, question.masks) for belief, question in members]
+    return Candidate(
+        channel,
+        min(expected_releases(belief, channel) for belief, _ in members),
+        max(segment.floor for segment in worst),
+        max(segment.ceiling for segment in worst),
+    )
+
+
+def _utility(candidate: Candidate) -> float:
+    return candidate.utility
+
+
+def _raise_chances(channel: Suppression) -> Suppression:
+    """Return the channel with all probabilities between 0 and 1 raised a little."""
+    tables = (channel.start,) if channel.after is None else (channel.start, channel.after)
+    # A certain suppression stays one, and a certain release too.
+    return Suppression(
+        channel.states, *(np.minimum(table * (1.0 + RAISE), 1.0) for table in tables)
+    )
 
 
 @declare

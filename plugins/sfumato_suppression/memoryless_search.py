@@ -17,9 +17,6 @@ from sfumato_suppression.protected_chain import (
     Chains,
     Line,
     ProtectedChain,
-    just_below_on_grid,
-    lowest_of,
-    on_grid,
     releasable,
 )
 
@@ -159,9 +156,6 @@ class MemorylessTable:
         self.chances = np.array(chances)
         self._able = releasable(chains)
         self._kernels = [TableKernels(chain, self.chances) for chain in chains]
-        # The lowest each entry can ever be. More suppression never harms privacy of a memoryless
-        # table (Götz, Nath and Gehrke 2012, theorem 1), so as others fall it can only rise.
-        self._floors = np.zeros(self.chances.shape)
 
     def lower(self, place: int, grid: int) -> None:
         """Lower one entry as far as privacy allows."""
@@ -177,16 +171,10 @@ class MemorylessTable:
         present = float(self.chances[time, state])
         if present == 0.0 or not self._able[time, state]:
             return present
-        floor = self._floors[time, state]
-        if (just_below_on_grid(floor, grid) if grid else floor) >= present:
-            return present
         if present == 1.0 and not all(k.may_release(time, state) for k in self._kernels):
-            self._floors[time, state] = 1.0
             return present
         lines = [line for kernels in self._kernels for line in kernels.lines(time, state)]
-        lowest = lowest_of(lines, 1)
-        self._floors[time, state] = lowest[0]
-        return min(present, float(on_grid(lines, lowest, np.array([grid]))[0]))
+        return min(present, float(Line.join(lines).lowest(np.array([grid]))[0])) if lines else 0.0
 
 
 GRID = 10
@@ -261,25 +249,26 @@ def best_grid_table(chains: Chains) -> FloatArray:
     """Return a table of multiples of 1/10 with the largest utility of all private ones, (T, M).
 
     Entries are fixed one by one, the rest being suppressed for certain. An entry can never fall
-    below the lowest value it could have now (theorem 1, as above): that bounds the utility of all
-    completions.
+    below the lowest value it could have now, as more suppression never harms the privacy of a
+    memoryless table (Götz, Nath and Gehrke 2012, theorem 1): that bounds all completions.
     """
     return _Search(chains).best
 
 
 class _Search:
     def __init__(self, chains: Chains) -> None:
-        self._chains = chains
-        self._worth = expected_worth(chains)
+        self._chains, self._worth = chains, expected_worth(chains)
         order = by_worth(self._worth)
         table = MemorylessTable(chains, np.ones(self._worth.shape))
         lower_all(table, order, GRID)
-        self.best = table.chances
+        self.best, self._looked_at = table.chances, 0
         root = np.ones(self._worth.shape), order[self._worth.flat[order] > 0.0]
-        if self._estimated_tables(root) > HOPELESS:
-            raise self._too_large()
-        self._looked_at = 0
-        self._visit(root)
+        if self._estimated_tables(root) > HOPELESS or not self._visit(root):
+            steps, count = self._worth.shape
+            raise OutsideHypotheses(
+                f"exhaustive search looks at most at {LIMIT} partial tables, too few for {steps} "
+                f"steps and {count} states; use search='greedy'."
+            )
 
     def _estimated_tables(self, root: Partial) -> float:
         """Estimate how many partial tables a search looks at, up to about `HOPELESS`.
@@ -297,23 +286,13 @@ class _Search:
                 partial = completions[rng.integers(len(completions))]
         return total / PROBES
 
-    def _too_large(self) -> OutsideHypotheses:
-        steps, count = self._worth.shape
-        return OutsideHypotheses(
-            f"exhaustive search looks at most at {LIMIT} partial tables, too few for {steps} "
-            f"steps and {count} states; use search='greedy'."
-        )
+    def _visit(self, partial: Partial) -> bool:
+        """Complete a table in every way that may be worth it; return whether that ended."""
+        self._looked_at += 1
+        return self._looked_at <= LIMIT and all(map(self._visit, self._completions(partial)))
 
     def _utility(self, chances: FloatArray) -> float:
         return float((self._worth * (1.0 - chances)).sum())
-
-    def _visit(self, partial: Partial) -> None:
-        """Complete a table in every way that may be worth it."""
-        self._looked_at += 1
-        if self._looked_at > LIMIT:
-            raise self._too_large()
-        for completion in self._completions(partial):
-            self._visit(completion)
 
     def _completions(self, partial: Partial) -> list[Partial]:
         """Return the table with one more entry fixed, if that can beat the best so far."""

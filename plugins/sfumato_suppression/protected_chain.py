@@ -11,7 +11,7 @@ leave p's state out, never by subtraction, so nothing cancels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
@@ -110,42 +110,40 @@ class Line:
     bound_with: FloatArray
     margin: float
 
-    def lowest(self) -> FloatArray:
-        """Return the smallest p that keeps all constraints of each group, (G,), at most 1."""
+    @classmethod
+    def join(cls, lines: Sequence[Line]) -> Line:
+        """Return the constraints of all, of the same groups."""
+        return cls(
+            np.concatenate([line.joint_without for line in lines], axis=1),
+            np.concatenate([line.joint_with for line in lines], axis=1),
+            np.concatenate([line.bound_without for line in lines], axis=1),
+            np.concatenate([line.bound_with for line in lines], axis=1),
+            max(line.margin for line in lines),
+        )
+
+    def lowest(self, grid: NDArray[np.intp]) -> FloatArray:
+        """Return the smallest p ≤ 1 that keeps all constraints of each group, (G,).
+
+        It is a multiple of 1/d where `grid` (G,) has d > 0; there, one that holds up to rounding
+        is enough.
+        """
         excess = self.joint_without - self.bound_without * (1.0 - self.margin)
         relief = self.bound_with * (1.0 - self.margin) - self.joint_with
         needed = np.ones_like(excess)
         np.divide(excess, relief, out=needed, where=relief > 0.0)
         needed[self.joint_without <= self.bound_without * (1.0 + ROUNDING)] = 0.0
-        return np.asarray(np.minimum(needed, 1.0).max(axis=1, initial=0.0))
+        lowest = np.minimum(needed, 1.0).max(axis=1, initial=0.0)
+        lowest[lowest > 1.0 - FINEST] = 1.0
+        lowest[(lowest > 0.0) & (lowest < FINEST)] = FINEST
+        fineness = np.maximum(grid, 1)
+        below = np.floor(lowest * fineness + 1e-9) / fineness
+        # At zero the constraints hold only if that is the lowest.
+        fits = (below >= lowest) | ((below > 0.0) & self._hold(below))
+        above = np.minimum((np.floor(lowest * fineness) + 1) / fineness, 1.0)
+        return np.asarray(np.where(grid > 0, np.where(fits, below, above), lowest))
 
-    def holds(self, chances: FloatArray) -> NDArray[np.bool_]:
+    def _hold(self, chances: FloatArray) -> NDArray[np.bool_]:
         """Return whether all constraints hold at p = `chances` (G,), up to rounding."""
         p = chances[:, None]
         bound = (self.bound_without + p * self.bound_with) * (1.0 + ROUNDING)
         return np.asarray((self.joint_without + p * self.joint_with <= bound).all(axis=1))
-
-
-def lowest_of(lines: Iterable[Line], groups: int) -> FloatArray:
-    """Return the lowest probability of each group that keeps all lines, (G,)."""
-    lowest = np.maximum.reduce([np.zeros(groups), *(line.lowest() for line in lines)])
-    lowest[lowest > 1.0 - FINEST] = 1.0
-    return np.asarray(np.where(lowest > 0.0, np.maximum(lowest, FINEST), 0.0))
-
-
-def on_grid(lines: Sequence[Line], lowest: FloatArray, grid: NDArray[np.intp]) -> FloatArray:
-    """Return the lowest probabilities that keep all lines and are multiples of 1/d where d > 0."""
-    if not grid.any():
-        return lowest
-    fineness = np.maximum(grid, 1)
-    below = just_below_on_grid(lowest, fineness)
-    fits = below >= lowest
-    if ((below > 0.0) & ~fits).any():  # at zero it holds only if that is the lowest
-        fits |= np.logical_and.reduce([line.holds(below) for line in lines])
-    coarse = np.where(fits, below, np.minimum((np.floor(lowest * fineness) + 1) / fineness, 1.0))
-    return np.asarray(np.where(grid > 0, coarse, lowest))
-
-
-def just_below_on_grid(lowest: FloatArray, fineness: NDArray[np.intp] | int) -> FloatArray:
-    """Return the multiples of 1/d just below, or at, the lowest probabilities."""
-    return np.asarray(np.floor(lowest * fineness + 1e-9) / fineness)

@@ -12,7 +12,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from sfumato.channels import RelabelledSuppression, Suppression, suppression_of
+from sfumato.channels import (
+    RelabelledSuppression,
+    RememberingSuppression,
+    Suppression,
+    suppression_of,
+)
 from sfumato.channels.suppression import LastRelease
 from sfumato.errors import ParameterError
 from sfumato.inference.markov.segments import expected_releases
@@ -23,7 +28,7 @@ from sfumato.values import SUPPRESSED, position_in, positions_of
 
 KEY_BYTES = 32
 
-AnySuppression = Suppression | RelabelledSuppression
+AnySuppression = Suppression | RelabelledSuppression | RememberingSuppression
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -50,9 +55,14 @@ class SuppressingRelease(Release):
         """
         recipe = [noun.specification() for noun in (self.mechanism, self.prior, self.secret)]
         digest = hashlib.sha256(json.dumps(recipe, sort_keys=True, default=repr).encode())
-        channel = suppression_of(self.channel)
-        digest.update(repr(channel.states).encode())
-        for table in (channel.start, channel.after):
+        if isinstance(self.channel, RememberingSuppression):
+            digest.update(repr((self.channel.states, self.channel.visits)).encode())
+            tables: tuple[Any, ...] = self.channel.tables
+        else:
+            channel = suppression_of(self.channel)
+            digest.update(repr(channel.states).encode())
+            tables = channel.start, channel.after
+        for table in tables:
             if table is not None:
                 digest.update(np.round(table, 6).tobytes())
         return digest.hexdigest()[:16]
@@ -76,13 +86,13 @@ class SuppressingRelease(Release):
                 "stream must have an rng or a state, not both; a state goes on with the decisions "
                 "it was saved with."
             )
-        key, time, last, saved_by = _read_state(state, *self.channel.trace_form)
+        saved, saved_by = _read_state(state, self.channel)
         if saved_by != self.fingerprint:
             raise ParameterError(
                 f"state must have been saved by a stream of this release, {self.fingerprint}; got "
                 f"one of release {saved_by!r}, whose answers this release's tables do not fit."
             )
-        return SuppressionStream(self, key, time, last)
+        return SuppressionStream(self, *saved)
 
     def apply(
         self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
@@ -98,7 +108,7 @@ def suppressing_release(
     mechanism: Mechanism,
     prior: PriorClass,
     secret: Secret,
-    channel: AnySuppression,
+    channel: Suppression | RelabelledSuppression,
     claims: Mapping[str, Any] | None = None,
 ) -> SuppressingRelease:
     """Return the release; over a class its utility is that of the least favourable member."""
@@ -126,24 +136,33 @@ class SuppressionStream:
     """
 
     def __init__(
-        self, release: SuppressingRelease, key: bytes, time: int = 0, last: LastRelease = None
+        self,
+        release: SuppressingRelease,
+        key: bytes,
+        time: int = 0,
+        last: LastRelease = None,
+        memory: int = 0,
     ) -> None:
         channel: AnySuppression = release.channel
         self._release, self._key, self._time, self._last = release, key, time, last
-        self._suppression = suppression_of(channel)
+        self._remembering = channel if isinstance(channel, RememberingSuppression) else None
+        self._memory = memory  # of the last visit; part of the secret, like the key
         self._shown = (
             channel.shown if isinstance(channel, RelabelledSuppression) else channel.states
         )
         self._positions = positions_of(channel.states)
         self._coins = _coins(key, channel.steps)
-        self._table = self._suppression.table(last)
+        if not isinstance(channel, RememberingSuppression):
+            self._suppression = suppression_of(channel)
+            self._table = self._suppression.table(last)
 
     @property
     def state(self) -> dict[str, Any]:
         """What is needed to go on later, in plain values for JSON."""
         last = None if self._last is None else list(self._last)
         release = self._release.fingerprint
-        return {"time": self._time, "last": last, "key": self._key.hex(), "release": release}
+        saved = {"time": self._time, "last": last, "key": self._key.hex(), "release": release}
+        return saved if self._remembering is None else {**saved, "memory": self._memory}
 
     def send(self, state: Hashable) -> Any:
         """Return what is released for the state of now."""
@@ -156,10 +175,16 @@ class SuppressionStream:
             position = position_in(self._positions, state, "states")  # says what is wrong
         self._time = time + 1
         # Coins lie in [0, 1): probability 0 never suppresses, probability 1 always does.
-        if self._coins[time] < self._table[time, position]:
+        if self._remembering is not None:
+            self._memory = self._remembering.visits_at(time).get(position, self._memory)
+            chances = self._remembering.chances(self._last, time)[self._memory]
+        else:
+            chances = self._table[time]
+        if self._coins[time] < chances[position]:
             return SUPPRESSED
         self._last = (time, position)
-        self._table = self._suppression.table(self._last)
+        if self._remembering is None:
+            self._table = self._suppression.table(self._last)
         return self._shown[position]
 
 
@@ -172,9 +197,11 @@ def _coins(key: bytes, count: int) -> list[float]:
 
 
 def _read_state(
-    state: str | Mapping[str, Any], steps: int, states: Sequence[Hashable]
-) -> tuple[bytes, int, LastRelease, Any]:
-    """Return key, time, last release and fingerprint as they were saved."""
+    state: str | Mapping[str, Any], channel: AnySuppression
+) -> tuple[tuple[bytes, int, LastRelease, int], Any]:
+    """Return key, time, last release and memory, and the fingerprint, as they were saved."""
+    steps, states = channel.trace_form
+    visits = channel.visits if isinstance(channel, RememberingSuppression) else ()
     try:
         saved = json.loads(state) if isinstance(state, str) else dict(state)
         key, time, last = bytes.fromhex(saved["key"]), _whole(saved["time"]), saved["last"]
@@ -182,6 +209,9 @@ def _read_state(
         fits = 0 <= time <= steps and len(key) == KEY_BYTES
         if shown is not None:
             fits &= 0 <= shown[0] < time and 0 <= shown[1] < len(states)
+        remembers = isinstance(channel, RememberingSuppression)
+        memory = _whole(saved["memory"]) if remembers else 0
+        fits &= memory == 0 or (0 < memory <= len(visits) and visits[memory - 1][0] < time)
         saved_by = saved["release"]
     except (KeyError, TypeError, ValueError, IndexError):
         fits = False
@@ -190,7 +220,7 @@ def _read_state(
             f"state must be what the state of a stream of {steps} steps was; got something else "
             "(not shown, as a state holds the stream's key)."
         )
-    return key, time, shown, saved_by
+    return (key, time, shown, memory), saved_by
 
 
 def _whole(value: Any) -> int:

@@ -26,8 +26,6 @@ from sfumato_suppression.protected_chain import (
     Chains,
     Line,
     ProtectedChain,
-    lowest_of,
-    on_grid,
     releasable,
 )
 
@@ -324,8 +322,7 @@ def _greedy_chances(
     for states in np.argsort(np.where(allowed, -scores, 1.0), axis=1, kind="stable").T:
         active = allowed[groups, states]
         if active.any():
-            line = few.line(lowered, states)
-            lowest = on_grid([line], lowest_of([line], len(left)), grid)
+            lowest = few.line(lowered, states).lowest(grid)
             lowered[groups, states] = np.where(active, lowest, lowered[groups, states])
     chances[left] = lowered
     return chances

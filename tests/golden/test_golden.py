@@ -15,8 +15,17 @@ _specification.loader.exec_module(make_golden)
 
 WORDS = {"how", "route"}  # how a number was found may change
 OF_OTHERS = {"relative_error", "relative_gap"}  # below, and from bounds that are compared
+PROOF = 1e-3  # the largest relative gap of a loss that is proved over an interval
+PROVED = {"bound", "ceiling", "floor", "interval", "value", "worst", "witness"}
 PROMISED_ERROR = 1e-5  # the largest relative error that a measure may certify for an exact value
 NOTHING = 1e-11  # of probabilities and of what was written to 12 digits; losses by noise go lower
+
+# What was refused because a definition read one world only, and is answered since it reads more.
+NOW_READ = {"posterior_gap", "breach_rate", "differential_privacy"}
+# An attacker who meets two equally likely traces takes the one that rounding prefers, and of noise
+# that is optimal for one loss only that loss is unique: these rows differ from machine to machine.
+TIED_TRIALS = 2
+NOT_OPTIMISED = {"posterior_interval": 1e-3, "renyi_paper_bound": 1e-5}
 
 BUNDLES = defaultdict(list)
 for _table in json.loads((HERE / "golden.json").read_text(encoding="utf-8")):
@@ -36,7 +45,7 @@ def compared(table):
     return [
         f"{table['name']}, {label(row['ask'])}: {line}"
         for row, new in zip(rows, answers, strict=False)  # a design that is refused answers alone
-        for line in differences(row["found"], new, table)
+        for line in differences(row["found"], new, table, row["ask"])
     ]
 
 
@@ -45,23 +54,48 @@ def label(ask):
     return json.dumps(parts[0]) if parts else "output" if "apply" in ask else ask
 
 
-def differences(old, new, table):
+def differences(old, new, table, ask):
+    measure = ask.get("measure", {}) if isinstance(ask, dict) else {}
     if "refused" in old or "refused" in new:
+        if measure.get("name") in NOW_READ and "refused" in old:
+            return
         if old != new:
             yield f"was {old}, is {new}"
         return
+    new = before_the_proof(old, new)
     errors = [found.get("relative_error", 0.0) for found in (old, new)]
     if errors[1] > max(errors[0], PROMISED_ERROR):
         yield f"relative_error was {errors[0]}, is {errors[1]}"
     tolerance = max(table["tolerance"], *errors)
+    if table["tolerance"] > make_golden.ROUNDING:
+        tolerance = max(tolerance, NOT_OPTIMISED.get(measure.get("name"), 0.0))
     absolute = 0.0 if "value" in old and "gaussian" in str(table["mechanism"]) else NOTHING
+    if measure.get("name") == "attack_success":
+        absolute = TIED_TRIALS / measure.get("trials", 1000)
     for key in sorted((old.keys() | new.keys()) - WORDS - OF_OTHERS):
         one, other = old.get(key, "missing"), new.get(key, "missing")
         searched = key == "utility" and table["tolerance"] > make_golden.ROUNDING
         if searched and (other < one if old["worse"] == "larger" else other > one):
             continue  # a search that finds a better design has not moved for the worse
+        bounded = old.get("bound") == new.get("bound") == "upper" and key in {"value", "ceiling"}
+        if bounded and "reconstruction" in old["quantity"] and other < one:
+            continue  # a tighter bound: attacks and enumeration test it from below
         if not close(one, other, tolerance, absolute):
             yield f"{key} was {one}, is {other} (tolerance {tolerance:.1g})"
+
+
+def before_the_proof(old, new):
+    """Return what is new as it was searched, where a proof found a bound close to it."""
+    if (old.get("bound"), old.get("ceiling"), new.get("bound")) == ("estimate", "inf", "upper"):
+        near = old["floor"] * (1 - PROOF) <= new["floor"] <= new["value"]
+        if near and old["floor"] <= new["value"] <= old["floor"] * (1 + PROOF):
+            return {**new, **{key: old[key] for key in PROVED & old.keys()}}
+    if (old.get("class_seen"), new.get("class_seen")) == ("searched", "proved"):
+        near = new["attained_loss"] <= new["worst_loss"] <= old["worst_loss"] * (1 + PROOF)
+        if near and math.isclose(new["attained_loss"], old["worst_loss"], rel_tol=1e-5):
+            kept = {key: value for key, value in new.items() if key in old}
+            return {**kept, "class_seen": "searched", "worst_loss": old["worst_loss"]}
+    return new
 
 
 def close(old, new, tolerance, absolute):

@@ -13,11 +13,10 @@ from click.testing import CliRunner
 from sfumato.commands import cli
 from sfumato.errors import DataError
 from sfumato.laws import conformance, verify
-from sfumato.laws.cases import cases_of
-from sfumato.laws.counterexamples import BY_HAND, Counterexamples, script_of
-from sfumato.laws.law import NotHere, Violation, law_named, require
+from sfumato.laws.counterexamples import Counterexamples, script_of
+from sfumato.laws.law import NotHere, Violation, cases_of, law_named, require
 from sfumato.laws.trial import PROFILES, Profile, check, profile_named, try_case, try_with_excuses
-from sfumato.plugin_registry import Entry, Registry
+from sfumato.plugin_registry import BY_HAND, Entry, Registry
 
 MISTAKE = '''
 import numpy as np
@@ -35,6 +34,7 @@ class Spendthrift(sf.Mechanism):
     name = "spendthrift"
     asks = ((Gaussian, object),)
     yields = AdditiveGaussian
+    promises = (("mse", "mean_squared_error"),)
     WAIVERS
     mse: float = parameter(POSITIVE, doc="average noise variance per entry")
 
@@ -70,7 +70,7 @@ def plugin(tmp_path):
 def verdict_of(file, kept=None):
     registry = Registry.load([file])
     focus = [registry.entry("mechanism", "spendthrift")]
-    (case,) = cases_of(law_named("budget.mse"), registry, focus)
+    (case,) = cases_of(law_named("budget.promise"), registry, focus)
     return try_case(case, registry, PROFILES["quick"], kept)
 
 
@@ -94,7 +94,7 @@ def test_a_counterexample_is_kept_and_tried_first(plugin, tmp_path):
     kept = Counterexamples(tmp_path / "kept")
     verdict_of(plugin(), kept)
     (file,) = (tmp_path / "kept").iterdir()
-    assert json.loads(file.read_text())["law"] == "budget.mse"
+    assert json.loads(file.read_text())["law"] == "budget.promise"
     again = verdict_of(plugin(factor=3.0), kept)
     assert again.outcome == "violated"
     assert again.examples == 0  # the kept one came before any draw
@@ -106,25 +106,25 @@ def test_a_kept_counterexample_of_a_missing_plugin_is_passed_over(plugin, tmp_pa
     verdict_of(plugin(), kept)
     shipped = Registry.load(strict=True)
     uniform = [shipped.entry("mechanism", "gaussian_uniform")]
-    (case,) = cases_of(law_named("budget.mse"), shipped, uniform)
+    (case,) = cases_of(law_named("budget.promise"), shipped, uniform)
     assert try_case(case, shipped, PROFILES["quick"], kept).outcome == "holds"
 
 
 def test_an_expected_failure_is_shown_with_its_reason(plugin):
-    registry = Registry.load([plugin(waivers='{"budget.mse": "it is rich"}')])
-    found = verify("spendthrift", "budget.mse", registry=registry)
+    registry = Registry.load([plugin(waivers='{"budget.promise": "it is rich"}')])
+    found = verify("spendthrift", "budget.promise", registry=registry)
     assert found.ok
     excused = [verdict for verdict in found.verdicts if verdict.outcome == "expected failure"]
-    assert [verdict.case.law.name for verdict in excused] == ["budget.mse"]
+    assert [verdict.case.law.name for verdict in excused] == ["budget.promise"]
     assert "it is rich" in excused[0].message
 
 
 def test_an_expected_failure_that_holds_is_an_error(plugin):
-    registry = Registry.load([plugin(factor=1.0, waivers='{"budget.mse": "it is rich"}')])
-    found = verify("spendthrift", "budget.mse", registry=registry)
+    registry = Registry.load([plugin(factor=1.0, waivers='{"budget.promise": "it is rich"}')])
+    found = verify("spendthrift", "budget.promise", registry=registry)
     assert not found.ok
     assert found.unneeded == (
-        "spendthrift expects budget.mse to fail, which it does not: delete that.",
+        "spendthrift expects budget.promise to fail, which it does not: delete that.",
     )
 
 
@@ -138,23 +138,23 @@ def test_an_unknown_name_is_a_question():
 
 
 def test_verify_reports_a_violation_with_exit_status_one(plugin, tmp_path, fresh_registry):
-    arguments = ["verify", "spendthrift", "budget.mse", "--plugin", str(plugin())]
+    arguments = ["verify", "spendthrift", "budget.promise", "--plugin", str(plugin())]
     arguments += ["--profile", "quick", "--workers", "1", "--examples", str(tmp_path / "kept")]
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 1
-    assert "budget.mse" in done.output
+    assert "budget.promise" in done.output
     assert "use_registry(sf.Registry.load([" in done.output
     assert len(list((tmp_path / "kept").iterdir())) == 1
 
 
 def test_verify_as_json_on_two_processes(plugin, tmp_path, fresh_registry):
-    arguments = ["verify", "spendthrift", "budget.mse", "--plugin", str(plugin(factor=1.0))]
+    arguments = ["verify", "spendthrift", "budget.promise", "--plugin", str(plugin(factor=1.0))]
     arguments += ["--profile", "quick", "--workers", "2", "--examples", str(tmp_path), "--json"]
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 0
     found = json.loads(done.stdout)
     assert found["ok"]
-    assert [verdict["law"] for verdict in found["verdicts"]] == ["budget.mse"]
+    assert [verdict["law"] for verdict in found["verdicts"]] == ["budget.promise"]
 
 
 def test_the_audit_runs_when_asked_for(tmp_path, fresh_registry, monkeypatch):
@@ -170,7 +170,7 @@ from spendthrift import Spendthrift
 from sfumato.laws import conformance
 
 test_laws = conformance(Spendthrift)
-test_waived = conformance(Spendthrift, waivers={"budget.mse": "it is rich"})
+test_waived = conformance(Spendthrift, waivers={"budget.promise": "it is rich"})
 """
 
 
@@ -186,7 +186,7 @@ def run_pytest(folder, *arguments):
 
 def assert_the_program_fails(shown, tmp_path):
     """Paste what pytest showed and run it in another folder."""
-    begin = shown.index("import sys\n\nimport attrs")
+    begin = shown.index("import sys\n\nimport sfumato")
     program = shown[begin : shown.index("\n)\n", shown.index("check(", begin)) + 3]
     (tmp_path / "elsewhere").mkdir()
     done = subprocess.run(
@@ -204,20 +204,21 @@ def test_the_pytest_door_gives_every_law_an_id(plugin, tmp_path):
     (tmp_path / "test_spendthrift.py").write_text(CONFORMING)
     shown = run_pytest(tmp_path, "-rA", "-k", "budget or seeds")
     assert "PASSED test_spendthrift.py::test_laws[sampling.seeds[spendthrift]]" in shown
-    assert "FAILED test_spendthrift.py::test_laws[budget.mse[spendthrift]]" in shown
+    assert "FAILED test_spendthrift.py::test_laws[budget.promise[spendthrift]]" in shown
     assert "at most mse" in shown
     assert (
-        "XFAIL test_spendthrift.py::test_waived[budget.mse[expected failure]] - it is rich" in shown
+        "XFAIL test_spendthrift.py::test_waived[budget.promise[expected failure]] - it is rich"
+        in shown
     )
     assert_the_program_fails(shown, tmp_path)
-    (kept,) = (tmp_path / ".sfumato" / "counterexamples").glob("budget.mse-*.json")
+    (kept,) = (tmp_path / ".sfumato" / "counterexamples").glob("budget.promise-*.json")
     found = json.loads(kept.read_text())
     found["arguments"]["mechanism"]["mse"] = 7.25
     kept.write_text(json.dumps(found))
-    assert "at most mse = 7.25" in run_pytest(tmp_path, "-k", "test_laws and budget.mse")
+    assert "at most mse = 7.25" in run_pytest(tmp_path, "-k", "test_laws and budget.promise")
     plugin(factor=1.0)
-    shown = run_pytest(tmp_path, "-rA", "-k", "budget.mse")
-    assert "budget.mse is expected to fail, and holds" in shown
+    shown = run_pytest(tmp_path, "-rA", "-k", "budget.promise")
+    assert "budget.promise is expected to fail, and holds" in shown
 
 
 @pytest.mark.parametrize("kind", ["prior", "secret", "mechanism", "adversary", "measure"])
@@ -300,6 +301,7 @@ class Half(sf.LossMeasure):
     name = "half"
     reads = ((Gaussian, object, AdditiveGaussian),)
     promises = ("utility",)
+    promises = (("mse", "mean_squared_error"),)
     WAIVERS
 
     @property
@@ -360,6 +362,7 @@ class Lame(sf.Prior):
 
     name = "lame"
     yields = Gaussian
+    promises = (("mse", "mean_squared_error"),)
     WAIVERS
     variance: float = parameter(POSITIVE, doc="variance")
     times: object = parameter(TIMES("n"), doc="times")

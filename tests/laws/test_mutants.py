@@ -6,8 +6,7 @@ import attrs
 import pytest
 from mutants import all_mutants
 
-from sfumato.laws.cases import cases_of
-from sfumato.laws.law import all_laws, audit_laws, law_named
+from sfumato.laws.law import all_laws, audit_laws, cases_of, law_named
 from sfumato.laws.trial import PROFILES, try_case
 from sfumato.plugin_registry import Registry
 

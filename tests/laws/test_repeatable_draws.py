@@ -8,14 +8,14 @@ import sys
 
 PROGRAM = """
 import attrs
-from sfumato.laws.cases import cases_of
+from sfumato.laws.law import cases_of
 from sfumato.laws.law import law_named
 from sfumato.laws.trial import PROFILES, try_case
 from sfumato.plugin_registry import Registry
 
 OTHER
 shipped = Registry.load(strict=True)
-for name in ("belief.possible", "budget.mse", "soundness.floor_ceiling"):
+for name in ("belief.possible", "budget.promise", "soundness.floor_ceiling"):
     for case in list(cases_of(law_named(name), shipped))[:2]:
         seen = []
         def watch(seen=seen, **given):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.laws.cases import cases_of
-from sfumato.laws.law import all_laws
+from sfumato.laws.law import all_laws, cases_of
 from sfumato.laws.trial import PROFILES, try_case
 from sfumato.plugin_registry import Registry
 

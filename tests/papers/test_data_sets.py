@@ -11,14 +11,15 @@ import pytest
 from sfumato.datasets import BadRow, BadRows, RealTrace, labels_of
 from sfumato.datasets.formats import format_of, formats
 from sfumato_papers.check_ins import read_foursquare, read_gowalla
-from sfumato_papers.geolife import (
+from sfumato_papers.homes import ActivityLog, read_kasteren, read_ordonez
+from sfumato_papers.traces import (
     five_minutes,
     geolife_as_published,
     read_geolife,
     read_geolife_table,
+    read_sml2010,
+    sml2010_as_published,
 )
-from sfumato_papers.homes import ActivityLog, read_kasteren, read_ordonez
-from sfumato_papers.sml2010 import read_sml2010, sml2010_as_published
 
 REAL = Path(__file__).parents[2].parent / "shared" / "data"
 

@@ -152,7 +152,7 @@ def test_koga_simulated_bounds_are_the_reference_values():
 
 
 def test_made_up_people_are_breached_only_by_the_naive_mask():
-    from sfumato_papers.context_people import simulated_person
+    from sfumato_papers.homes import simulated_person
     from sfumato_papers.maskit import outcome
 
     person = simulated_person(1, days=10)
@@ -162,7 +162,7 @@ def test_made_up_people_are_breached_only_by_the_naive_mask():
 
 
 def test_set_labels_cost_utility():
-    from sfumato_papers.context_people import simulated_person
+    from sfumato_papers.homes import simulated_person
     from sfumato_papers.maskit import weaker_utility
 
     person = simulated_person(1, days=10)
@@ -184,3 +184,15 @@ def test_people_with_slower_chains_lose_more():
     assert len(curve.x) == 129
     assert ((curve.y >= 0) & (curve.y <= 1)).all()
     assert np.corrcoef(curve.x, curve.y)[0, 1] < 0  # as the paper observes
+
+
+def test_a_picture_of_made_up_people_says_so_on_the_picture():
+    from sfumato.figures import Curve, Panel, draw
+    from sfumato_papers.maskit import _drawing
+
+    panel = Panel(title="a", x="δ", y="released", curves=[Curve("hybrid", [0.1], [0.5])])
+    said = draw(_drawing(ONE, "", panel), "Götz, Nath and Gehrke (2012), Figure 4").get_suptitle()
+    assert "made-up people" in said
+    assert "Figure 4" in said
+    theirs = FigureRequest(jobs=1, data=Path("home.csv"))
+    assert "home.csv" in draw(_drawing(theirs, "", panel), "Figure 4").get_suptitle()

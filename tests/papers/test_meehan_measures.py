@@ -11,7 +11,8 @@ import pytest
 import sfumato as sf
 from sfumato.channels import AdditiveGaussian
 from sfumato.matrices import Dense, Diagonal, LowRank, Scaled, Sum
-from sfumato_renyi.renyi import worst_square
+from sfumato.views import GaussianView
+from sfumato.views.measures import worst_square
 
 N = 50
 DIGITS = {"rel": 1e-4}
@@ -25,7 +26,7 @@ def gain(prior, secret, noise):
     """The loss in units of λ/2, of noise given as a structured matrix."""
     belief = prior.belief()
     channel = AdditiveGaussian(noise, dimensions=belief.dimensions)
-    return worst_square(belief, secret.question(belief), channel)
+    return worst_square(GaussianView((belief, secret.question(belief), channel)))
 
 
 def loss(prior, secret, noise, order=2.0):

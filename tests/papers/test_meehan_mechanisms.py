@@ -103,7 +103,7 @@ def test_designed_at_twelve_under_other_priors():
 
 CLASSES = [
     (sf.AnyOf(3.0, 6.0, 9.0, 12.0), 14.0174, "finite"),
-    (sf.Interval(3, 12), 14.0174, "searched"),
+    (sf.Interval(3, 12), 14.0174, "proved"),
     (sf.AnyOf(1.0, 2.0, 3.0, 6.0, 9.0, 12.0), 14.1349, "finite"),
 ]
 
@@ -112,7 +112,10 @@ CLASSES = [
 def test_classes(lengths, value, how):
     prior = rbf(lengths)
     release = optimal(prior, MIDDLE)
-    assert loss(prior, MIDDLE, release) == pytest.approx(value, rel=1e-5)
+    # Over an interval the loss is a bound, proved to within 1e-3 of what a member loses.
+    assert loss(prior, MIDDLE, release) == pytest.approx(
+        value, rel=1e-3 if how == "proved" else 1e-5
+    )
     assert release.claims["lower_bound"] == pytest.approx(value, rel=1e-5)
     assert release.claims["class_seen"] == how
 

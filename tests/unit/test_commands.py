@@ -138,7 +138,6 @@ def study(tmp_path, monkeypatch):
 def test_compare_writes_every_kind_of_file(study, tmp_path):
     import pandas as pd
 
-    pytest.importorskip("pyarrow", reason="Parquet needs the package pyarrow")
     files = {kind: tmp_path / f"out.{kind}" for kind in ("html", "csv", "parquet", "svg")}
     done = run(
         "compare", str(study), "--html", str(files["html"]), "--csv", str(files["csv"]),

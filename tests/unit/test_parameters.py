@@ -179,8 +179,7 @@ def test_missing_unknown_and_repeated_parameters(name):
 
 def test_numpy_scalars_are_numbers_for_every_scalar_domain():
     """What the domains of all plugins take from Python, they take from numpy, as the same."""
-    from sfumato.domains.domain import Sizes
-    from sfumato.domains.scalars import Real, Whole
+    from sfumato.domains.domain import Real, Sizes, Whole
 
     kinds = ("prior", "secret", "mechanism", "adversary", "measure")
     domains = {

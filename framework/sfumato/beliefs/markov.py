@@ -16,12 +16,12 @@ from sfumato.values import (
     ByContent,
     FloatArray,
     Labels,
+    as_labels,
     checked_labels,
     checked_laws,
     cumulative,
-    drawn,
-    encoded,
-    listed,
+    draw_outcomes,
+    encode_labels,
     position_in,
     positions_of,
     read_only,
@@ -90,7 +90,7 @@ class Markov(ByContent):
     # (M, M) for a homogeneous chain, (T - 1, M, M) otherwise: equal chains are stored alike.
     _matrices: FloatArray = attrs.field(converter=_checked_stack, alias="transitions")
     steps: int = attrs.field(default=None)
-    states: Labels = attrs.field(default=None, converter=listed)
+    states: Labels = attrs.field(default=None, converter=as_labels)
     smallest_probability: float = attrs.field(init=False, eq=False, default=1.0)
     """The smallest positive probability in `initial` and `transitions`."""
 
@@ -151,7 +151,7 @@ class Markov(ByContent):
 
     def encode(self, trace: Iterable[Hashable]) -> IntArray:
         """Return the positions of a trace's labels."""
-        return encoded(self.states, trace, "states")
+        return encode_labels(self.states, trace, "states")
 
     def decode(self, positions: Iterable[int]) -> Labels:
         """Return the labels of a trace's positions."""
@@ -179,11 +179,11 @@ class Markov(ByContent):
         source = generator_or_secure(rng)
         paths = np.empty((size, self.steps), dtype=np.intp)
         start = np.broadcast_to(cumulative(self.initial), (size, self.state_count))
-        paths[:, 0] = drawn(start, source.random(size))
+        paths[:, 0] = draw_outcomes(start, source.random(size))
         repeated = cumulative(self._matrices) if self._matrices.ndim == 2 else None
         for time in range(self.steps - 1):
             laws = cumulative(self.matrix(time)) if repeated is None else repeated
-            paths[:, time + 1] = drawn(laws[paths[:, time]], source.random(size))
+            paths[:, time + 1] = draw_outcomes(laws[paths[:, time]], source.random(size))
         return paths
 
     def sample(

@@ -16,13 +16,13 @@ from sfumato.values import (
     ByContent,
     FloatArray,
     Labels,
+    as_labels,
     checked_labels,
     checked_laws,
     cumulative,
-    drawn,
-    encoded,
-    encoded_batch,
-    listed,
+    draw_outcomes,
+    encode_batch,
+    encode_labels,
 )
 
 
@@ -91,7 +91,7 @@ class Emission(Channel):
 
         Symbols come as a tuple, numbers as an array.
         """
-        path = encoded(self.states, trace, "states")
+        path = encode_labels(self.states, trace, "states")
         if len(path) != self.steps:
             raise ParameterError(f"trace must have {self.steps} states; got {len(path)}.")
         output = self.sample_many(path[None], generator_or_secure(rng))[0]
@@ -104,7 +104,7 @@ class Emission(Channel):
         Both may be beginnings: what is emitted depends on no later state.
         """
         rows = self.evidence(observed)
-        path = encoded(self.states, trace, "states")
+        path = encode_labels(self.states, trace, "states")
         if not len(rows) <= len(path) <= self.steps:
             raise ParameterError(
                 f"trace must have between {len(rows)} states, as many as were observed, and "
@@ -164,8 +164,8 @@ class Symbols(ByContent, MemorylessEmission):
 
     words: ClassVar[str] = "symbols"
 
-    states: Labels = attrs.field(converter=listed)
-    alphabet: Labels = attrs.field(converter=listed)
+    states: Labels = attrs.field(converter=as_labels)
+    alphabet: Labels = attrs.field(converter=as_labels)
     probabilities: FloatArray = attrs.field(converter=_checked_probabilities)
 
     def __attrs_post_init__(self) -> None:
@@ -191,7 +191,7 @@ class Symbols(ByContent, MemorylessEmission):
 
     def evidence_batch(self, observed: Sequence[Sequence[Any]]) -> FloatArray:
         """Return the evidence of B outputs of one length, (B, k, M)."""
-        codes = encoded_batch(self.alphabet, observed, "alphabet")
+        codes = encode_batch(self.alphabet, observed, "alphabet")
         self._check_length(codes.shape[1])
         with np.errstate(divide="ignore"):
             return np.log(self.probabilities[np.arange(codes.shape[1]), :, codes])
@@ -211,7 +211,7 @@ class Symbols(ByContent, MemorylessEmission):
         laws = cumulative(self.probabilities)
         codes = np.empty(traces.shape, dtype=np.intp)
         for time in range(self.steps):
-            codes[:, time] = drawn(laws[time, traces[:, time]], uniforms[:, time])
+            codes[:, time] = draw_outcomes(laws[time, traces[:, time]], uniforms[:, time])
         return label_array(self.alphabet)[codes]
 
 

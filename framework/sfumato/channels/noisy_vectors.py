@@ -11,10 +11,10 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.channels.emission import MemorylessEmission
+from sfumato.channels.emission import MemorylessEmission, Symbols
 from sfumato.errors import OutsideHypotheses, ParameterError, Undecidable
 from sfumato.randomness import generator_or_secure
-from sfumato.values import ByContent, FloatArray, Labels, checked_labels, listed, read_only
+from sfumato.values import ByContent, FloatArray, Labels, as_labels, checked_labels, read_only
 
 
 def _checked_means(means: ArrayLike) -> FloatArray:
@@ -49,7 +49,7 @@ class NoisyVectors(ByContent, MemorylessEmission):
 
     words: ClassVar[str] = "noisy counts"
 
-    states: Labels = attrs.field(converter=listed)
+    states: Labels = attrs.field(converter=as_labels)
     means: FloatArray = attrs.field(converter=_checked_means)
     scale: float = attrs.field(converter=_checked_scale)
 
@@ -100,6 +100,56 @@ class NoisyVectors(ByContent, MemorylessEmission):
         log_norm = self.means.shape[2] * math.log(self.scale * math.sqrt(2.0 * math.pi))
         return np.asarray(-0.5 * squares - log_norm)
 
+    def without_noise(self) -> Symbols:
+        """Return the channel that tells the means themselves, from which noise only takes away."""
+        return self._told(1.0)[0]
+
+    def shown_by_chance(self) -> tuple[Symbols, ...]:
+        """Return the channel that tells the means by chance; none if a step has more than two.
+
+        N(a, σ²I) and N(b, σ²I) share all but τ = 2Φ(‖a − b‖/2σ) − 1 of their mass, so an output is
+        a draw from what they share or, with chance τ, from what is left of the one that is meant:
+        a post-processing of the channel that tells which with chance τ and else says nothing.
+        """
+        from scipy.special import ndtr
+
+        width = 0.0
+        for means in self.means:
+            distinct = np.unique(means, axis=0)
+            if len(distinct) > 2:
+                return ()
+            if len(distinct) == 2:
+                width = max(width, float(np.linalg.norm(distinct[0] - distinct[1])))
+        chance = float(2.0 * ndtr(width / (2.0 * self.scale)) - 1.0) * (1.0 + 1e-12)
+        return self._told(chance) if chance < 1.0 else ()
+
+    def _told(self, chance: float) -> tuple[Symbols]:
+        """Return the channel that tells the mean with a chance, and else says nothing."""
+        steps, count, _ = self.means.shape
+        codes = [np.unique(means, axis=0, return_inverse=True)[1].ravel() for means in self.means]
+        laws = np.zeros((steps, count, max(int(code.max()) for code in codes) + 2))
+        for time, code in enumerate(codes):
+            laws[time, np.arange(count), code] = chance
+        laws[:, :, -1] = 1.0 - chance
+        kept = laws if chance < 1.0 else laws[:, :, :-1]
+        return (Symbols(self.states, tuple(range(kept.shape[2])), kept),)
+
+    def in_cells(self, count: int) -> Symbols:
+        """Return the channel that tells which of `count` cells each coordinate lies in.
+
+        With a chance of 1e-30 it says a cell at random: also post-processing, after which no cell
+        is taken for impossible because its probability is too small for float64.
+        """
+        joint = np.ones((*self.means.shape[:2], 1))
+        for coordinate in range(self.means.shape[2]):
+            means = self.means[:, :, coordinate]
+            inner = np.linspace(means.min() - self.scale, means.max() + self.scale, count - 1)
+            cuts = np.concatenate([[-np.inf], inner, [np.inf]])
+            law = normal_chances((cuts - means[..., None]) / self.scale) + 1e-30
+            joint = (joint[..., :, None] * law[..., None, :]).reshape(*joint.shape[:2], -1)
+        joint /= joint.sum(axis=2, keepdims=True)
+        return Symbols(self.states, tuple(range(joint.shape[2])), joint)
+
     def sample_many(self, traces: NDArray[np.intp], rng: np.random.Generator | None) -> FloatArray:
         """Draw one output per trace of positions: (B, T, k), or (B, T) where k = 1."""
         traces = np.asarray(traces, dtype=np.intp)
@@ -124,3 +174,15 @@ class NoisyVectors(ByContent, MemorylessEmission):
         if not np.isfinite(vectors).all():
             raise ParameterError("observed must be finite; got NaN or an infinity.")
         return vectors
+
+
+def normal_chances(cuts: FloatArray) -> FloatArray:
+    """Return Pr[cuts[k] < N(0, 1) < cuts[k + 1]] along the last axis, with all its digits.
+
+    >>> normal_chances(np.array([-np.inf, 0.0, np.inf])).tolist()
+    [0.5, 0.5]
+    """
+    from scipy.special import ndtr
+
+    low, high = cuts[..., :-1], cuts[..., 1:]
+    return np.asarray(np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low)))

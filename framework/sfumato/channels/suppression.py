@@ -17,10 +17,10 @@ from sfumato.values import (
     ByContent,
     FloatArray,
     Labels,
+    as_labels,
     checked_labels,
     checked_probabilities,
-    encoded_batch,
-    listed,
+    encode_batch,
     position_in,
     positions_of,
     read_only,
@@ -58,7 +58,7 @@ class Suppression(ByContent, Emission):
 
     words: ClassVar[str] = "states that are shown or withheld"
 
-    states: Labels = attrs.field(converter=listed)
+    states: Labels = attrs.field(converter=as_labels)
     start: FloatArray = attrs.field(converter=_checked_start)
     after: FloatArray | None = None
 
@@ -100,7 +100,7 @@ class Suppression(ByContent, Emission):
 
     def evidence_batch(self, observed: Sequence[Sequence[Any]]) -> FloatArray:
         """Return the evidence of B outputs of one length, (B, k, M)."""
-        codes = encoded_batch((*self.states, SUPPRESSED), observed, "states")
+        codes = encode_batch((*self.states, SUPPRESSED), observed, "states")
         self._check_length(codes.shape[1])
         released = codes < len(self.states)
         chances = self._chances(codes, released)

@@ -16,8 +16,8 @@ import click
 
 from sfumato.datasets import BadRows, LocalMetres, RealTrace, StateSequence
 from sfumato.datasets.formats import Format, format_of, formats
-from sfumato.errors import BrokenPluginWarning, DataError, did_you_mean
-from sfumato.plugin_registry import ENVIRONMENT, Entry, Registry, use_registry
+from sfumato.errors import BrokenPluginWarning, DataError, ParameterError, did_you_mean
+from sfumato.plugin_registry import ENVIRONMENT, Entry, Registry, table_of_text, use_registry
 from sfumato.protocols import NOUNS
 
 if TYPE_CHECKING:
@@ -109,8 +109,10 @@ def specification(kind: str, text: str) -> dict[str, Any]:
     expected = f"the {kind} must be {FORMS}"
     if words.startswith("{"):
         return dict(_parse(f"noun = {words}", expected)["noun"])
-    name, *pairs = re.split(r"\s+(?=\w+\s*=)", words)
-    return {"name": name, **_parse("\n".join(pairs), expected)}
+    try:
+        return table_of_text(words)
+    except ParameterError as error:
+        raise DataError(f"{expected}; got something else: {error}") from None
 
 
 def fitted_step(text: str) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import os
 import sys
@@ -78,10 +77,6 @@ def check_outputs(files: Mapping[str, Path | None], read: Iterable[str]) -> None
     plot = outputs.get("--plot")
     if plot and plot.suffix.lower() not in FIGURES:
         raise click.UsageError(f"--plot must end in {', '.join(FIGURES)}; got {plot}.")
-    if "--parquet" in outputs and importlib.util.find_spec("pyarrow") is None:
-        raise click.UsageError(
-            "--parquet must have the package 'pyarrow'; install sfumato[parquet]."
-        )
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -65,7 +65,7 @@ def command(
     known = specification("prior", prior)
     cls = default_registry().get("prior", known.pop("name"))  # before much is read
     given = source(data)
-    prepared = given.published() if published else map(_centred, given.records())
+    prepared = given.published() if published else map(_centre, given.records())
     records = given.of_user(prepared, user)
     recipe = given.format.published if published else None
     if isinstance(records[0], RealTrace):
@@ -135,7 +135,7 @@ def _require_known(cls: Any, known: Mapping[str, Any]) -> None:
             )
 
 
-def _centred(record: Any) -> Any:
+def _centre(record: Any) -> Any:
     """Return a real trace with mean zero, whatever its mean was: priors take any mean."""
     if not isinstance(record, RealTrace):
         return record

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.commands.arguments import print_json, require_known, with_json, with_plugins
+from sfumato.commands.arguments import (
+    plain_table,
+    print_json,
+    require_known,
+    with_json,
+    with_plugins,
+)
 from sfumato.compatibility import why_no_loss, why_no_release
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.protocols import NOUNS
@@ -34,11 +40,19 @@ Fits = dict[str, tuple[str, ...]]
     metavar="[NAME]",
     help="Show which combinations fit together, all of them or those with NAME.",
 )
-def command(*, compatible: str | None, as_json: bool) -> None:
+@click.option(
+    "--matrix",
+    is_flag=True,
+    help="Show which definition can be read in which world, tried on small scenarios.",
+)
+def command(*, compatible: str | None, as_json: bool, matrix: bool) -> None:
     """List every registered prior, secret, mechanism, adversary and measure."""
     from rich.console import Console
 
     registry, console = default_registry(), Console()
+    if matrix:
+        _print_worlds(registry)
+        return
     if compatible is not None:
         scenarios = list(_scenarios(registry, compatible))
         names = (*FACTORS, "measures")
@@ -138,3 +152,29 @@ def _matrix(fits: Mapping[str, tuple[str, ...]], width: int) -> Table:
     for mechanism, own in fits.items():
         table.add_row(mechanism, *("✓" if name in own else "·" for name in measures))
     return table
+
+
+def _print_worlds(registry: Registry) -> None:
+    """Print definitions by worlds, with a numbered reason for each that is impossible."""
+    from rich.console import Console
+
+    from sfumato.comparison.matrix import MARKS, definitions_by_world
+
+    places = definitions_by_world(registry)
+    worlds = list(dict.fromkeys(place.world for place in places))
+    table = plain_table("definition", *worlds)
+    table.columns[0].no_wrap = True
+    reasons: dict[str, int] = {}
+    rows: dict[str, dict[str, str]] = {}
+    for place in places:
+        mark = MARKS[place.standing]
+        if place.standing == "impossible":
+            mark += f" {reasons.setdefault(place.reason, len(reasons) + 1)}"
+        rows.setdefault(place.measure, {})[place.world] = mark
+    for measure in sorted(rows):
+        table.add_row(measure, *(rows[measure][world] for world in worlds))
+    console = Console()
+    console.print(table)
+    console.print("● exact   ◐ bounded   – impossible, because:")
+    for reason, number in reasons.items():
+        console.print(f"{number:>3}  {reason}", highlight=False, markup=False)

@@ -25,7 +25,7 @@ name = "{project}"
 version = "0.1.0"
 description = "A {kind} for sfumato."
 requires-python = ">=3.11"
-dependencies = ["sfumato[laws]"]
+dependencies = ["sfumato"]
 
 [project.entry-points.sfumato]
 {name} = "{name}"

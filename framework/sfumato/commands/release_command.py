@@ -128,7 +128,7 @@ def _released_table(
             f"of {belief.__name__} beliefs."
         )
     if isinstance(record, StateSequence):
-        states = [_written(symbol) for symbol in release.apply(record.states, rng)]
+        states = [_symbol_text(symbol) for symbol in release.apply(record.states, rng)]
         return pd.DataFrame({**head, "state": states})
     shape = release.channel.shape
     if len(record) != shape[0] or record.dimensions != (shape[1] if len(shape) > 1 else 1):
@@ -171,24 +171,24 @@ def _warn_of_gaps(record: RealTrace) -> None:
         )
 
 
-def _written(symbol: Any) -> Any:
+def _symbol_text(symbol: Any) -> Any:
     """Return a symbol as files and streams have it."""
     return MARK if symbol is SUPPRESSED else symbol
 
 
 def _answer(release: Release, rng: Any, state: Path | None) -> None:
     """Answer every line of standard input at once; keep the state before the answer is shown."""
-    saved = _saved(state) if state and state.exists() else None
+    saved = _read_state(state) if state and state.exists() else None
     stream = release.stream(rng) if saved is None else release.stream(state=saved)
     for line in sys.stdin:
-        answer = _written(stream.send(line.rstrip("\r\n")))
+        answer = _symbol_text(stream.send(line.rstrip("\r\n")))
         if state is not None:
             write_whole(state, json.dumps(stream.state), confidential=True)
         click.echo(answer)
         sys.stdout.flush()
 
 
-def _saved(state: Path) -> Any:
+def _read_state(state: Path) -> Any:
     try:
         return json.loads(state.read_text(encoding="utf-8"))
     except ValueError:

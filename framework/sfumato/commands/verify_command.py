@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from collections import Counter, defaultdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,10 +68,6 @@ def command(
     The exit status is 1 if a law is violated, if a measure calls exact what no brute force can
     check, or if what is declared an expected failure does not fail.
     """
-    if find_spec("hypothesis") is None:
-        raise click.UsageError(
-            "verify needs Hypothesis; install it with: pip install 'sfumato[laws]'"
-        )
     from sfumato.comparison.executors import progress
     from sfumato.laws.verification import verify
 

@@ -31,6 +31,7 @@ from sfumato.protocols import (
     Scenario,
     Secret,
 )
+from sfumato.release.designs import Finished
 from sfumato.values import from_json, to_json
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ class Labelled:
     @classmethod
     def of(cls, given: Any) -> Labelled:
         """Return `given` itself if it has a label, else with none."""
-        return given if isinstance(given, cls) else cls(given)
+        if isinstance(given, cls):
+            return given
+        return cls(Finished.of(given) if isinstance(given, Release) else given)
 
 
 @attrs.frozen(kw_only=True)
@@ -173,6 +176,8 @@ _converter = _make_converter()
 def answer_each(prior: Any, secret: Any, mechanism: Any, asks: Iterable[Ask]) -> Iterator[Cell]:
     """Design one release and yield what each question finds, as soon as it does."""
     release, outcome, reason = attempt(Release, lambda: mechanism.protect(prior, secret))
+    if release is not None and (release.prior, release.secret) != (prior, secret):
+        release = attrs.evolve(release, prior=prior, secret=secret)  # designed for others
     for ask in asks:
         if release is None:
             yield Cell(outcome=outcome, reason=reason, versions=versions())
@@ -337,10 +342,13 @@ class Comparison:
 def compare(
     priors: Iterable[PriorClass | Labelled],
     secrets: Iterable[Secret | Labelled],
-    mechanisms: Iterable[Mechanism | Labelled],
+    mechanisms: Iterable[Mechanism | Release | Labelled],
     measures: Iterable[LossMeasure | Labelled],
 ) -> Comparison:
     """Measure every combination; what does not fit is refused with its reason, never dropped.
+
+    In place of a mechanism there may be a finished release, or a mechanism that is `designed_for`
+    another prior or secret: it is then asked about every prior and secret of the lists.
 
     >>> import sfumato as sf
     >>> table = sf.compare(

@@ -1,85 +1,41 @@
 """Declared domains: one declaration checks, parses, writes, documents and draws."""
 
-from sfumato.domains.alternatives import (
-    ABSENT,
-    CHOICE,
-    LABEL_SET,
-    LABELS,
-    LIST_OF,
-    OPTIONAL,
-    PLUGIN,
-    SWITCH,
-    Choice,
-    Collection,
-    Either,
-    Label,
-    Plugin,
-)
-from sfumato.domains.arrays import (
-    COVARIANCE,
-    SIMPLEX,
-    STOCHASTIC,
-    TABLE,
-    TIMES,
-    VECTOR,
-    Array,
-    Times,
-    stamps,
-)
-from sfumato.domains.domain import Domain, Rejected, Sizes
-from sfumato.domains.scalars import (
-    COUNT,
-    INDEX,
-    NONNEGATIVE,
-    OPEN_UNIT,
-    ORDER,
-    POSITIVE,
-    POSITIVE_WHOLE,
-    REAL,
-    SEED,
-    UNIT,
-    WHOLE,
-    Real,
-    Whole,
-)
-
-__all__ = [
-    "ABSENT",
-    "CHOICE",
-    "COUNT",
-    "COVARIANCE",
-    "INDEX",
-    "LABELS",
-    "LABEL_SET",
-    "LIST_OF",
-    "NONNEGATIVE",
-    "OPEN_UNIT",
-    "OPTIONAL",
-    "ORDER",
-    "PLUGIN",
-    "POSITIVE",
-    "POSITIVE_WHOLE",
-    "REAL",
-    "SEED",
-    "SIMPLEX",
-    "STOCHASTIC",
-    "SWITCH",
-    "TABLE",
-    "TIMES",
-    "UNIT",
-    "VECTOR",
-    "WHOLE",
-    "Array",
-    "Choice",
-    "Collection",
-    "Domain",
-    "Either",
-    "Label",
-    "Plugin",
-    "Real",
-    "Rejected",
-    "Sizes",
-    "Times",
-    "Whole",
-    "stamps",
-]
+from sfumato.domains.alternatives import ABSENT as ABSENT
+from sfumato.domains.alternatives import CHOICE as CHOICE
+from sfumato.domains.alternatives import LABEL_SET as LABEL_SET
+from sfumato.domains.alternatives import LABELS as LABELS
+from sfumato.domains.alternatives import LIST_OF as LIST_OF
+from sfumato.domains.alternatives import OPTIONAL as OPTIONAL
+from sfumato.domains.alternatives import PLUGIN as PLUGIN
+from sfumato.domains.alternatives import SWITCH as SWITCH
+from sfumato.domains.alternatives import Choice as Choice
+from sfumato.domains.alternatives import Collection as Collection
+from sfumato.domains.alternatives import Either as Either
+from sfumato.domains.alternatives import Label as Label
+from sfumato.domains.alternatives import Plugin as Plugin
+from sfumato.domains.arrays import COVARIANCE as COVARIANCE
+from sfumato.domains.arrays import MATRIX as MATRIX
+from sfumato.domains.arrays import SIMPLEX as SIMPLEX
+from sfumato.domains.arrays import STOCHASTIC as STOCHASTIC
+from sfumato.domains.arrays import TABLE as TABLE
+from sfumato.domains.arrays import TIMES as TIMES
+from sfumato.domains.arrays import VECTOR as VECTOR
+from sfumato.domains.arrays import Array as Array
+from sfumato.domains.arrays import Times as Times
+from sfumato.domains.arrays import stamps as stamps
+from sfumato.domains.domain import COUNT as COUNT
+from sfumato.domains.domain import INDEX as INDEX
+from sfumato.domains.domain import NONNEGATIVE as NONNEGATIVE
+from sfumato.domains.domain import OPEN_UNIT as OPEN_UNIT
+from sfumato.domains.domain import ORDER as ORDER
+from sfumato.domains.domain import POSITIVE as POSITIVE
+from sfumato.domains.domain import POSITIVE_WHOLE as POSITIVE_WHOLE
+from sfumato.domains.domain import REAL as REAL
+from sfumato.domains.domain import SEED as SEED
+from sfumato.domains.domain import UNIT as UNIT
+from sfumato.domains.domain import WHOLE as WHOLE
+from sfumato.domains.domain import Domain as Domain
+from sfumato.domains.domain import Real as Real
+from sfumato.domains.domain import Rejected as Rejected
+from sfumato.domains.domain import Sizes as Sizes
+from sfumato.domains.domain import Whole as Whole

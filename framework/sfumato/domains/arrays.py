@@ -181,6 +181,11 @@ def VECTOR(size: str) -> Array:  # noqa: N802 - domains are written in capitals
     return Array("a vector", (size,))
 
 
+def MATRIX(rows: str, columns: str) -> Array:  # noqa: N802 - domains are written in capitals
+    """Return the domain of real matrices."""
+    return Array("a table of numbers", (rows, columns))
+
+
 def TABLE(*dims: str) -> Table:  # noqa: N802 - domains are written in capitals
     """Return the domain of arrays with entries between 0 and 1."""
     return Table("probabilities", dims)

@@ -1,12 +1,17 @@
-"""What a domain is: a set of values that can check, parse, write and draw its elements."""
+"""What a domain is, a set of values that can check, parse, write and draw them; and numbers."""
+# ruff: noqa: ARG002, D102 - what every domain can do is documented on Domain
 
 from __future__ import annotations
 
 import json
+import math
+import numbers
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -100,7 +105,7 @@ class Domain(ABC):
         del build_plugin
         return plain
 
-    def opened(self, value: Any) -> Any:
+    def open_parts(self, value: Any) -> Any:
         """Return a value made of named parts as a table, in which parts may be sets of values."""
         return value
 
@@ -115,3 +120,103 @@ class Domain(ABC):
         from sfumato.domains.alternatives import Either
 
         return Either((self, other))
+
+
+@attrs.frozen
+class Real(Domain):
+    """A real number in an interval.
+
+    >>> POSITIVE.convert(2, Sizes())
+    2.0
+    """
+
+    sentence: str
+    low: float = -math.inf
+    high: float = math.inf
+    low_open: bool = False
+    high_open: bool = False
+    draw: tuple[float, float] = (-10.0, 10.0)
+    infinite: bool = False
+
+    def convert(self, value: Any, sizes: Sizes) -> float:
+        """Return the number as a float; NaN, infinities, text and booleans are rejected."""
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise Rejected(f"{self.sentence} (a real number)")
+        try:
+            number = float(value)
+        except OverflowError:
+            raise Rejected(f"{self.sentence} and finite") from None
+        if math.isnan(number) or (math.isinf(number) and not self.infinite):
+            raise Rejected(f"{self.sentence} and finite")
+        above = number > self.low if self.low_open else number >= self.low
+        below = number < self.high if self.high_open else number <= self.high
+        if not (above and below):
+            raise Rejected(self.sentence)
+        return number
+
+    def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[float]:
+        """Draw from a moderate range inside the interval; extremes are tested by name."""
+        from hypothesis import strategies as st
+
+        return st.floats(
+            self.draw[0], self.draw[1], allow_nan=False, allow_infinity=False, allow_subnormal=False
+        )
+
+
+REAL = Real("a real number")
+POSITIVE = Real("positive", low=0.0, low_open=True, draw=(0.05, 8.0))
+NONNEGATIVE = Real("non-negative", low=0.0, draw=(0.0, 8.0))
+UNIT = Real("between 0 and 1", low=0.0, high=1.0, draw=(0.0, 1.0))
+OPEN_UNIT = Real(
+    "strictly between 0 and 1", low=0.0, high=1.0, low_open=True, high_open=True, draw=(0.01, 0.99)
+)
+ORDER = Real("a Rényi order above 1", low=1.0, low_open=True, draw=(1.01, 16.0))
+
+
+@attrs.frozen
+class Whole(Domain):
+    """A whole number, at least `low`; with `size`, the number itself is that size."""
+
+    sentence: str
+    low: int = 0
+    size: str | None = None
+    below: str | None = None
+    draw: tuple[int, int] = (0, 8)
+
+    def size_names(self) -> frozenset[str]:
+        return frozenset(split_size(name)[0] for name in (self.size, self.below) if name)
+
+    def convert(self, value: Any, sizes: Sizes) -> int:
+        """Return the number as an int; floats with a fraction, text and booleans are rejected."""
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise Rejected(f"{self.sentence} (a whole number)")
+        number = int(value)
+        if number < self.low:
+            raise Rejected(self.sentence)
+        if self.size is not None and not sizes.agree(self.size, number):
+            raise Rejected(f"{sizes.wanted(self.size)}, as the other parameters have it")
+        return number
+
+    def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[int]:
+        from hypothesis import strategies as st
+
+        if self.size is not None:
+            return st.just(evaluate_size(self.size, sizes))
+        if self.below is not None and split_size(self.below)[0] in sizes:
+            return st.integers(self.low, evaluate_size(self.below, sizes) - 1)
+        return st.integers(*self.draw)
+
+
+def COUNT(size: str) -> Whole:  # noqa: N802 - domains are written in capitals
+    """Return the domain of a number that is itself the size `size`."""
+    return Whole("at least 1", low=1, size=size)
+
+
+def INDEX(size: str) -> Whole:  # noqa: N802 - domains are written in capitals
+    """Return the domain of positions 0, 1, ... below the size `size`."""
+    return Whole("a position in the trace, 0 or more", low=0, below=size, draw=(0, 2))
+
+
+WHOLE = Whole("a whole number, 0 or more", low=0, draw=(0, 3))
+POSITIVE_WHOLE = Whole("a whole number, 1 or more", low=1, draw=(1, 8))
+SEED = Whole("a seed (a whole number, 0 or more)", low=0, draw=(0, 2**16))

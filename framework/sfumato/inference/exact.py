@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,6 +36,9 @@ T = TypeVar("T")
 
 
 class _Numbers:
+    def number(self, value: Any) -> Any:
+        raise NotImplementedError
+
     def matrix(self, rows: Any) -> Any:
         raise NotImplementedError
 
@@ -47,6 +50,16 @@ class _Numbers:
     def block(self, matrix: Any, rows: Indices, columns: Indices) -> Any:
         """Return the entries at `rows` and `columns`."""
         return self.matrix([[matrix[int(i), int(j)] for j in columns] for i in rows])
+
+    def of_times(
+        self, covariance: Callable[[Any, Any], Any], times: Sequence[float], *, by_lag: bool
+    ) -> Any:
+        """Return the covariances of all pairs of times; `by_lag`, from those with the first."""
+        t = [self.number(time) for time in times]
+        if not by_lag:
+            return self.matrix([[covariance(one, other) for other in t] for one in t])
+        column, every = [covariance(one, t[0]) for one in t], range(len(t))
+        return self.matrix([[column[abs(i - j)] for j in every] for i in every])
 
 
 class Rationals(_Numbers):

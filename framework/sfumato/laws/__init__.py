@@ -1,7 +1,4 @@
-"""The conformance kit: laws that every plugin keeps, and what tries to break them.
-
-The strategies need the extra ``sfumato[laws]``, which brings Hypothesis.
-"""
+"""The conformance kit: laws that every plugin keeps, and what tries to break them."""
 
 from __future__ import annotations
 

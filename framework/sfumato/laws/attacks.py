@@ -67,7 +67,7 @@ def _divergence(attempt: Attempt, order: float) -> float:
         for ball in group:
             move[list(ball)] = radius / math.sqrt(len(ball))
         here, there = (
-            _released(attempt, entries, shift) for shift in (np.zeros(belief.entries), move)
+            _release_given(attempt, entries, shift) for shift in (np.zeros(belief.entries), move)
         )
         half = draws // 2
         weights = _discriminant(here[:half], there[:half])
@@ -79,7 +79,7 @@ def _divergence(attempt: Attempt, order: float) -> float:
     return best
 
 
-def _released(attempt: Attempt, entries: list[int], shift: FloatArray) -> FloatArray:
+def _release_given(attempt: Attempt, entries: list[int], shift: FloatArray) -> FloatArray:
     """Release traces drawn from the prior given that the secret entries equal `shift`'s.
 
     X + Σ_{:,S}Σ_SS⁺(x − X_S) has the law of the trace given X_S = x.

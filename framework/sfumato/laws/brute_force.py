@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, Symbols
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.capabilities import can_read
-from sfumato.plugin_registry import default_registry
+from sfumato.laws.capabilities import can_read, same_quantity
 from sfumato.protocols import LossMeasure, Quantity, Reading, Situation
 from sfumato.values import SUPPRESSED, FloatArray
 
@@ -53,15 +52,7 @@ def checks_of(measure: LossMeasure) -> Iterator[LossMeasure]:
 
 def measures_of(quantity: Quantity) -> Iterator[LossMeasure]:
     """Yield the registered measures of a quantity that bring a brute force."""
-    registry, wanted = default_registry(), dict(quantity.parameters)
-    for name in registry.names("measure"):
-        cls: Any = registry.get("measure", name)
-        declared = {item.name: item.required for item in cls.parameters()}
-        needed = {parameter for parameter, required in declared.items() if required}
-        if cls.has_brute_force() and needed <= wanted.keys() <= declared.keys():
-            made = cls(**wanted)
-            if made.quantity == quantity:
-                yield made
+    return (one for one in same_quantity(quantity) if one.has_brute_force())
 
 
 def true_value(check: LossMeasure, at: Situation) -> Reading | None:
@@ -96,6 +87,27 @@ class Table:
     def inside(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which traces are in an event: at some time in a state that it holds."""
         return np.asarray(mask[np.arange(len(mask)), self.traces].any(axis=1))
+
+
+def secret_tables(table: Table, question: Any) -> Iterator[tuple[Any, FloatArray]]:
+    """Yield every secret variable of a question with Pr[value, output], (R, N)."""
+    for asked in question.asked():
+        width = round(asked.members.shape[1] ** (1 / len(asked.times)))
+        place = np.zeros(len(table.traces), dtype=np.intp)
+        for time in asked.times:
+            place = place * width + table.traces[:, time]
+        yield asked, np.stack([table.joint[member[place]].sum(axis=0) for member in asked.members])
+
+
+def worst_of_tables(
+    belief: Markov, question: Any, channel: Emission, loss: Callable[[FloatArray, Any], float]
+) -> Reading:
+    """Return the largest ``loss(Pr[value, output], variable)`` over the secret variables."""
+
+    def worst(table: Table) -> float:
+        return max(loss(joint, asked) for asked, joint in secret_tables(table, question))
+
+    return from_table(worst, belief, channel)
 
 
 def every_trace(belief: Markov) -> tuple[NDArray[np.intp], FloatArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -11,7 +11,7 @@ import attrs
 from sfumato.errors import ParameterError
 from sfumato.laws.law import NotHere, require
 from sfumato.plugin_registry import default_registry
-from sfumato.protocols import Reading, Release, Situation
+from sfumato.protocols import Quantity, Reading, Release, Situation
 from sfumato.quantities import (
     EXPECTED_RELEASES,
     MEAN_SQUARED_ERROR,
@@ -27,9 +27,19 @@ UTILITIES = (MEAN_SQUARED_ERROR, EXPECTED_RELEASES, NOISE_VARIANCE, RELEASED_FRA
 
 PROMISES = {
     "adversary": ("posterior", "most probable trace"),
-    "measure": ("utility", "share of outputs"),
+    "measure": (
+        "utility",
+        "share of outputs",
+        "unit free",
+        "nothing from silence",
+        "grows with the secret",
+        "grows with its order",
+    ),
 }
-"""The words that a plugin of a noun may list in its `promises`."""
+"""The words that a plugin of a noun may list in its `promises`.
+
+A mechanism's `promises` name, for a parameter, the measure whose loss is at most its value.
+"""
 
 
 # Of which classes a law speaks --------------------------------------------------------------------
@@ -56,6 +66,14 @@ def releases(kind: type) -> Callable[[Classes], bool]:
 def promises(kind: str, *words: str) -> Callable[[Classes], bool]:
     """Return whether the class of that noun lists one of the words in its `promises`."""
     return lambda classes: not set(words).isdisjoint(classes[kind].promises)
+
+
+def keeps(*measures: str) -> Callable[[Classes], bool]:
+    """Return whether the mechanism promises something, or a loss by one of the measures."""
+    return lambda classes: bool(
+        classes["mechanism"].promises
+        and (not measures or set(measures) & set(dict(classes["mechanism"].promises).values()))
+    )
 
 
 def has_scale(classes: Classes) -> bool:
@@ -96,7 +114,7 @@ def value_of(plugin: Any, name: str) -> Any:
     return getattr(plugin, name) if declared else None
 
 
-def given(plugin: Any, name: str) -> Any:
+def value_or_skip(plugin: Any, name: str) -> Any:
     """Return a parameter's value; where there is none the law does not apply."""
     value = value_of(plugin, name)
     if value is None:
@@ -104,7 +122,41 @@ def given(plugin: Any, name: str) -> Any:
     return value
 
 
-def changed(plugin: Any, **values: Any) -> Any:
+def promised(mechanism: Any, *measures: str) -> Iterator[tuple[str, Any]]:
+    """Yield each parameter that is given and promises something, with the measure of it.
+
+    The measure has those parameters of the mechanism that are called like its own: an ``order``
+    beside ``epsilon`` is the order of the divergence.
+    """
+    for parameter, name in mechanism.promises:
+        if (measures and name not in measures) or value_of(mechanism, parameter) is None:
+            continue
+        cls = default_registry().get("measure", name)
+        own = {item.name: value_of(mechanism, item.name) for item in cls.parameters()}
+        given = {key: value for key, value in own.items() if value is not None}
+        yield parameter, cls(**{k: v for k, v in given.items() if k != parameter})
+
+
+def same_quantity(quantity: Quantity) -> Iterator[Any]:
+    """Yield every registered measure of a quantity."""
+    registry, wanted = default_registry(), dict(quantity.parameters)
+    for name in registry.names("measure"):
+        cls: Any = registry.get("measure", name)
+        declared = {item.name: item.required for item in cls.parameters()}
+        needed = {parameter for parameter, required in declared.items() if required}
+        if needed <= wanted.keys() <= declared.keys():
+            made = cls(**wanted)
+            if made.quantity == quantity:
+                yield made
+
+
+def promise_or_skip(measure: Any, word: str) -> None:
+    """Let a law pass over a measure that does not promise it, nor any other of its quantity."""
+    if not any(word in one.promises for one in (measure, *same_quantity(measure.quantity))):
+        raise NotHere(f"{measure.name} does not promise '{word}'")
+
+
+def with_values(plugin: Any, **values: Any) -> Any:
     """Return the plugin with other parameter values, if they suit it."""
     try:
         return attrs.evolve(plugin, **values)
@@ -117,7 +169,7 @@ def rebuild(plugin: Any) -> Any:
     return default_registry().build(type(plugin).kind, plugin.specification())
 
 
-def designed(mechanism: Any, prior: Any, secret: Any) -> Release:
+def design(mechanism: Any, prior: Any, secret: Any) -> Release:
     """Return the mechanism's release; a parameter that does not suit the trace is passed over."""
     belief = next(prior.members()).belief()
     try:

@@ -13,14 +13,10 @@ import attrs
 import numpy as np
 
 from sfumato.errors import DataError
-from sfumato.laws.cases import Case
-from sfumato.laws.law import SINGULAR, Law
+from sfumato.laws.law import SINGULAR, Case, Law
 from sfumato.parameters import Declared
-from sfumato.plugin_registry import Registry
+from sfumato.plugin_registry import BY_HAND, Registry
 from sfumato.protocols import PriorClass
-
-BY_HAND = "by hand"
-"""The origin of an entry that no installed package and no plugin file registers."""
 
 
 def script_of(law: Law, arguments: Mapping[str, Any], registry: Registry) -> str:
@@ -35,24 +31,21 @@ def script_of(law: Law, arguments: Mapping[str, Any], registry: Registry) -> str
 def _preparation(registry: Registry) -> list[str]:
     """Return the lines that make the registry of the program this one."""
     load = f"sf.Registry.load({list(registry.paths)!r})"
-    added = [entry for entry in registry.entries if entry.origin == BY_HAND]
+    added = [entry.value for entry in registry.entries if entry.origin == BY_HAND]
+    use = "from sfumato.plugin_registry import use_registry"
     if not added:
-        use = ["from sfumato.plugin_registry import use_registry", "", f"use_registry({load})"]
-        return ["import sfumato as sf", *(use if registry.paths else ())]
-    lines = ["import sys", "", "import attrs", "import sfumato as sf"]
-    lines += ["from sfumato.plugin_registry import Entry, use_registry", ""]
-    for folder in dict.fromkeys(_folder(entry.value) for entry in added):
-        lines.append(f"sys.path.insert(0, {folder!r})")
-    made = []
-    for entry in added:
-        name = entry.value.__qualname__
-        if "<locals>" in name:
-            made.append(f"    # {entry.name} is defined inside a function: add it here")
-            continue
-        lines.append(f"from {entry.value.__module__} import {name.partition('.')[0]}")
-        made.append(f"    Entry({entry.kind!r}, {entry.name!r}, {name}, {BY_HAND!r}),")
-    lines += ["", f"loaded = {load}", "added = (", *made, ")"]
-    return [*lines, "use_registry(attrs.evolve(loaded, entries=(*loaded.entries, *added)))"]
+        return [
+            "import sfumato as sf",
+            *((use, "", f"use_registry({load})") * bool(registry.paths)),
+        ]
+    lines = ["import sys", "", "import sfumato as sf", use, ""]
+    lines += [f"sys.path.insert(0, {folder!r})" for folder in dict.fromkeys(map(_folder, added))]
+    inside = [cls for cls in added if "<locals>" in cls.__qualname__]
+    named = [cls for cls in added if cls not in inside]
+    lines += [f"from {c.__module__} import {c.__qualname__.partition('.')[0]}" for c in named]
+    lines += [f"# {cls.name} is defined inside a function: add it here" for cls in inside]
+    classes = ", ".join(cls.__qualname__ for cls in named)
+    return [*lines, "", f"use_registry({load}.with_classes({classes}))"]
 
 
 def _folder(cls: type) -> str:

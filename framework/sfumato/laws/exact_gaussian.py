@@ -6,6 +6,8 @@ everything is solved by plain elimination.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -17,6 +19,9 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.exact import in_balls, in_fractions
+from sfumato.protocols import Reading
+from sfumato.questions import Displacements
+from sfumato.questions.displacements import Group
 from sfumato.values import FloatArray
 
 BITS = 700
@@ -139,3 +144,122 @@ def as_float(value: Any, absolute: float = 0.0) -> float:
     if not radius <= max(1e-13 * abs(middle), absolute):
         raise OutsideHypotheses(f"{BITS} bits do not settle what brute force looks for.")
     return middle
+
+
+# The definitions of Gaussian losses ---------------------------------------------------------------
+
+ASCENTS = 40
+"""Rounds of the ascent that looks for the worst of several balls."""
+
+
+def worst_squares(
+    belief: Gaussian, question: Displacements, channel: AdditiveGaussian
+) -> tuple[float, float]:
+    """Return two ends of sup ΔᵀMΔ over the allowed Δ.
+
+    Given X_S = x the release is N(Ãx, C + Γ) with Ã = Σ_{:,S}Σ_SS⁻¹ and C = Σ − ÃΣ_{S,:}, so two
+    hypotheses Δ apart have means ÃΔ apart, and M = Ãᵀ(C + Γ)⁻¹Ã.
+    """
+
+    def of_numbers(sigma: Any, gamma: Any) -> tuple[float, float]:
+        ends = np.array([_largest_form(_information(sigma, gamma, g), g) for g in question.groups])
+        low, high = (np.square(question.radii)[:, None] * ends).max(axis=0).tolist()
+        return low, high
+
+    return in_exact_numbers(belief, channel, of_numbers)
+
+
+def gaussian_distances(
+    belief: Gaussian, question: Displacements, channel: AdditiveGaussian
+) -> tuple[float, float]:
+    """Return two ends of √(ΔᵀMΔ) of the worst pair."""
+    low, high = worst_squares(belief, question, channel)
+    return math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
+
+
+def _information(sigma: Any, gamma: Any, group: Group) -> Any:
+    """Return Ãᵀ(C + Γ)⁻¹Ã."""
+    secret, every = [entry for ball in group for entry in ball], range(sigma.nrows())
+    cross = part(sigma, every, secret)
+    weights = solve(part(sigma, secret, secret), cross.transpose()).transpose()
+    return weights.transpose() * solve(sigma - weights * cross.transpose() + gamma, weights)
+
+
+def _largest_form(information: Any, group: Group) -> tuple[float, float]:
+    """Return two ends of sup ΔᵀMΔ over unit balls: signs for scalars, eigenvalues for one ball."""
+    matrix = as_array(information)
+    matrix = (matrix + matrix.T) / 2
+    if len(group) == 1:
+        return (float(np.linalg.eigvalsh(matrix)[-1]),) * 2
+    if any(len(ball) > 1 for ball in group):
+        return _several_balls(matrix, [len(ball) for ball in group])
+    signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(matrix))))
+    return (float(np.einsum("si,ij,sj->s", signs, matrix, signs).max()),) * 2
+
+
+def _several_balls(matrix: FloatArray, sizes: Sequence[int]) -> tuple[float, float]:
+    """Return what an ascent reaches, and Σ_kl ‖M_kl‖, which nothing exceeds.
+
+    One ball at a time: ΔᵀMΔ is convex in Δ_k, so replacing Δ_k by the unit vector along its
+    gradient never lowers it.
+    """
+    ends = np.cumsum([0, *sizes])
+    balls = [slice(a, b) for a, b in itertools.pairwise(ends)]
+    high = sum(float(np.linalg.norm(matrix[one, other], 2)) for one in balls for other in balls)
+    low = 0.0
+    starts = np.random.default_rng(0).standard_normal((2 * len(matrix), len(matrix)))
+    for point in (*np.linalg.eigh(matrix)[1].T, *starts):
+        for _ in range(ASCENTS):
+            for ball in balls:
+                gradient = matrix[ball] @ point
+                point[ball] = gradient / max(float(np.linalg.norm(gradient)), 1e-300)
+        low = max(low, float(point @ matrix @ point))
+    return low, high
+
+
+def entries_left(
+    belief: Gaussian, question: Displacements, channel: AdditiveGaussian
+) -> list[FloatArray]:
+    """Return V_SS of every group, V = Σ − ΣK⁻¹Σ."""
+
+    def of_numbers(sigma: Exact, gamma: Exact) -> list[FloatArray]:
+        left = posterior_covariance(sigma, gamma)
+        groups = [[entry for ball in group for entry in ball] for group in question.groups]
+        return [as_array(part(left, entries, entries)) for entries in groups]
+
+    return in_exact_numbers(belief, channel, of_numbers)
+
+
+def ball_success(
+    belief: Gaussian,
+    question: Displacements,
+    channel: AdditiveGaussian,
+    within: float | None,
+    *,
+    ratio: bool = False,
+) -> Reading:
+    """Return max over groups of Pr[‖N(0, V_SS)‖ ≤ r], or its ratio to that of the prior."""
+    found = []
+    after = entries_left(belief, question, channel)
+    for group, radius, left in zip(question.groups, question.radii, after, strict=True):
+        if len(group) > 1 or len(group[0]) > 2:
+            raise OutsideHypotheses("brute force guesses one ball, on a line or in a plane.")
+        value = _ball_chance(left, within or radius)
+        own = belief.covariance.block(group[0], group[0])
+        found.append(value / _ball_chance(own, within or radius) if ratio else value)
+    return Reading(value=max(found), bound="exact")
+
+
+def _ball_chance(covariance: FloatArray, radius: float) -> float:
+    """Return Pr[‖N(0, V)‖ ≤ r] from polar coordinates: 1 − e^{−r²a/2} over a, a = uᵀV⁻¹u."""
+    if len(covariance) == 1:
+        deviation = math.sqrt(float(covariance[0, 0]))
+        return math.erf(radius / deviation / math.sqrt(2.0)) if deviation > 0 else 1.0
+    determinant = float(np.linalg.det(covariance))
+    spread = np.linalg.eigvalsh(covariance)
+    if spread[0] < 1e-4 * spread[1]:
+        raise OutsideHypotheses("the ball's law is too flat for brute force.")
+    angles = np.linspace(0, 2 * np.pi, 4000, endpoint=False)
+    around = np.stack([np.cos(angles), np.sin(angles)])
+    forms = np.einsum("in,in->n", around, np.linalg.solve(covariance, around))
+    return float(np.mean(-np.expm1(-(radius**2) * forms / 2) / forms) / math.sqrt(determinant))

@@ -162,7 +162,7 @@ def gaussian_fit(
     white = (noise @ vectors[:, large]) / np.sqrt(values[large])
     if not white.size:
         return 1.0, "nothing"
-    return smallest([*_moments(white), *_dependence(white), _shape(white)])
+    return smallest([*_moments(white), *_dependence(white), _shape(white), *_tails(white)])
 
 
 def _moments(white: NDArray[np.float64]) -> list[Finding]:
@@ -196,6 +196,24 @@ def _shape(white: NDArray[np.float64]) -> Finding:
     steps = np.arange(sample.size + 1) / sample.size
     distance = max(float((steps[1:] - expected).max()), float((expected - steps[:-1]).max()))
     return min(1.0, 2.0 * float(np.exp(-2.0 * sample.size * distance**2))), "the normal shape"
+
+
+TAILS = (2.0, 2.5, 3.0, 3.5, 4.0)
+"""Deviations beyond which draws are counted: noise that is cut off there is not Gaussian."""
+
+
+def _tails(white: NDArray[np.float64]) -> list[Finding]:
+    """Test how many numbers lie beyond so many deviations; whitened, they are independent."""
+    from scipy.stats import norm
+
+    sizes = np.abs(white).reshape(-1)
+    return [
+        (
+            binomial_fit(int((sizes > cut).sum()), sizes.size, 2 * norm.sf(cut)),
+            f"the share beyond {cut:g} deviations",
+        )
+        for cut in TAILS
+    ]
 
 
 def _chi_square(square: float, degrees: int) -> float:

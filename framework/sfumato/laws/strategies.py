@@ -14,11 +14,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.domains.alternatives import Collection, Either, Label, Plugin
-from sfumato.domains.domain import Domain
-from sfumato.domains.scalars import Real
+from sfumato.domains.domain import Domain, Real
 from sfumato.errors import REFUSALS, ParameterError, PluginError
-from sfumato.laws.cases import every, fitting
-from sfumato.laws.law import SINGULAR
+from sfumato.laws.law import SCENARIO, SINGULAR, every, fitting
 from sfumato.parameters import Declared, ExactlyOne, Parameter, Together
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.prior_classes.sets import AnyOf, Interval
@@ -51,7 +49,9 @@ class Surroundings:
         sizes = dict(prior.sizes)
         if isinstance(belief, Gaussian):  # several coordinates a time: more entries than times
             sizes["entries"] = belief.entries
-        labels = belief.states if isinstance(belief, Markov) else None
+        labels = None
+        if isinstance(belief, Markov):  # secrets about a time take any of the steps
+            labels, sizes["n"] = belief.states, belief.steps
         return attrs.evolve(self, sizes=sizes, labels=labels)
 
 
@@ -116,7 +116,7 @@ def _draw_value(
     draw: DrawFn, declared: Parameter, sizes: Mapping[str, int], around: Surroundings, *, must: bool
 ) -> Any:
     shared = around.shared.get(declared.name)
-    if shared is not None and shared[0] == declared.domain:
+    if shared is not None and (shared[0] == declared.domain or declared.domain.takes(shared[1])):
         return shared[1]
     if not declared.required and not must and draw(st.booleans()):
         return declared.default
@@ -238,7 +238,7 @@ def _holds_plugin(domain: Domain) -> bool:
 
 def scenarios(
     registry: Registry,
-    kinds: Sequence[str] = ("prior", "secret", "mechanism"),
+    kinds: Sequence[str] = SCENARIO,
     *,
     suits: Callable[[Mapping[str, Any]], bool] = bool,
     **fixed: Any,
@@ -296,7 +296,7 @@ def _fitting_plugins(registry: Registry, classes: Mapping[str, Any]) -> dict[str
     can reason about it; none of them takes a plugin itself.
     """
     fits: dict[str, list[Any]] = {}
-    prior, secret, mechanism = (classes.get(kind) for kind in ("prior", "secret", "mechanism"))
+    prior, secret, mechanism = map(classes.get, SCENARIO)
     if prior is not None:
         fits["prior"] = [c for c in every(registry, "prior") if issubclass(c.yields, prior.yields)]
         for kind, other in (("mechanism", secret), ("adversary", mechanism)):

@@ -28,7 +28,7 @@ SILENCE = 1e14
 """How many times more noise than signal counts as releasing nothing."""
 
 
-def garbled(channel: Any, rng: np.random.Generator) -> Any:
+def garble(channel: Any, rng: np.random.Generator) -> Any:
     """Return the channel followed by a random post-processing of what it releases."""
     if isinstance(channel, AdditiveGaussian):
         return noisier(channel, rng, amount=float(rng.uniform(0.01, 2.0)))
@@ -39,7 +39,7 @@ def garbled(channel: Any, rng: np.random.Generator) -> Any:
     if isinstance(channel, NoisyVectors):
         return attrs.evolve(channel, scale=channel.scale * float(rng.uniform(1.0, 3.0)))
     if isinstance(channel, RelabelledSuppression):
-        return attrs.evolve(channel, suppression=garbled(channel.suppression, rng))
+        return attrs.evolve(channel, suppression=garble(channel.suppression, rng))
     if isinstance(channel, Suppression):
         if channel.after is None:
             return more_suppressed(channel, rng)
@@ -67,6 +67,33 @@ def beginning(channel: Suppression, length: int) -> Suppression:
     start, after = channel.start.copy(), np.array(channel.after)
     start[length:], after[:, :, length:] = 1.0, 1.0
     return Suppression(channel.states, start, after)
+
+
+WELL_CONDITIONED = 1e6
+"""Up to this condition number of prior plus noise float64 decides every loss."""
+
+
+def from_loud_to_quiet(channel: Any, belief: Any) -> list[Any]:
+    """Return channels of one kind, each telling more than the one before, none nearly noiseless."""
+    if isinstance(channel, AdditiveGaussian):
+        sigma = belief.covariance.dense()
+        scaled = [channel.scaled(4.0**power) for power in range(4, -5, -1)]
+        totals = [np.linalg.cond(sigma + one.covariance()) for one in scaled]
+        return [c for c, total in zip(scaled, totals, strict=True) if total < WELL_CONDITIONED]
+    if isinstance(channel, NoisyVectors):
+        return [attrs.evolve(channel, scale=channel.scale * 2.0**p) for p in range(3, -4, -1)]
+    if isinstance(channel, Symbols):
+        even = 1.0 / len(channel.alphabet)
+        return [
+            attrs.evolve(channel, probabilities=share * even + (1 - share) * channel.probabilities)
+            for share in (0.99, 0.9, 0.6, 0.3, 0.0)
+        ]
+    if isinstance(channel, Suppression) and channel.after is None:
+        start = channel.start
+        louder = [1.0 - (1.0 - start) * share for share in (0.01, 0.1, 0.4, 0.7)]
+        quieter = [start * share for share in (1.0, 0.7, 0.4, 0.1)]
+        return [Suppression.memoryless(channel.states, table) for table in (*louder, *quieter)]
+    raise NotHere(f"louder and quieter {type(channel).__name__} channels are not known")
 
 
 def silent(channel: Any, belief: Any) -> Any:

@@ -18,9 +18,8 @@ from unittest import SkipTest
 import attrs
 
 from sfumato.errors import REFUSALS, ImpossibleObservation, SolverFailed, did_you_mean
-from sfumato.laws.cases import Case
 from sfumato.laws.counterexamples import Counterexamples, classes_in, script_of
-from sfumato.laws.law import NotHere, OutOfReach, Unverified, law_named
+from sfumato.laws.law import Case, NotHere, OutOfReach, Unverified, law_named
 from sfumato.parameters import Declared
 from sfumato.plugin_registry import Registry, default_registry, use_registry
 
@@ -125,7 +124,7 @@ class _Record:
             raise
         return True
 
-    def settled(self, arguments: dict[str, Any]) -> bool:
+    def is_settled(self, arguments: dict[str, Any]) -> bool:
         """Whether shrinking has taken long enough; a failure known by then is raised again."""
         self.since += bool(self.failures)
         if self.since < PATIENCE:
@@ -220,7 +219,7 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
     )
     @given(case.strategy(registry, profile.draws))
     def example(arguments: dict[str, Any]) -> None:
-        if record.settled(arguments):
+        if record.is_settled(arguments):
             return
         if record.check(arguments):
             record.tried += 1

@@ -12,9 +12,8 @@ import attrs
 
 from sfumato.comparison.executors import WorkerDied, run
 from sfumato.errors import UnknownName, did_you_mean
-from sfumato.laws.cases import Case, cases_of
-from sfumato.laws.counterexamples import BY_HAND, KEPT_BELOW, Counterexamples
-from sfumato.laws.law import ORDER, Law, all_laws, audit_laws, law_named
+from sfumato.laws.counterexamples import KEPT_BELOW, Counterexamples
+from sfumato.laws.law import ORDER, Case, Law, all_laws, audit_laws, cases_of, law_named
 from sfumato.laws.trial import Profile, Verdict, profile_named, try_with_excuses, using
 from sfumato.plugin_registry import Entry, Registry, default_registry
 
@@ -68,7 +67,7 @@ def verify(
             progress(len(found), len(cases), verdict)
     verdicts = tuple(found[number] for number in range(len(cases)))
     plugins = {entry.name for entry in focus}
-    return Verification(verdicts, tuple(_unneeded(chosen, plugins, every, verdicts)))
+    return Verification(verdicts, tuple(_unneeded_excuses(chosen, plugins, every, verdicts)))
 
 
 def _focus(names: Iterable[str], registry: Registry, laws: Iterable[Law]) -> list[Entry]:
@@ -83,7 +82,7 @@ def _focus(names: Iterable[str], registry: Registry, laws: Iterable[Law]) -> lis
     return found
 
 
-def _unneeded(
+def _unneeded_excuses(
     tried: Iterable[Law], plugins: set[str], registry: Registry, verdicts: Sequence[Verdict]
 ) -> Iterator[str]:
     """Yield a sentence for every expected failure that is wrong, or that nothing needed.
@@ -180,7 +179,7 @@ def conformance(
     """
     import pytest
 
-    registry = _with(default_registry(), plugins)
+    registry = default_registry().with_classes(*plugins)
     focus = [entry for entry in registry.entries if entry.value in plugins]
     excused = {k: v for cls in plugins for k, v in cls.waivers.items()} | dict(waivers or {})
     cases = [case for law in all_laws() for case in cases_of(law, registry, focus)]
@@ -205,13 +204,6 @@ def conformance(
         _judge(cases[0].law.name, verdicts, excused)
 
     return test_conformance
-
-
-def _with(registry: Registry, plugins: tuple[Any, ...]) -> Registry:
-    """Return the registry with the classes in it."""
-    known = [entry.value for entry in registry.entries]
-    new = [Entry(cls.kind, cls.name, cls, BY_HAND) for cls in plugins if cls not in known]
-    return attrs.evolve(registry, entries=(*registry.entries, *new))
 
 
 def _judge(law: str, verdicts: list[Verdict], excused: Mapping[str, str]) -> None:

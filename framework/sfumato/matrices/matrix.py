@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import attrs
@@ -42,6 +42,11 @@ class Arithmetic(Protocol):
 
     def block(self, matrix: Any, rows: Indices, columns: Indices) -> Any:
         """Return the entries at `rows` and `columns`."""
+
+    def of_times(
+        self, covariance: Callable[[Any, Any], Any], times: Sequence[float], *, by_lag: bool
+    ) -> Any:
+        """Return the covariances of all pairs of times; `by_lag`, from those with the first."""
 
 
 class Matrix(ByContent, abc.ABC):

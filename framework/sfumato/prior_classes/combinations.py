@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from abc import abstractmethod
@@ -62,6 +63,14 @@ class CombinedPrior(Prior):
 
         beliefs = [part.belief() for part in self.parts]
         return gaussian_sum(beliefs) if self.operation == "sum" else gaussian_product(beliefs)
+
+    def formula(self, numbers: Any) -> Any:
+        """Return the combined covariance in numbers of any kind; None if a part has none."""
+        formulas = [part.formula(numbers) for part in self.parts]
+        if any(formula is None for formula in formulas):
+            return None
+        add = self.operation == "sum"
+        return functools.reduce(lambda a, b: a + b if add else numbers.entrywise(a, b), formulas)
 
     def trace_signature(self) -> Hashable:
         """Return what the parts share."""

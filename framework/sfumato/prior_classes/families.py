@@ -15,7 +15,7 @@ from sfumato.parameters import Declared, code, literal
 from sfumato.prior_classes.sets import AnyOf, Interval, largest, require_one_trace
 from sfumato.prior_classes.suprema import search_box, search_line
 from sfumato.protocols import Prior, PriorClass, ScaleEnd, Supremum
-from sfumato.values import content_key, places, replaced, value_at
+from sfumato.values import content_key, places, replace_at, value_at
 
 RoughValues = Callable[[Any], Sequence[float] | None]
 
@@ -47,7 +47,7 @@ def sets_of(cls: type[Declared], given: Mapping[str, Any]) -> dict[str, Interval
     {'kernel.length_scale': sf.Interval(3.0, 6.0)}
     """
     domains = _domains(cls)
-    opened = {name: domains[name].opened(value) for name, value in given.items()}
+    opened = {name: domains[name].open_parts(value) for name, value in given.items()}
     return dict(places(opened, is_set))
 
 
@@ -65,7 +65,7 @@ def _as_held(kind: Interval | AnyOf, place: str, members: list[Prior]) -> Interv
 
 def _opened(member: Prior) -> dict[str, Any]:
     return {
-        declared.name: declared.domain.opened(getattr(member, declared.name))
+        declared.name: declared.domain.open_parts(getattr(member, declared.name))
         for declared in member.parameters()
     }
 
@@ -123,18 +123,19 @@ class Family(PriorClass):
         for place, value in values.items():
             name, _, inside = place.partition(".")
             if inside:
-                table[name] = replaced(domains[name].opened(table[name]), inside, value)
+                table[name] = replace_at(domains[name].open_parts(table[name]), inside, value)
             else:
                 table[name] = value
         return self.prior(**table)
 
-    def _choices(self) -> Iterator[dict[str, Any]]:
+    def choices(self) -> Iterator[dict[str, Any]]:
         """Yield every combination of the choices (not of the intervals)."""
         lists = {k: v.options for k, v in self.varying.items() if isinstance(v, AnyOf)}
         for values in itertools.product(*lists.values()):
             yield dict(zip(lists, values, strict=True))
 
-    def _intervals(self) -> dict[str, Interval]:
+    def intervals(self) -> dict[str, Interval]:
+        """Return what varies over an interval, by its place."""
         return {k: v for k, v in self.varying.items() if isinstance(v, Interval)}
 
     def members(self) -> Iterator[Prior]:
@@ -145,19 +146,19 @@ class Family(PriorClass):
         yield from self._members
 
     def _spread(self) -> Iterator[Prior]:
-        intervals = self._intervals()
-        for chosen in self._choices():
+        intervals = self.intervals()
+        for chosen in self.choices():
             spreads = (interval.spread() for interval in intervals.values())
             for point in itertools.product(*spreads):
                 yield self.member({**chosen, **dict(zip(intervals, point, strict=True))})
 
     def supremum(self, function: Callable[[Prior], float]) -> Supremum:
         """Return the largest value: over all members, or searched where an interval varies."""
-        intervals = self._intervals()
+        intervals = self.intervals()
         if not intervals:
             found = [Supremum(function(member), member, "finite") for member in self.members()]
             return largest(found)
-        return largest(self._search(function, chosen, intervals) for chosen in self._choices())
+        return largest(self._search(function, chosen, intervals) for chosen in self.choices())
 
     def _search(
         self,
@@ -185,12 +186,12 @@ class Family(PriorClass):
         then looks at the peaks and at the ends: the value that is returned is its own. Where it
         contradicts the rough values, these led nowhere, and the search is done without them.
         """
-        intervals = self._intervals()
+        intervals = self.intervals()
         if len(intervals) != 1:
             return self.supremum(function)
         ((place, interval),) = intervals.items()
         found = []
-        for chosen in self._choices():
+        for chosen in self.choices():
             members = self._peaks(rough, chosen, place, interval)
             if members is None:
                 return self.supremum(function)
@@ -244,7 +245,7 @@ class Family(PriorClass):
                 written = {"any_of": list(kind.options)}
             else:
                 written = {"any_of": [domains[place].plain(value) for value in kind.options]}
-            plain = replaced(plain, place, written)
+            plain = replace_at(plain, place, written)
         return plain
 
     def __repr__(self) -> str:
@@ -255,9 +256,9 @@ class Family(PriorClass):
             if name in self.varying:
                 shown.append(f"{name}={self.varying[name]!r}")
             elif inside:
-                table = {name: declared.domain.opened(self.fixed[name])}
+                table = {name: declared.domain.open_parts(self.fixed[name])}
                 for place, kind in inside.items():
-                    table = replaced(table, place, kind)
+                    table = replace_at(table, place, kind)
                 shown.append(f"{name}={literal(table[name])}")
             elif name in self.fixed:
                 shown.append(f"{name}={code(declared.domain, self.fixed[name])}")
@@ -277,11 +278,11 @@ def family_of(cls: type[Prior], given: Mapping[str, Any]) -> PriorClass:
     if not varying:
         return cls(**given)
     domains = _domains(cls)
-    opened = {name: domains[name].opened(value) for name, value in given.items()}
+    opened = {name: domains[name].open_parts(value) for name, value in given.items()}
     for place, kind in varying.items():
         domain = domains[place.partition(".")[0]]
-        options = [domain.opened(x) for x in kind.options] if isinstance(kind, AnyOf) else []
+        options = [domain.open_parts(x) for x in kind.options] if isinstance(kind, AnyOf) else []
         if any(isinstance(option, Mapping) and any(places(option, is_set)) for option in options):
-            return AnyOf(*(family_of(cls, replaced(opened, place, option)) for option in options))
+            return AnyOf(*(family_of(cls, replace_at(opened, place, option)) for option in options))
     fixed = {name: value for name, value in opened.items() if name not in varying}
     return Family(cls, fixed, varying)

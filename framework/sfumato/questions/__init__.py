@@ -1,6 +1,6 @@
 """What a secret becomes once a belief is known."""
 
-from sfumato.questions.displacements import Displacements
-from sfumato.questions.events import Events, Guess
+from sfumato.questions.displacements import Displacements, Nearness
+from sfumato.questions.events import Asked, Events, Guess, JointStates, StateAt
 
-__all__ = ["Displacements", "Events", "Guess"]
+__all__ = ["Asked", "Displacements", "Events", "Guess", "JointStates", "Nearness", "StateAt"]

@@ -1,4 +1,4 @@
-"""Pairs of real traces that differ by a displacement."""
+"""What is asked of a trace of real values: displacements of some entries, nearness to a place."""
 
 from __future__ import annotations
 
@@ -80,3 +80,23 @@ class Displacements(ByContent):
         parts = list(questions)
         groups = tuple(group for part in parts for group in part.groups)
         return cls(groups, tuple(radius for part in parts for radius in part.radii))
+
+
+@attrs.frozen
+class Nearness:
+    """Whether one entry of the trace lies within a radius of a place.
+
+    >>> Nearness(entry=3, place=0.0, radius=0.25).name
+    '|x[3] - 0| <= 0.25'
+    """
+
+    words: ClassVar[str] = "being near a place"
+
+    entry: int
+    place: float
+    radius: float
+
+    @property
+    def name(self) -> str:
+        """What the event is called in a witness."""
+        return f"|x[{self.entry}] - {self.place:g}| <= {self.radius:g}"

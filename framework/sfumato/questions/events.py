@@ -1,7 +1,12 @@
-"""Events about the states of a trace at some times."""
+"""What is asked of a trace of states: events, the state itself, several states jointly, all of it.
+
+Every question but the last says by `asked` which secret variables it is about, and what of them:
+pairs of values that must look alike, events that must not become likelier, guesses that are right.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Mapping
 from functools import singledispatch
 from typing import Any, ClassVar
@@ -10,8 +15,85 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.errors import OutsideHypotheses
 from sfumato.questions.displacements import Displacements
-from sfumato.values import ByContent, read_only
+from sfumato.values import ByContent, content_key, read_only
+
+BoolArray = NDArray[np.bool_]
+
+MOST_VALUES = 4096
+"""How many joint states of several times are told apart at most."""
+
+
+@attrs.frozen(eq=False)
+class Asked:
+    """One secret variable, a function of the states at some times, and what is asked of it.
+
+    Attributes
+    ----------
+    times
+        The k times it depends on.
+    members
+        Which joint states (the last time changes fastest) give each value, (R, M^k): a partition.
+    names
+        What the R values are called in a witness.
+    pairs
+        Ordered pairs of values that must look alike, (P, 2).
+    events
+        The values that are events, which must not become much likelier.
+    hits
+        Which of W guesses is right for which value, (W, R).
+    """
+
+    times: tuple[int, ...]
+    members: BoolArray
+    names: tuple[Hashable, ...]
+    pairs: NDArray[np.intp]
+    events: tuple[int, ...]
+    hits: BoolArray
+
+
+def _one_of(masks: BoolArray, name: Hashable, *, both_ways: bool) -> Asked:
+    """Return what is asked of one event, given by its mask (T, M): whether it has happened."""
+    times = tuple(np.flatnonzero(masks.any(axis=1)).tolist())
+    count = masks.shape[1]
+    check_values(count, len(times))
+    inside = np.zeros((count,) * len(times), dtype=bool)
+    for axis, time in enumerate(times):
+        shape = [1] * len(times)
+        shape[axis] = count
+        inside |= masks[time].reshape(shape)
+    members = np.stack([inside.ravel(), ~inside.ravel()])
+    ways = [(0, 1), (1, 0)] if both_ways else [(0, 1)]
+    names = (name, ("not", name))
+    return Asked(times, members, names, np.array(ways), (0,), np.eye(2, dtype=bool))
+
+
+def _states_of(
+    times: tuple[int, ...], names: tuple[Hashable, ...], close: BoolArray | None
+) -> Asked:
+    """Return what is asked of the states at some times: values that are close must look alike.
+
+    Without `close` any two must, and the very states are to be guessed.
+    """
+    every = np.eye(len(names), dtype=bool)
+    pairs = np.argwhere(~every if close is None else close & ~every)
+    hits = every if close is None else close
+    return Asked(times, every, names, pairs, tuple(range(len(names))), hits)
+
+
+def _require_alike(parts: list[Any]) -> None:
+    if any(content_key(part.close) != content_key(parts[0].close) for part in parts):
+        raise OutsideHypotheses("a union must count distances between states alike in all parts.")
+
+
+def check_values(states: int, times: int) -> None:
+    """Refuse a joint question about so many times that its values cannot be listed."""
+    if states**times > MOST_VALUES:
+        raise OutsideHypotheses(
+            f"a question about {times} times jointly has {states}^{times} values; at most "
+            f"{MOST_VALUES} are told apart: ask about fewer times."
+        )
 
 
 def _masks(value: ArrayLike) -> NDArray[np.bool_]:
@@ -34,6 +116,9 @@ class Events(ByContent):
         Booleans of shape (events, times, states), each non-zero at one time or at several.
     names
         What each event is called in a witness, such as ``("hospital", 3)``.
+    both_ways
+        Whether not being in the event must also look like being in it. By default only an event
+        against its opposite counts: what can raise the belief in it.
 
     >>> Events(np.array([[[False, False], [True, False]]]), (("hospital", 1),)).times
     array([1])
@@ -41,8 +126,14 @@ class Events(ByContent):
 
     words: ClassVar[str] = "events"
 
-    masks: NDArray[np.bool_] = attrs.field(converter=_masks)
+    masks: BoolArray = attrs.field(converter=_masks)
     names: tuple[Hashable, ...]
+    both_ways: bool = False
+
+    def asked(self) -> tuple[Asked, ...]:
+        """Return one secret variable for each event: whether it has happened."""
+        each = zip(self.masks, self.names, strict=True)
+        return tuple(_one_of(mask, name, both_ways=self.both_ways) for mask, name in each)
 
     def __attrs_post_init__(self) -> None:
         if self.masks.ndim != 3 or len(self.names) != len(self.masks) or not len(self.masks):
@@ -63,13 +154,98 @@ class Events(ByContent):
         """Return the question that has the events of all."""
         parts = list(questions)
         masks = np.concatenate([part.masks for part in parts])
-        return cls(masks, tuple(name for part in parts for name in part.names))
+        ways = any(part.both_ways for part in parts)
+        return cls(masks, tuple(name for part in parts for name in part.names), ways)
 
     @property
     def times(self) -> NDArray[np.intp]:
         """The time of each event, its first one for a window."""
         times: NDArray[np.intp] = np.argmax(self.masks.any(axis=2), axis=1)
         return times
+
+
+@attrs.frozen(eq=False)
+class StateAt(Events):
+    """The state at each of some times: its events are all X_t = a, its guess is the state.
+
+    Attributes
+    ----------
+    close
+        Which states must look alike, and count as a right guess for one another, (M, M).
+
+    >>> from sfumato.beliefs import Markov
+    >>> chain = Markov([0.5, 0.5], np.eye(2), steps=3)
+    >>> [asked.pairs.tolist() for asked in StateAt.of(chain, [1]).asked()]
+    [[[0, 1], [1, 0]]]
+    """
+
+    words: ClassVar[str] = "states"
+
+    close: BoolArray | None = attrs.field(default=None, kw_only=True)
+
+    @classmethod
+    def of(cls, belief: Any, times: Iterable[int], close: BoolArray | None = None) -> StateAt:
+        """Return the question about those times; without `close`, of any two states."""
+        wanted = list(times)
+        shape = (len(wanted), belief.state_count, belief.steps, belief.state_count)
+        masks = np.zeros(shape, dtype=bool)
+        for row, time in enumerate(wanted):
+            masks[row, :, time] = np.eye(belief.state_count, dtype=bool)
+        names = tuple((state, time) for time in wanted for state in belief.states)
+        return cls(masks.reshape(-1, *shape[2:]), names, close=close)
+
+    def asked(self) -> tuple[Asked, ...]:
+        """Return one secret variable for each time: its state."""
+        size = self.masks.shape[2]
+        starts = range(0, len(self.masks), size)
+        return tuple(
+            _states_of((int(self.times[i]),), self.names[i : i + size], self.close) for i in starts
+        )
+
+    @classmethod
+    def union(cls, questions: Iterable[Events]) -> Events:
+        """Return the question about all the times; states must be close alike in all parts."""
+        parts: list[Any] = list(questions)
+        _require_alike(parts)
+        whole = Events.union(parts)
+        return cls(whole.masks, whole.names, whole.both_ways, close=parts[0].close)
+
+
+@attrs.frozen(eq=False)
+class JointStates(ByContent):
+    """The states at several times, jointly: pairs differ by close states at each of them.
+
+    >>> from sfumato.beliefs import Markov
+    >>> chain = Markov([0.5, 0.5], np.eye(2), steps=3)
+    >>> JointStates(((0, 2),), chain.states).asked()[0].names
+    ((0, 0), (0, 1), (1, 0), (1, 1))
+    """
+
+    words: ClassVar[str] = "several states jointly"
+
+    groups: tuple[tuple[int, ...], ...]
+    states: tuple[Hashable, ...]
+    close: BoolArray | None = None
+
+    def asked(self) -> tuple[Asked, ...]:
+        """Return one secret variable for each group of times: their states together."""
+        return tuple(map(self._asked, self.groups))
+
+    def _asked(self, times: tuple[int, ...]) -> Asked:
+        check_values(len(self.states), len(times))
+        close = self.close
+        for _ in times[1:]:
+            close = None if close is None else np.kron(close, np.asarray(self.close))
+        names = tuple(itertools.product(self.states, repeat=len(times)))
+        return _states_of(times, names, close)
+
+    @classmethod
+    def union(cls, questions: Iterable[JointStates]) -> JointStates:
+        """Return the question that has the groups of all."""
+        parts = list(questions)
+        _require_alike(parts)
+        groups = tuple(group for part in parts for group in part.groups)
+        return cls(groups, parts[0].states, parts[0].close)
 
 
 def _plain(value: object) -> object:

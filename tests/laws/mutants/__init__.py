@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mutants import (
     adversaries,
+    claims,
     class_suprema,
     contracts,
     gaussian_measures,
@@ -17,6 +18,7 @@ from mutants.mutant import Mutant
 
 KINDS = (
     adversaries,
+    claims,
     class_suprema,
     contracts,
     gaussian_measures,

@@ -217,6 +217,7 @@ class PosteriorWithoutPrior(LossMeasure):
     """log of M^T times the largest posterior of a trace: zero only for a uniform prior."""
 
     name = "mutant_posterior_without_prior"
+    promises = ("nothing from silence",)
     reads = ((Markov, object, Emission),)
 
     @property
@@ -238,6 +239,7 @@ class StrictSuccess(LossMeasure):
     """1 / (1 + mistakes): more tolerance, less success."""
 
     name = "mutant_strict_success"
+    promises = ("grows with the secret",)
     reads = ((Markov, Guess, Emission),)
 
     @property

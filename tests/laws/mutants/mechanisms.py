@@ -25,6 +25,7 @@ class BudgetUpsideDown(Mechanism):
     name = "mutant_budget_upside_down"
     asks = ((Gaussian, Displacements),)
     yields = AdditiveGaussian
+    promises = (("mse", "mean_squared_error"),)
 
     mse: float = parameter(POSITIVE, doc="average noise variance per entry")
 
@@ -51,6 +52,7 @@ class FirstMemberOnly(Mechanism):
     name = "mutant_first_member_only"
     asks = ((Gaussian, Displacements),)
     yields = AdditiveGaussian
+    promises = (("epsilon", "renyi"),)
 
     epsilon: float = parameter(POSITIVE, doc="the Rényi divergence that is promised")
     order: float = parameter(ORDER, default=2.0, doc="its order")
@@ -89,6 +91,7 @@ class GapUpsideDown(Mechanism):
     name = "mutant_gap_upside_down"
     asks = ((Markov, Events),)
     yields = Suppression
+    promises = (("delta", "posterior_gap"),)
 
     delta: float = parameter(UNIT, doc="how far an output may raise a sensitive probability")
 
@@ -115,6 +118,7 @@ class NaiveMasking(Mechanism):
     name = "mutant_naive_masking"
     asks = ((Markov, Events),)
     yields = Suppression
+    promises = (("delta", "posterior_gap"),)
 
     delta: float = parameter(OPEN_UNIT, doc="the posterior gap that is promised")
 
@@ -140,6 +144,7 @@ class OptimisticUtility(Mechanism):
     name = "mutant_optimistic_utility"
     asks = ((Gaussian, Displacements),)
     yields = AdditiveGaussian
+    promises = (("mse", "mean_squared_error"),)
 
     mse: float = parameter(POSITIVE, doc="average noise variance per entry")
 
@@ -166,6 +171,7 @@ class Overspends(Mechanism):
     name = "mutant_overspends"
     asks = ((Gaussian, Displacements),)
     yields = AdditiveGaussian
+    promises = (("mse", "mean_squared_error"),)
 
     mse: float = parameter(POSITIVE, doc="average noise variance per entry")
 
@@ -192,6 +198,7 @@ class RandomDesign(Mechanism):
     name = "mutant_random_design"
     asks = ((Gaussian, Displacements),)
     yields = AdditiveGaussian
+    promises = (("mse", "mean_squared_error"),)
 
     mse: float = parameter(POSITIVE, doc="average noise variance per entry")
 
@@ -220,6 +227,7 @@ class RankOneWithoutFloor(Mechanism):
     name = "mutant_rank_one_without_floor"
     asks = ((Gaussian, Displacements),)
     yields = AdditiveGaussian
+    promises = (("epsilon", "renyi"),)
 
     epsilon: float = parameter(POSITIVE, doc="the Rényi divergence that is promised")
     order: float = parameter(ORDER, default=2.0, doc="its order")
@@ -264,6 +272,7 @@ class MeddlesWithBeliefs(Mechanism):
     name = "mutant_meddles_with_beliefs"
     asks = ((Gaussian, Displacements),)
     yields = AdditiveGaussian
+    promises = (("mse", "mean_squared_error"),)
 
     mse: float = parameter(POSITIVE, doc="average noise variance per entry")
 
@@ -287,9 +296,9 @@ MUTANTS = (
     Mutant("monotone.budget", BudgetUpsideDown, "a larger budget must not mean less noise"),
     Mutant("budget.class", FirstMemberOnly, "a promise is for every member of the class"),
     Mutant("monotone.gap", GapUpsideDown, "what is allowed must not be taken for its opposite"),
-    Mutant("budget.delta", NaiveMasking, "a masked state is a state known to be sensitive"),
+    Mutant("budget.promise", NaiveMasking, "a masked state is a state known to be sensitive"),
     Mutant("budget.utility", OptimisticUtility, "the utility must be that of the channel"),
-    Mutant("budget.mse", Overspends, "mse= is the noise that may be spent"),
+    Mutant("budget.promise", Overspends, "mse= is the noise that may be spent"),
     Mutant("contract.release", RandomDesign, "designing twice must give the same channel"),
-    Mutant("budget.epsilon", RankOneWithoutFloor, "a rounded shape needs a floor of noise"),
+    Mutant("budget.promise", RankOneWithoutFloor, "a rounded shape needs a floor of noise"),
 )

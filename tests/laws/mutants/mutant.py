@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.counterexamples import BY_HAND
 from sfumato.parameters import ORDER, declare, parameter
-from sfumato.plugin_registry import Entry, Registry
+from sfumato.plugin_registry import BY_HAND, Entry, Registry
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import renyi_divergence
 from sfumato.questions import Displacements

@@ -18,6 +18,7 @@ from sfumato.parameters import POSITIVE, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES, MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements
+from sfumato.values import SUPPRESSED
 
 _LEFT: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = []
 
@@ -188,10 +189,216 @@ class ReusedSeed(Mechanism):
         )
 
 
+def _noisy_release(mechanism: Any, prior: PriorClass, secret: Secret, channel: Any) -> Release:
+    """Return a release that adds independent noise of the mechanism's variance."""
+    return Release(
+        mechanism=mechanism,
+        prior=prior,
+        secret=secret,
+        channel=channel,
+        utility_value=mechanism.mse,
+        utility_quantity=MEAN_SQUARED_ERROR,
+    )
+
+
+def _even_noise(prior: PriorClass, mse: float) -> dict[str, Any]:
+    belief = next(prior.members()).belief()
+    return {"noise": Diagonal(np.full(belief.entries, mse)), "dimensions": belief.dimensions}
+
+
+@attrs.frozen(eq=False, slots=False)
+class _Clipped(AdditiveGaussian):
+    def sample(self, trace: Any, rng: np.random.Generator | None = None) -> Any:
+        """Cut the noise off at three deviations."""
+        deviation = float(np.sqrt(self.noise.diagonal()[0]))
+        noise = super().sample(trace, rng) - np.asarray(trace, dtype=float)
+        clipped = np.clip(noise, -3.0 * deviation, 3.0 * deviation)
+        return np.round((np.asarray(trace, dtype=float) + clipped) / self.grid) * self.grid
+
+
+@declare
+class ClippedNoise(Mechanism):
+    """Gaussian noise without tails: whoever sees a far value knows that it is no noise."""
+
+    name = "mutant_clipped_noise"
+    asks = ((Gaussian, Displacements),)
+    yields = AdditiveGaussian
+
+    mse: float = parameter(POSITIVE, doc="average noise variance per entry")
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Claim all of a Gaussian."""
+        return _noisy_release(self, prior, secret, _Clipped(**_even_noise(prior, self.mse)))
+
+
+@attrs.frozen(kw_only=True)
+class _ClippingRelease(Release):
+    def apply(self, trace: Any, rng: np.random.Generator | None = None) -> Any:
+        """Draw again until no number is far away."""
+        far = 3.5 * float(np.sqrt(self.channel.noise.diagonal()[0]))
+        while True:
+            found = super().apply(trace, rng)
+            if np.abs(found - np.asarray(trace)).max() < far:
+                return found
+
+
+@declare
+class DrawsAgain(Mechanism):
+    """Noise that is drawn again where it is large, in what is released only."""
+
+    name = "mutant_draws_again"
+    asks = ((Gaussian, Displacements),)
+    yields = AdditiveGaussian
+
+    mse: float = parameter(POSITIVE, doc="average noise variance per entry")
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Claim all of a Gaussian."""
+        channel = AdditiveGaussian(**_even_noise(prior, self.mse))
+        plain = _noisy_release(self, prior, secret, channel)
+        names = [field.name for field in attrs.fields(Release) if field.init]
+        return _ClippingRelease(**{name: getattr(plain, name) for name in names})
+
+
+@attrs.frozen(kw_only=True)
+class _OwnSource(Release):
+    def apply(self, trace: Any, rng: np.random.Generator | None = None) -> Any:
+        """Ask numpy for a generator where none is given."""
+        return super().apply(trace, rng or np.random.Generator(np.random.PCG64()))
+
+
+@declare
+class PredictableRelease(DrawsAgain):
+    """Honest noise, from a generator that can be predicted from its output."""
+
+    name = "mutant_predictable_release"
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Override `apply`."""
+        channel = AdditiveGaussian(**_even_noise(prior, self.mse))
+        plain = _noisy_release(self, prior, secret, channel)
+        names = [field.name for field in attrs.fields(Release) if field.init]
+        return _OwnSource(**{name: getattr(plain, name) for name in names})
+
+
+@attrs.frozen(eq=False, repr=False)
+class _OwnCoins(Suppression):
+    def sample_many(
+        self, traces: NDArray[np.intp], rng: np.random.Generator | None
+    ) -> NDArray[np.object_]:
+        """Use the generator that was given to make a weak one."""
+        weak = np.random.default_rng(None if rng is None else int(rng.integers(2**16)))
+        return super().sample_many(traces, weak)
+
+
+@declare
+class SixteenBits(Mechanism):
+    """Suppression with coins from a generator of which there are only 65,536."""
+
+    name = "mutant_sixteen_bits"
+    asks = ((Markov, object),)
+    yields = Suppression
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Claim ordinary suppression."""
+        belief: Any = next(prior.members()).belief()
+        channel = _OwnCoins(belief.states, np.full((belief.steps, belief.state_count), 0.5))
+        return Release(
+            mechanism=self,
+            prior=prior,
+            secret=secret,
+            channel=channel,
+            utility_value=expected_releases(belief, channel),
+            utility_quantity=EXPECTED_RELEASES,
+        )
+
+
+class _Stream:
+    """A stream over the coins of a channel, with a table of its own."""
+
+    def __init__(self, channel: Any, table: Any, rng: Any, sent: Sequence[Any] = ()) -> None:
+        self.channel, self.table, self.rng, self.sent = channel, table, rng, list(sent)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {"sent": self.sent, "coins": self.rng.bit_generator.state}
+
+    def send(self, state: Any) -> Any:
+        position = self.channel.states.index(state)
+        chance = self.table[len(self.sent), position]
+        self.sent.append(position)
+        return SUPPRESSED if self.rng.random() < chance else state
+
+
+@attrs.frozen(kw_only=True)
+class _Streaming(Release):
+    def stream(self, rng: Any = None, state: Any = None) -> Any:
+        """Begin a stream, or resume one."""
+        table = self.mechanism.table_of_streams(self.channel.start)
+        if state is None:
+            return _Stream(self.channel, table, rng or np.random.default_rng())
+        coins = np.random.default_rng()
+        coins.bit_generator.state = state["coins"]
+        return self.mechanism.resumed(_Stream(self.channel, table, coins, state["sent"]))
+
+
+@declare
+class OtherProbabilities(Mechanism):
+    """Streams that suppress less than the channel claims."""
+
+    name = "mutant_other_probabilities"
+    asks = ((Markov, object),)
+    yields = Suppression
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Claim to suppress half of the states."""
+        belief: Any = next(prior.members()).belief()
+        shape = (belief.steps, belief.state_count)
+        channel = Suppression.memoryless(belief.states, np.full(shape, 0.5))
+        return _Streaming(
+            mechanism=self,
+            prior=prior,
+            secret=secret,
+            channel=channel,
+            utility_value=expected_releases(belief, channel),
+            utility_quantity=EXPECTED_RELEASES,
+        )
+
+    def table_of_streams(self, start: Any) -> Any:
+        """Return what streams use."""
+        return 0.6 * start
+
+    def resumed(self, stream: Any) -> Any:
+        """Return the stream that goes on."""
+        return stream
+
+
+@declare
+class CoinsTossedAgain(OtherProbabilities):
+    """Streams that toss new coins when they are resumed, until a state is let through."""
+
+    name = "mutant_coins_tossed_again"
+
+    def table_of_streams(self, start: Any) -> Any:
+        """Return what streams use."""
+        return start
+
+    def resumed(self, stream: Any) -> Any:
+        """Return the stream with other coins."""
+        stream.rng = np.random.default_rng(7)
+        return stream
+
+
 MUTANTS = (
     Mutant("sampling.honest", DrawsUsedTwice, "different calls must draw independently"),
     Mutant("sampling.honest", ForgetsLastRelease, "the draw must depend on the last release"),
     Mutant("sampling.honest", HalfVariance, "the noise drawn is not the noise claimed"),
     Mutant("sampling.honest", QuietInBatches, "every trace has noise of its own"),
+    Mutant("sampling.honest", ClippedNoise, "noise that is called Gaussian has tails"),
+    Mutant("sampling.honest", DrawsAgain, "what is released has the tails of what is claimed"),
+    Mutant("sampling.source", PredictableRelease, "without a generator, the source is secure"),
+    Mutant("sampling.source", SixteenBits, "the secure source must not only seed another"),
+    Mutant("sampling.stream", OtherProbabilities, "a stream draws what the batch draws"),
+    Mutant("sampling.stream", CoinsTossedAgain, "no decision is drawn twice"),
     Mutant("sampling.seeds", ReusedSeed, "calls without a seed must not repeat themselves"),
 )

@@ -246,8 +246,6 @@ def test_what_the_user_can_mend_is_one_sentence(
     tmp_path, monkeypatch, capsys, *, file, prior, words
 ):
     name, content = file
-    if name.endswith(".parquet"):
-        pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
     data = tmp_path / name
     data.write_bytes(content)
     said = ends_with(monkeypatch, capsys, "fit", data, "--prior", prior, "-o", tmp_path / "o.toml")

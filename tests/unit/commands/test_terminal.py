@@ -84,7 +84,7 @@ def test_infinities_are_words_in_json():
     chain = "{ name = 'markov_chain', initial = [0.5, 0.5], transitions = [[0.9, 0.1], [0.2, 0.8]]"
     nouns = ("--prior", f"{chain}, steps = 3 }}", "--secret", "trajectory mistakes=0")
     attack = '{ name = "attack_success", trials = 20, adversary = { name = "map" } }'
-    rest = ("--mechanism", "sensor_counts sensors=[0, 1]", "--measure", attack)
+    rest = ("--mechanism", "sensor_counts sensors=[0, 1, 0]", "--measure", attack)
     found = json.loads(run("compare", *nouns, *rest, "--json", "--no-cache").stdout)
     (cell,) = found["parts"][0]["cells"]
     assert cell["ceiling"] == "inf"  # an attack limits nothing above

@@ -4,10 +4,14 @@ import math
 import tracemalloc
 
 import mpmath
+import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato_counts.differential_privacy import gaussian_epsilon
+from sfumato.beliefs import Markov
+from sfumato.channels import Suppression, Symbols
+from sfumato_counts.brute_force import differential_privacy
+from sfumato_counts.differential_privacy import finite_epsilon, gaussian_epsilon
 
 SECRET = sf.secrets.trajectory(mistakes=1)
 
@@ -98,3 +102,40 @@ def test_pairs_of_places_are_not_held_at_once():
     finally:
         tracemalloc.stop()
     assert peak < 40 * 300 * 300  # one byte for each pair of places at each step
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_finite_outputs_against_every_two_traces_and_every_set_of_outputs(seed):
+    rng = np.random.default_rng(seed)
+    states, steps, symbols = rng.integers(2, 4, size=3)
+    belief = Markov(np.full(states, 1 / states), rng.dirichlet(np.ones(states), states), steps)
+    laws = rng.dirichlet(np.full(symbols, 2.0), (steps, states))
+    channel = Symbols(range(states), range(symbols), laws)
+    found = finite_epsilon(channel, 1e-5)
+    assert found.bound == "upper"
+    everything = differential_privacy(belief, channel, 0.0).value
+    assert everything <= found.value <= everything * (1 + 1e-9)
+    assert differential_privacy(belief, channel, 0.05).value <= found.value
+
+
+def test_randomised_response_adds_up_over_steps():
+    flip = Symbols((0, 1), (0, 1), [[[0.75, 0.25], [0.25, 0.75]]] * 5)
+    assert finite_epsilon(flip, 1e-5).value == pytest.approx(5 * math.log(3), rel=1e-12)
+
+
+def test_a_symbol_that_one_state_rules_out_is_certain_only_above_delta():
+    rare = Symbols((0, 1), (0, 1), [[[1.0, 0.0], [0.999, 0.001]]])
+    assert [finite_epsilon(rare, d).bound for d in (1e-5, 0.01)] == ["exact", "upper"]
+    assert finite_epsilon(rare, 1e-5).value == math.inf
+
+
+def test_suppression_is_read_with_what_it_remembers():
+    silent = Suppression.memoryless((0, 1), np.ones((3, 2)))
+    assert finite_epsilon(silent, 1e-5).value == 0.0
+    after = np.ones((3, 2, 3, 2))
+    start = np.array([[1.0, 1.0], [1.0, 0.5], [1.0, 1.0]])
+    chain = sf.priors.markov_chain([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=3)
+    release = sf.mechanisms.suppress_given(start).protect(chain, sf.secrets.contexts([0]))
+    loss = sf.measures.differential_privacy().loss(chain, SECRET, release)
+    assert (loss.value, loss.bound) == (math.inf, "exact")
+    assert finite_epsilon(Suppression((0, 1), start, after), 1e-5).value == math.inf

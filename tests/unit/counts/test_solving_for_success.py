@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from sfumato.beliefs import Markov
 from sfumato_fano.fano import (
-    consecutive_logs,
     divergence_success,
     fano_success,
     han_verdu_success,
@@ -130,7 +129,6 @@ def test_the_position_programme_against_brute_force(game, stationary):
                     assert value >= truth[size] * (1 - 1e-12)
                     if found.exact and size >= played.steps - gaps:
                         assert value == pytest.approx(truth[size], rel=1e-11)
-        assert math.exp(consecutive_logs(belief)[-1]) == pytest.approx(truth[-1], rel=1e-12)
 
 
 def test_the_programme_in_logarithms_agrees_with_the_programme_in_numbers(monkeypatch):

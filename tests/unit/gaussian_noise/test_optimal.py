@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -318,12 +320,59 @@ def test_radii_whose_squares_leave_float64_are_refused(radius):
             claims(prior, secret, mse=1.0)
 
 
-def test_a_gap_is_an_error_that_names_the_solvers():
-    covariance = random_covariance(2, 4)
-    with pytest.raises(SolverFailed, match=r"CLARABEL.*relative gap.*SCS.*relative gap"):
-        claims(
-            Given(covariance), sf.secrets.compound([0, 2]), mse=0.1, floor=1e-12, tolerance=1e-14
-        )
+@pytest.mark.parametrize(
+    ("times", "loss"), [([24, 25], 411.208), ([24, 25, 26], 18926.2), ([23, 24, 25, 26], 692587.0)]
+)
+@pytest.mark.parametrize("radius", [1e-6, 1.0, 1e6])
+def test_the_unit_of_the_radius_does_not_matter(times, loss, radius):
+    """The values are those of radius 0.01, where the program was always of moderate size."""
+    prior = sf.priors.rbf(length_scale=6.0, times=50)
+    found = claims(prior, sf.secrets.compound(times, radius=radius), mse=0.02)
+    assert found["worst_loss"] / radius**2 == pytest.approx(loss, rel=1e-5)
+    assert found["relative_gap"] < 1e-5
+
+
+def test_eight_neighbours_of_a_rough_trace():
+    """The best mixture of all sign vectors: sign by sign it took a minute."""
+    prior = sf.priors.matern(length_scale=3.0, times=50)
+    secret = sf.secrets.compound(range(21, 29))
+    began = time.process_time()
+    release = sf.mechanisms.gaussian_optimal(mse=0.02).protect(prior, secret)
+    assert time.process_time() - began < 20
+    exact = sf.measures.renyi(order=2.0).loss(prior, secret, release)
+    assert exact.value == pytest.approx(release.claims["worst_loss"], rel=1e-9)
+    assert release.claims["relative_gap"] < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("length_scale", "secret"),
+    [
+        (sf.AnyOf(3.0, 6.0), sf.secrets.basic(24) | sf.secrets.basic(30)),
+        (sf.AnyOf(1.0, 6.0), sf.secrets.basic(24)),
+        (6.0, sf.secrets.basic(10) | sf.secrets.compound([24, 25])),
+    ],
+    ids=["class and union", "class", "union"],
+)
+def test_metres_are_as_good_as_kilometres(length_scale, secret):
+    def worst(unit):
+        prior = sf.priors.rbf(length_scale=length_scale, times=50, variance=unit**2)
+        return claims(prior, secret, mse=0.02 * unit**2)["worst_loss"] * unit**2
+
+    assert worst(1e3) == pytest.approx(worst(1.0), rel=1e-5)
+
+
+def test_independent_noise_on_the_secret_of_the_papers_figure():
+    prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.compound([24, 25])
+    found = claims(prior, secret, mse=0.02, independent_secret_noise=True)
+    assert found["worst_loss"] == pytest.approx(481.47, rel=2e-4)
+    assert found["relative_gap"] < 1e-4
+
+
+def test_a_gap_above_the_tolerance_is_told():
+    prior, secret = Given(random_covariance(2, 4)), sf.secrets.compound([0, 2])
+    found = claims(prior, secret, mse=0.1, floor=1e-12, tolerance=1e-14)
+    assert 1e-14 < found["relative_gap"] < 1e-5
+    assert found["worst_loss"] == pytest.approx(found["lower_bound"], rel=1e-5)
 
 
 def test_a_solver_that_breaks_down_is_named(monkeypatch):
@@ -333,7 +382,7 @@ def test_a_solver_that_breaks_down_is_named(monkeypatch):
         raise cp.error.SolverError("no")
 
     monkeypatch.setattr(cp.Problem, "solve", broken)
-    with pytest.raises(SolverFailed, match=r"CLARABEL must solve the noise program.*SCS"):
+    with pytest.raises(SolverFailed, match=r"CLARABEL must solve the noise program; it broke"):
         claims(Given(random_covariance(2, 4)), sf.secrets.compound([0, 2]), mse=0.1)
 
 
@@ -440,8 +489,7 @@ def test_budgets_that_rounding_hides_are_refused_with_one_that_is_not():
         claims(prior, secret | sf.secrets.basic(3), mse=1e-20)
     assert claims(prior, secret | sf.secrets.basic(3), mse=7e-13)["relative_gap"] < 1e-4
     smooth = sf.priors.rbf(length_scale=6.0, times=30)
-    with pytest.raises(SolverFailed, match=r"use an mse of 3\.3e-08 or more"):
-        claims(smooth, sf.secrets.compound([10, 11]), mse=1e-13)
+    assert 1e-4 < claims(smooth, sf.secrets.compound([10, 11]), mse=1e-13)["relative_gap"] < 2.0
     assert claims(smooth, sf.secrets.compound([10, 11]), mse=3.4e-8)["relative_gap"] < 1e-4
 
 

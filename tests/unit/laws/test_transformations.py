@@ -12,7 +12,7 @@ from sfumato.laws.law import NotHere
 from sfumato.laws.transformations import (
     beginning,
     channel_of_permuted_states,
-    garbled,
+    garble,
     identity,
     member_at,
     question_of_permuted_states,
@@ -41,7 +41,7 @@ CHANNELS = {
 @pytest.mark.parametrize("name", CHANNELS)
 def test_a_garbled_channel_still_has_a_law_and_tells_less(name):
     channel = CHANNELS[name]
-    processed = garbled(channel, np.random.default_rng(1))
+    processed = garble(channel, np.random.default_rng(1))
     assert Table.of(CHAIN, processed).joint.sum() == pytest.approx(1.0)
     assert (
         table_information(Table.of(CHAIN, processed))
@@ -99,7 +99,7 @@ def test_only_the_beginning_is_released():
 
 def test_more_noise_is_more_in_the_order_of_matrices():
     channel = AdditiveGaussian(Dense([[1.0, 0.3], [0.3, 0.5]]))
-    louder = garbled(channel, np.random.default_rng(0))
+    louder = garble(channel, np.random.default_rng(0))
     extra = louder.covariance() - channel.covariance()
     assert np.linalg.eigvalsh(extra)[0] >= -1e-12
     assert np.trace(extra) > 0
@@ -107,11 +107,11 @@ def test_more_noise_is_more_in_the_order_of_matrices():
 
 def test_noisy_vectors_are_garbled_by_noise():
     channel = NoisyVectors((0, 1), [[[0.0], [1.0]]], scale=0.5)
-    assert garbled(channel, np.random.default_rng(0)).scale > channel.scale
+    assert garble(channel, np.random.default_rng(0)).scale > channel.scale
 
 
 def test_unknown_channels_are_passed_over():
-    for operation in (lambda c: garbled(c, rng), lambda c: silent(c, None), identity):
+    for operation in (lambda c: garble(c, rng), lambda c: silent(c, None), identity):
         with pytest.raises(NotHere):
             operation(object())
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.laws.cases import Case
-from sfumato.laws.law import Law, NotHere
+from sfumato.laws.law import Case, Law, NotHere
 from sfumato.laws.trial import HOPELESS, PROFILES, try_case
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -137,8 +138,9 @@ def test_third_way_out_an_upper_bound(monkeypatch):
         truth = sf.measures.renyi().loss(prior, secret, release)
         with monkeypatch.context() as without:
             without.setattr(ball_arithmetic, "MOST_IN_BALLS", 0)
+            again = attrs.evolve(release, channel=attrs.evolve(release.channel))  # no view is kept
             try:
-                found = sf.measures.renyi().loss(prior, secret, release)
+                found = sf.measures.renyi().loss(prior, secret, again)
             except sf.Undecidable:
                 continue
         if found.bound == "upper":
@@ -163,7 +165,8 @@ def test_infinities_need_no_tolerance():
 
 @pytest.mark.parametrize("order", [0.0, 0.5, 1.0, -1.0, math.nan, math.inf, "2", None, True])
 def test_bad_orders(order):
-    for measure in (sf.measures.renyi, sf.measures.renyi_paper_bound, sf.measures.misspecification):
+    bounds = (sf.measures.renyi_paper_bound, sf.measures.misspecification)
+    for measure in bounds if order == math.inf else (sf.measures.renyi, *bounds):
         with pytest.raises(sf.ParameterError, match=r"\.order must be a Rényi order above 1"):
             measure(order=order)
 
@@ -217,12 +220,12 @@ def test_a_larger_prior_never_loses_more(seed, factor):
         assert sign * other.value <= sign * one.value + 1e-9 * abs(one.value)
 
 
-def test_other_parameters_are_still_searched():
+def test_other_parameters_are_proved_cell_by_cell():
     secret = sf.secrets.basic(3)
     prior = scaled_class(sf.Interval(1.0, 2.0), length_scale=sf.Interval(1.0, 2.0))
     release = sf.mechanisms.gaussian_uniform(mse=0.3).protect(prior, secret)
     found = sf.measures.renyi().loss(prior, secret, release)
-    assert (found.bound, found.worst.variance) == ("estimate", 1.0)
+    assert (found.bound, found.worst.variance) == ("upper", 1.0)
     either = sf.AnyOf(
         scaled_class(sf.Interval(1.0, 2.0), length_scale=2.0), scaled_class(3.0, length_scale=1.0)
     )

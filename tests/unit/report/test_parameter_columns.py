@@ -58,7 +58,6 @@ def test_files_keep_the_types(table, tmp_path):
     read = pd.read_csv(io.StringIO(text), dtype={"seed": "Int64", "prior.steps": "Int64"})
     assert read["seed"].equals(table["seed"])
     assert ".0" not in "".join(pd.read_csv(io.StringIO(text), dtype=str)["prior.steps"].dropna())
-    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     table.to_parquet(tmp_path / "table.parquet", index=False)
     again = pd.read_parquet(tmp_path / "table.parquet")
     for column in ("seed", "prior.steps", "measure.trials"):

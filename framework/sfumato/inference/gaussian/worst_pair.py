@@ -15,7 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import ParameterError, Undecidable
-from sfumato.inference.gaussian.fisher_information import EXACT, fisher_information
+from sfumato.inference.gaussian.fisher_information import (
+    EXACT,
+    Information,
+    fisher_information,
+)
 from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.matrices.matrix import ROUNDOFF, Array, finite_array
 from sfumato.questions.displacements import Displacements, Group
@@ -42,6 +46,7 @@ class WorstSquares:
     # For each group a Δ (close to) the worst, in units of the radius; empty for an infinite loss.
     displacements: Sequence[Array]
     hows: Sequence[str]
+    informations: Sequence[Information]  # M_j, about the entries of each group
 
     @property
     def ceilings(self) -> Array:
@@ -82,8 +87,10 @@ def worst_squares(
         errors = np.where(exact, error, 0.0)
         displacements: Sequence[Array] = (np.ones(1),) * len(groups)
         hows: Sequence[str] = ("one factorisation for all entries",) * len(groups)
+        each = [_scalar_information(float(unit), error, hows[0]) for unit in units]
     else:
-        found = [_worst_of_group(belief, group, channel) for group in groups]
+        each = [fisher_information(belief, channel, entries_of(group)) for group in groups]
+        found = [_worst_of_group(one, group) for one, group in zip(each, groups, strict=True)]
         units = np.array([worst.value for worst, _ in found])
         exact = np.array([worst.bound == "exact" for worst, _ in found])
         errors = np.array([error for _, error in found])
@@ -92,14 +99,21 @@ def worst_squares(
     for radius in set(question.radii):
         multiply(radius, np.array([radius]))  # refuses one whose square vanishes or overflows
     values = multiply(np.square(question.radii), units)
-    return WorstSquares(values, errors, exact, displacements, hows)
+    return WorstSquares(values, errors, exact, displacements, hows, each)
 
 
-def _worst_of_group(
-    belief: Gaussian, group: Group, channel: AdditiveGaussian
-) -> tuple[WorstPair, float]:
+def entries_of(group: Group) -> list[int]:
+    """Return the entries of all balls of a group, in order."""
+    return [entry for ball in group for entry in ball]
+
+
+def _scalar_information(unit: float, error: float, how: str) -> Information:
+    infinite = math.isinf(unit)
+    return Information(np.array([[unit]]), np.eye(1), infinite, error, how)
+
+
+def _worst_of_group(information: Information, group: Group) -> tuple[WorstPair, float]:
     """Return the worst pair of one product of unit balls, and the relative error of its square."""
-    information = fisher_information(belief, channel, [entry for ball in group for entry in ball])
     if information.infinite:
         return WorstPair(math.inf, "exact", np.zeros(0), information.how), 0.0
     worst = worst_pair(information.matrix, positions(group), 1.0, support=information.support)
@@ -109,6 +123,49 @@ def _worst_of_group(
     # A bound is one only above the rounding of M; an M that is itself one has been raised already.
     above = information.relative_error if information.bound == "exact" else 0.0
     return attrs.evolve(worst, value=worst.value * (1 + above), bound="upper"), 0.0
+
+
+FEW_SIGNS = 10
+"""Balls of one entry up to which all sign vectors are compared for many matrices at once."""
+
+
+def largest_squares(informations: Array, group: Group) -> Array:
+    """Return upper bounds of sup ΔᵀMΔ over a group's unit balls, for many M (count, k, k) at once.
+
+    An M that is not finite has an infinite one.
+
+    >>> largest_squares(np.array([[[2.0, 1.0], [1.0, 2.0]]]), ((0,), (1,))).round(9)
+    array([6.])
+    """
+    count, size = informations.shape[:2]
+    sound = np.all(np.isfinite(informations), axis=(1, 2))
+    values = np.full(count, np.inf)
+    safe = informations[sound]
+    safe = (safe + np.swapaxes(safe, 1, 2)) / 2
+    if len(group) == 1:
+        found = np.linalg.eigvalsh(safe)[:, -1] if size > 1 else safe[:, 0, 0]
+    elif len(group) == size <= FEW_SIGNS:
+        signs = _signs(size)[: 2 ** (size - 1)]
+        found = np.max(np.einsum("vi,cij,vj->cv", signs, safe, signs, optimize=True), axis=1)
+    else:
+        balls = tuple(np.array(ball, dtype=np.intp) for ball in positions(group))
+        found = np.array([_unit_radius(matrix, balls).value for matrix in safe])
+    # The rounding of the sums and of the eigenvalues, in units of the trace, which is no larger
+    # than `size` times the supremum.
+    values[sound] = found * (1 + 64 * size**2 * ROUNDOFF)
+    return values
+
+
+def largest_square(question: Displacements, informations: Sequence[Array]) -> Array:
+    """Return upper bounds of r² sup ΔᵀMΔ over all groups, from many informations of each.
+
+    >>> question = Displacements((((0,),), ((1,),)), radii=(1.0, 2.0))
+    >>> largest_square(question, [np.array([[[3.0]]]), np.array([[[1.0]]])]).round(9)
+    array([4.])
+    """
+    pairs = zip(informations, question.groups, question.radii, strict=True)
+    squares = [radius**2 * largest_squares(m, group) for m, group, radius in pairs]
+    return np.asarray(np.max(squares, axis=0) * (1 + 4 * ROUNDOFF))
 
 
 def multiply(factors: float | Array, squares: Array) -> Array:

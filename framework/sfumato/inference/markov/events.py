@@ -31,27 +31,20 @@ class TimedEvents:
         """Read (E, T, M) booleans, each of which is true at exactly one time."""
         array = np.asarray(masks)
         shape = (belief.steps, belief.state_count)
-        if array.dtype != np.bool_ or array.ndim != 3 or array.shape[1:] != shape:
+        if array.dtype != np.bool_ or array.ndim != 3 or array.shape[1:] != shape or not len(array):
             raise ParameterError(
-                f"masks must be booleans of shape (E, {shape[0]}, {shape[1]}); got {array.dtype} "
-                f"of shape {array.shape}."
+                f"masks must be booleans of shape (E, {shape[0]}, {shape[1]}), E at least 1; got "
+                f"{array.dtype} of shape {array.shape}."
             )
-        if len(array) == 0:
-            raise ParameterError("masks must hold at least one event; got none.")
-        flat = np.flatnonzero(array)  # few are true
-        numbers, places = np.divmod(flat, shape[0] * shape[1])
-        entry_times, states = np.divmod(places, shape[1])
-        times = np.full(len(array), -1)
-        times[numbers] = entry_times
-        if (times < 0).any() or (times[numbers] != entry_times).any():
-            active = array.any(axis=2).sum(axis=1)
-            wrong = int((active != 1).argmax())
+        active = np.asarray(array.any(axis=2))
+        counts = active.sum(axis=1)
+        if (counts != 1).any():
+            wrong = int((counts != 1).argmax())
             raise ParameterError(
-                f"each mask must be true at exactly one time; mask {wrong} is at {active[wrong]}."
+                f"each mask must be true at exactly one time; mask {wrong} is at {counts[wrong]}."
             )
-        members = np.zeros((len(array), shape[1]), dtype=bool)
-        members[numbers, states] = True
-        return cls(times, members)
+        times = active.argmax(axis=1)
+        return cls(times, array[np.arange(len(array)), times])
 
     def only(self, numbers: NDArray[np.intp]) -> TimedEvents:
         """Return some of the events, in this order."""

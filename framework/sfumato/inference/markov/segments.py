@@ -56,12 +56,6 @@ two kernels and a probability, is a normal number."""
 
 UNIT_ROUNDOFF = 2.0**-53
 
-CACHED = 50_000
-"""How many products are compared at a time: they should stay in the processor's cache.
-
-Where there are more, one step on is looked at before all of them.
-"""
-
 HELD = 1_000_000
 """How many kernels are held at a time."""
 
@@ -256,28 +250,6 @@ class _Found:
     end: int
 
 
-@attrs.frozen(eq=False)
-class _Passages:
-    """N segments to B ends, through P states of events, under one table (G = 1) or one for each."""
-
-    starts: IntArray  # codes, (N,)
-    ends: IntArray  # codes, (B,)
-    into: FloatArray  # Pr[⊥…⊥, state, ⊥ | start], (P, N)
-    out_of: FloatArray  # Pr[⊥…⊥, end | state], (P, G, B)
-    closing: FloatArray  # 1 / Pr[⊥…⊥, end | start], zero for what cannot happen, (N, B)
-
-    def part(self, states: slice, starts: slice | IntArray, ends: slice) -> _Passages:
-        """Return some of the passages."""
-        out_of = self.out_of[states, :, ends]
-        return _Passages(
-            self.starts[starts],
-            self.ends[ends],
-            self.into[states][:, starts],
-            out_of if out_of.shape[1] == 1 else out_of[:, starts],
-            self.closing[starts][:, ends],
-        )
-
-
 class _Sweep:
     """Follows all segments: of a memoryless channel at once, otherwise by the last release.
 
@@ -346,8 +318,8 @@ class _Sweep:
         )
 
     def _at_most(self, posteriors: FloatArray, events: slice) -> FloatArray:
-        """Return gaps of E events, (..., E), rounded up, for posteriors (E, ...)."""
-        return np.asarray(posteriors.T * self._slopes[events] + self._offsets[events])
+        """Return gaps of E events, (E,), rounded up, for their posteriors."""
+        return np.asarray(posteriors * self._slopes[events] + self._offsets[events])
 
     def _run(self, possible: NDArray[np.bool_]) -> None:
         """Examine every table with the segments that begin under it, the earliest first."""
@@ -391,76 +363,42 @@ class _Sweep:
         if not len(places) or (numbers is ORDINARY and not self.is_ordinary):
             return
         into = numbers.times(open_[:, places], numbers.of(chances)[:, places]).T
-        inverse, inside = numbers.inverse(open_), inside.swapaxes(0, 1)
-        anywhere = _Passages(starts, np.arange(open_.shape[1]), into, inside, inverse)
         ends = np.append(np.flatnonzero(reached.any(axis=0)), self._previous.size)
-        closing = inverse[:, ends]
+        closing = numbers.inverse(open_[:, ends])
         closing[:, :-1][~reached[:, ends[:-1]]] = numbers.zero
-        passages = _Passages(starts, ends, into, inside[..., ends], closing)
+        out_of = inside.swapaxes(0, 1)[..., ends]
         begun = np.searchsorted(starts, self._times * count).tolist()
         ended = np.searchsorted(ends, (self._times + 1) * count).tolist()
         for number in range(first, len(self._times)):
             events = slice(*self._cuts[number : number + 2])
             states = slice(firsts[events.start], firsts[events.stop])
             before, after = slice(begun[number]), slice(ended[number], None)
-            chosen = passages.part(states, before, after)
-            if chosen.out_of[:, 0].size * len(chosen.starts) <= CACHED:
-                self._compare(events, chosen)
-                continue
-            later = (self._times[number] + 1) * count
-            follow = anywhere.part(states, before, slice(later, later + count))
-            self._compare_likeliest(events, chosen, self._gaps_one_step_on(events, follow))
+            onward = out_of[states, :, after] if len(tables) == 1 else out_of[states, before, after]
+            ratios = numbers.times(into[states, before, None], onward)
+            if len(ratios) > events.stop - events.start:
+                owners = self._firsts[events]
+                ratios = numbers.add.reduceat(ratios, owners - owners[0])
+            ratios = numbers.times(ratios, closing[before, after], out=ratios)
+            self._compare(events, starts[before], ends[after], ratios)
 
     def _note(self, starts: IntArray, reached: NDArray[np.bool_]) -> None:
         """Note the releases that can follow, each with a release before it."""
         fresh = np.flatnonzero(reached.any(axis=0) & (self._previous == NEVER))
         self._previous[fresh] = starts[reached[:, fresh].argmax(axis=0)]
 
-    def _posteriors(self, events: slice, passages: _Passages) -> FloatArray:
-        """Return Pr[event | start, ⊥…⊥, end] of events of one time, (E, N, B)."""
-        numbers, firsts = self._numbers, self._firsts[events]
-        ratios = numbers.times(passages.into[..., None], passages.out_of)
-        if len(ratios) > len(firsts):
-            ratios = numbers.add.reduceat(ratios, firsts - firsts[0])
-        return np.asarray(numbers.times(ratios, passages.closing, out=ratios))
-
-    def _gaps_one_step_on(self, events: slice, follow: _Passages) -> FloatArray:
-        """Return what the gaps of events of one time are at most from each start, (N,).
-
-        An end after more steps is a mixture: with k the state that follows the event,
-
-            Pr[event, ⊥…⊥, end | start] = Σ_k Pr[event, k | start] p(k) Pr[⊥…⊥, end | k],
-
-        and likewise without the event, so that no end is worse than the worst k.
-        """
-        highest = self._numbers.value(self._posteriors(events, follow).max(axis=-1))
-        return np.asarray(self._at_most(highest, events).max(axis=1))
-
-    def _compare_likeliest(self, events: slice, passages: _Passages, hopes: FloatArray) -> None:
-        """Compare the events of one time from the starts whose gaps may be the worst."""
-        order = np.argsort(-hopes, kind="stable")
-        stride = max(1, CACHED // passages.out_of[:, 0].size)
-        for begin in range(0, len(order), stride):
-            some = order[begin : begin + stride]
-            some = some[hopes[some] > self._worst.gap]
-            if not len(some):
-                return
-            self._compare(events, passages.part(slice(None), some, slice(None)))
-
-    def _compare(self, events: slice, passages: _Passages) -> None:
-        """Keep the worst of the events of one time, if it is the worst so far."""
-        ratios = self._posteriors(events, passages)
+    def _compare(self, events: slice, starts: IntArray, ends: IntArray, ratios: FloatArray) -> None:
+        """Keep the worst of the events of one time, with posteriors (E, N, B), if it is so far."""
         posteriors = self._numbers.value(ratios.max(axis=(1, 2)))
         gaps = self._at_most(posteriors, events)
         event = int(gaps.argmax())
         if gaps[event] > self._worst.gap:
-            start, end = divmod(int(ratios[event].argmax()), len(passages.ends))
+            start, end = divmod(int(ratios[event].argmax()), len(ends))
             self._worst = _Found(
                 gap=float(gaps[event]),
                 posterior=float(posteriors[event]),
                 event=events.start + event,
-                start=int(passages.starts[start]),
-                end=int(passages.ends[end]),
+                start=int(starts[start]),
+                end=int(ends[end]),
             )
 
     def _reveal(self) -> None:

@@ -1,30 +1,46 @@
-"""What a mechanism promises, it keeps; what its release reports, is so."""
+"""What a mechanism promises, it keeps; and losses move the declared way with what is asked."""
 # ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from sfumato.channels import AdditiveGaussian, NoisyVectors, Symbols
+import numpy as np
+
+from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
 from sfumato.laws.brute_force import between, expected_releases, measures_of, true_value
-from sfumato.laws.capabilities import designed, given, takes, text_of, value_of
+from sfumato.laws.capabilities import (
+    both,
+    counts_loss,
+    design,
+    falls_with_information,
+    keeps,
+    promise_or_skip,
+    promised,
+    releases,
+    require_channel_no_worse,
+    require_no_worse,
+    takes,
+    text_of,
+    value_or_skip,
+    with_values,
+)
 from sfumato.laws.law import NotHere, law, require
+from sfumato.laws.transformations import member_at, more_suppressed, noisier
+from sfumato.parameters import OPEN_UNIT, POSITIVE, SEED, UNIT
 from sfumato.protocols import Quantity, Reading, Release, Situation
 from sfumato.quantities import (
     EXPECTED_RELEASES,
-    MEAN_SQUARED_ERROR,
     NOISE_VARIANCE,
-    POSTERIOR_GAP,
-    renyi_divergence,
 )
 
 KEPT = 1e-6
 """Relative room for a promise: far more than rounding, far less than anyone would miss."""
 
 
-def _worst(release: Release, quantity: Quantity) -> Reading:
-    """Return what brute force knows of the worst value over the members that the class lists."""
-    members = release.prior.members()
+def _worst(release: Release, quantity: Quantity, members: Iterable[Any]) -> Reading:
+    """Return what brute force knows of the worst value over the members."""
     found = [_truth(quantity, release.situation(m, release.secret)) for m in members]
     pick = max if quantity.sign > 0 else min
     return between(pick(one.floor for one in found), pick(one.ceiling for one in found))
@@ -54,7 +70,7 @@ def _noise_variance(channel: Any) -> float:
 @law("budget.utility", over=("mechanism",))
 def utility_is_what_it_says(release: Release) -> None:
     """The utility that a release reports is the utility of its channel."""
-    truth = _worst(release, release.utility_quantity)
+    truth = _worst(release, release.utility_quantity, release.prior.members())
     room = KEPT * max(abs(truth.ceiling), 1e-9)
     require(
         truth.floor - room <= release.utility() <= truth.ceiling + room,
@@ -63,59 +79,171 @@ def utility_is_what_it_says(release: Release) -> None:
     )
 
 
-@law(
-    "budget.class",
-    over=("mechanism",),
-    applies=takes("mechanism", "mse", "epsilon", "delta"),
-    cost=2,
-)
-def promise_is_for_every_member(prior_class: Any, secret: Any, mechanism: Any) -> None:
+@law("budget.class", over=("mechanism",), applies=keeps(), cost=2, place=UNIT)
+def promise_is_for_every_member(
+    prior_class: Any, secret: Any, mechanism: Any, place: float
+) -> None:
     """What a mechanism promises it keeps for every member of the class it was designed for."""
-    if not prior_class.finite or len(list(prior_class.members())) < 2:
-        raise NotHere("the class does not list several members")
-    release = designed(mechanism, prior_class, secret)
+    if prior_class.finite and len(list(prior_class.members())) < 2:
+        raise NotHere("the class has one member")
+    release = design(mechanism, prior_class, secret)
     require(release.prior == prior_class, "the release must be for the whole class it is asked for")
-    utility_is_what_it_says.statement(release)
-    for name in ("epsilon", "delta"):
-        if value_of(mechanism, name) is not None:
-            _require_kept(release, name)
+    listed = list(prior_class.members())
+    inside = [] if prior_class.finite else [member_at(prior_class, place)]
+    if prior_class.finite:
+        utility_is_what_it_says.statement(release)
+    for parameter, measure in promised(mechanism):
+        _require_kept(release, parameter, measure, [*listed, *inside])
 
 
-@law("budget.mse", over=("mechanism",), applies=takes("mechanism", "mse"))
-def noise_budget_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
-    """A mechanism with ``mse=`` adds no more noise than that, and what it reports."""
-    given(mechanism, "mse")
-    release = designed(mechanism, prior, secret)
-    if not isinstance(release.channel, AdditiveGaussian):
-        raise NotHere("the release adds no Gaussian noise")
-    _require_kept(release, "mse")
+@law("budget.promise", over=("mechanism",), applies=keeps())
+def promise_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
+    """By the measure that a mechanism names for a parameter, no more is lost than its value."""
+    every = list(promised(mechanism))
+    if not every:
+        raise NotHere("no parameter that promises something is given")
+    release = design(mechanism, prior, secret)
+    for parameter, measure in every:
+        _require_kept(release, parameter, measure, [prior])
 
 
-@law("budget.epsilon", over=("mechanism",), applies=takes("mechanism", "epsilon"))
-def allowed_loss_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
-    """A mechanism with ``epsilon=`` and ``order=`` has at most that Rényi divergence."""
-    given(mechanism, "epsilon")
-    _require_kept(designed(mechanism, prior, secret), "epsilon")
-
-
-@law("budget.delta", over=("mechanism",), applies=takes("mechanism", "delta"))
-def allowed_gap_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
-    """A mechanism with ``delta=`` raises no secret event's probability by more than that."""
-    given(mechanism, "delta")
-    _require_kept(designed(mechanism, prior, secret), "delta")
-
-
-def _require_kept(release: Release, name: str) -> None:
-    """Require that no more than the mechanism's budget of that name is spent."""
-    allowed = getattr(release.mechanism, name)
-    if name == "mse":
-        quantity, room = MEAN_SQUARED_ERROR, KEPT * allowed
-    elif name == "delta":
-        quantity, room = POSTERIOR_GAP, 1e-9
-    else:
-        quantity, room = renyi_divergence(given(release.mechanism, "order")), KEPT * allowed
-    spent = _worst(release, quantity).floor
+def _require_kept(release: Release, parameter: str, measure: Any, members: list[Any]) -> None:
+    """Require that no more than the value of the parameter is spent, whoever is believed."""
+    allowed, quantity = getattr(release.mechanism, parameter), measure.quantity
+    spent = _worst(release, quantity, members)
+    spent_at_least = spent.floor if quantity.sign > 0 else spent.ceiling
+    room = 1e-9 if quantity.unit == "probability" else KEPT * abs(allowed)
     require(
-        spent <= allowed + room,
-        f"at most {name} = {allowed:.9g} may be spent; the channel has {spent:.9g}",
+        quantity.sign * (spent_at_least - allowed) <= room,
+        f"at most {parameter} = {allowed:.9g} may be spent; the channel has {spent_at_least:.9g} "
+        f"of {quantity}",
     )
+
+
+@law(
+    "monotone.noise",
+    over=("measure",),
+    applies=both(falls_with_information, releases(AdditiveGaussian)),
+    seed=SEED,
+    amount=POSITIVE,
+)
+def more_noise_loses_less(at: Situation, measure: Any, seed: int, amount: float) -> None:
+    """With a larger noise covariance, in the order of matrices, the loss is no worse."""
+    if not isinstance(at.channel, AdditiveGaussian):
+        raise NotHere("the release adds no Gaussian noise")
+    louder = noisier(at.channel, np.random.default_rng(seed), amount)
+    require_channel_no_worse(measure, at, louder, "adding noise")
+
+
+@law(
+    "monotone.suppression",
+    over=("measure",),
+    applies=both(falls_with_information, releases(Suppression)),
+    seed=SEED,
+)
+def more_suppression_loses_less(at: Situation, measure: Any, seed: int) -> None:
+    """With larger memoryless suppression probabilities, the loss is no worse."""
+    if not isinstance(at.channel, Suppression) or at.channel.after is not None:
+        raise NotHere("the release is not memoryless suppression")
+    less = more_suppressed(at.channel, np.random.default_rng(seed))
+    require_channel_no_worse(measure, at, less, "suppressing more")
+
+
+@law(
+    "monotone.radius",
+    over=("secret", "measure"),
+    applies=both(counts_loss, takes("secret", "radius")),
+    share=OPEN_UNIT,
+)
+def smaller_radius_loses_less(
+    prior: Any, secret: Any, release: Release, measure: Any, share: float
+) -> None:
+    """With a smaller radius, the loss is no worse."""
+    promise_or_skip(measure, "grows with the secret")
+    before = measure.loss(prior, secret, release)
+    after = measure.loss(prior, with_values(secret, radius=secret.radius * share), release)
+    require_no_worse(after, before, measure.quantity.sign, "a smaller radius")
+
+
+@law(
+    "monotone.mistakes",
+    over=("secret", "measure"),
+    applies=both(counts_loss, takes("secret", "mistakes")),
+)
+def fewer_mistakes_lose_less(prior: Any, secret: Any, release: Release, measure: Any) -> None:
+    """With fewer allowed mistakes, the loss is no worse."""
+    promise_or_skip(measure, "grows with the secret")
+    if secret.mistakes == 0:
+        raise NotHere("no fewer mistakes than none")
+    before = measure.loss(prior, secret, release)
+    after = measure.loss(prior, with_values(secret, mistakes=secret.mistakes - 1), release)
+    require_no_worse(after, before, measure.quantity.sign, "fewer mistakes")
+
+
+@law(
+    "monotone.order",
+    over=("measure",),
+    applies=both(counts_loss, takes("measure", "order")),
+    share=OPEN_UNIT,
+)
+def lower_order_loses_less(
+    prior: Any, secret: Any, release: Release, measure: Any, share: float
+) -> None:
+    """With a lower Rényi order, the loss is no worse."""
+    promise_or_skip(measure, "grows with its order")
+    milder = with_values(measure, order=1.0 + (value_or_skip(measure, "order") - 1.0) * share)
+    before, after = (one.loss(prior, secret, release) for one in (measure, milder))
+    require_no_worse(after, before, measure.quantity.sign, "a lower order")
+
+
+@law("monotone.budget", over=("mechanism",), applies=keeps(), cost=2, factor=OPEN_UNIT)
+def larger_budget_costs_less(prior: Any, secret: Any, mechanism: Any, factor: float) -> None:
+    """A smaller noise budget is not more noise, and a larger allowed loss not less useful."""
+    for parameter, measure in promised(mechanism):
+        if measure.name == "posterior_gap":  # of searches, which miss some: a law of its own
+            continue
+        value = getattr(mechanism, parameter)
+        cheaper = value / factor if counts_loss({"measure": type(measure)}) else value * factor
+        other = with_values(mechanism, **{parameter: cheaper})
+        asked, better = (design(one, prior, secret) for one in (mechanism, other))
+        sign = asked.utility_quantity.sign
+        require(
+            sign * (better.utility() - asked.utility()) <= 1e-5 * abs(asked.utility()),
+            f"the utility must follow the budget: {better.utility():.9g} for {other}, "
+            f"{asked.utility():.9g} for {mechanism}",
+        )
+        return
+    raise NotHere("no parameter promises noise or a loss")
+
+
+SEARCH = 0.25
+"""The share of releases that a search may miss: greedy ones are not monotone in what they may do,
+and settle in places that are worse by several hundredths."""
+
+
+@law(
+    "monotone.gap",
+    over=("mechanism",),
+    applies=keeps("posterior_gap"),
+    cost=3,
+    share=OPEN_UNIT,
+)
+def larger_gap_releases_more(prior: Any, secret: Any, mechanism: Any, share: float) -> None:
+    """With a larger allowed gap no less is released, up to what a search may miss.
+
+    Whatever is private for delta is so for a larger one, so the best utility cannot fall. A search
+    may miss a quarter of it, but not at delta = 1, where nothing is forbidden.
+    """
+    ((parameter, _),) = promised(mechanism, "posterior_gap")
+    allowed = getattr(mechanism, parameter)
+    tight = design(mechanism, prior, secret)
+    if tight.utility_quantity != EXPECTED_RELEASES:
+        raise NotHere("the release does not count what it releases")
+    between = allowed + (1.0 - allowed) * share
+    for delta, missed in ((between, SEARCH), (1.0, 0.0)):
+        loose = design(with_values(mechanism, **{parameter: delta}), prior, secret)
+        require(
+            loose.utility() >= tight.utility() * (1.0 - missed) - 1e-9,
+            f"a larger allowed gap must not release less: {tight.utility():.9g} for "
+            f"delta = {allowed:.9g}, {loose.utility():.9g} for delta = {delta:.9g}",
+        )

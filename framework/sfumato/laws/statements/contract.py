@@ -1,27 +1,36 @@
-"""Plugins answer as they declare, the same when asked twice, and leave what they are given."""
+"""Plugins are values, answer as they declare, the same when asked twice, and change nothing."""
 # ruff: noqa: D401 - a law is a statement, not a command
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
+import importlib
+import math
+import sys
+import tomllib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import attrs
 import numpy as np
 
+import sfumato as sf
 from sfumato.channels import Emission
+from sfumato.comparison.executors import Workers
 from sfumato.compatibility import question_type, require_one_trace
-from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError
-from sfumato.laws.answers import contents_of
+from sfumato.errors import REFUSALS, Incompatible, OutsideHypotheses, ParameterError
 from sfumato.laws.capabilities import (
     PROMISES,
-    designed,
+    design,
     read,
     rebuild,
     require_agreement,
 )
 from sfumato.laws.law import NotHere, Violation, law, require
 from sfumato.parameters import SEED
+from sfumato.plugin_registry import Registry, default_registry, use_registry
 from sfumato.protocols import Release, Situation
 
 _T = TypeVar("_T")
@@ -72,7 +81,7 @@ def release_is_as_declared(
 ) -> None:
     """A mechanism's release is for what it was asked for, and the same when designed twice."""
     belief = prior.belief()
-    again = designed(rebuild(mechanism), rebuild(prior), rebuild(secret))
+    again = design(rebuild(mechanism), rebuild(prior), rebuild(secret))
     require(
         isinstance(release.channel, mechanism.yields),
         f"the channel must be a {mechanism.yields.__name__}; got {type(release.channel).__name__}",
@@ -141,6 +150,23 @@ def reading_is_as_declared(at: Situation, release: Release, measure: Any) -> Non
     )
 
 
+@law("contract.population", over=("measure",))
+def population_loses_what_each_does(
+    prior: Any, secret: Any, mechanism: Any, release: Release, measure: Any
+) -> None:
+    """What a measure finds for many people is what it finds for each of them."""
+    if not hasattr(measure, "of_population"):
+        raise NotHere(f"{measure.name} has no losses of populations")
+    found = measure.of_population([prior, prior], secret, mechanism, processes=1).values.tolist()
+    alone = measure.for_person(0).loss(prior, secret, release).value
+    if measure.for_person(0).loss(prior, secret, release).value != alone:
+        raise NotHere(f"{measure.name} draws anew each time")
+    require(
+        all(value == alone or math.isclose(value, alone, rel_tol=1e-9) for value in found),
+        f"two people must lose {alone:.12g} each, as one does alone; got {found}",
+    )
+
+
 @law("contract.inference", over=("adversary",), seed=SEED)
 def inference_is_as_declared(at: Situation, adversary: Any, seed: int) -> None:
     """An adversary infers the same twice from what it sees, and changes nothing."""
@@ -149,3 +175,159 @@ def inference_is_as_declared(at: Situation, adversary: Any, seed: int) -> None:
     seen = at.channel.sample(at.belief.sample(rng), rng)
     given = (at.belief, at.channel, seen)
     _twice(lambda: adversary.infer(*given), *given, what="the inference")
+
+
+BAD_VALUES: tuple[Any, ...] = (
+    *(math.nan, math.inf, -1.0, 0, -3, 2.5, 1j, True, None, "nonsense", b"bytes", {}, object()),
+    *([], [math.nan], [[1.0, math.nan]], np.zeros((0, 3))),
+)
+"""What people and programs pass by mistake."""
+
+OTHER_VALUES: tuple[Any, ...] = (0, 1, 3, 0.5, 1.5, True)
+"""Simple values, some of which suit most parameters."""
+
+
+@law("interface.round_trip", over=("plugin",))
+def written_and_read_back(plugin: Any) -> None:
+    """A plugin is rebuilt equal from its specification, from TOML and from its repr."""
+    registry, kind = default_registry(), type(plugin).kind
+    plain = plugin.specification()
+    _require_equal(registry.build(kind, plain), plugin, "its specification")
+    import tomli_w
+
+    read = tomllib.loads(tomli_w.dumps({"plugin": plain}))["plugin"]
+    _require_equal(registry.build(kind, read), plugin, "TOML")
+    code = repr(plugin)
+    _require_equal(eval(code, {"sf": sf}), plugin, f"its repr {code}")  # noqa: S307 - our own repr
+
+
+@law("interface.equality", over=("plugin",))
+def different_plugins_differ(plugin: Any) -> None:
+    """Plugins with different parameters are not equal."""
+    for item in type(plugin).parameters():
+        for value in (item.default, *OTHER_VALUES):
+            try:
+                other = attrs.evolve(plugin, **{item.name: value})
+            except (ParameterError, *REFUSALS):
+                continue
+            same = other.specification() == plugin.specification()
+            require(
+                (other == plugin) == same,
+                f"{other!r} and {plugin!r} must {'' if same else 'not '}be equal",
+            )
+
+
+def _require_equal(made: Any, plugin: Any, source: str) -> None:
+    require(
+        made == plugin and hash(made) == hash(plugin),
+        f"a plugin rebuilt from {source} must be equal, with an equal hash; "
+        f"got {made!r} for {plugin!r}",
+    )
+
+
+@law("interface.frozen", over=("plugin",))
+def never_changed(plugin: Any) -> None:
+    """A plugin cannot be changed, nor can the arrays it holds."""
+    for item in type(plugin).parameters():
+        value = getattr(plugin, item.name)
+        try:
+            setattr(plugin, item.name, value)
+        except attrs.exceptions.FrozenInstanceError:
+            pass
+        else:
+            raise Violation(f"{item.name} must not be assignable")
+        if isinstance(value, np.ndarray):
+            require(not value.flags.writeable, f"the array {item.name} must be read-only")
+
+
+@law("interface.domains", over=("plugin",), cost=3)
+def bad_values_are_rejected(plugin: Any) -> None:
+    """A value outside a parameter's domain is a ParameterError; NaN is outside of every domain."""
+    cls = type(plugin)
+    given = {item.name: getattr(plugin, item.name) for item in cls.parameters()}
+    for item in cls.parameters():
+        for bad in BAD_VALUES:
+            if bad is None and item.default is None:
+                continue
+            inside = item.domain.takes(bad) or item.domain.takes(bad, plugin.sizes)
+            if inside and not _has_nan(bad):
+                continue
+            try:
+                made = cls(**{**given, item.name: bad})
+            except ParameterError:
+                continue
+            except Exception as error:  # noqa: BLE001 - the wrong error is the finding
+                sentence = f"{item.name}={bad!r} must be a ParameterError; got {error!r}"
+                raise Violation(sentence) from None
+            raise Violation(f"{item.name}={bad!r} must be rejected; got {made!r}")
+
+
+def _has_nan(value: Any) -> bool:
+    try:
+        return bool(np.isnan(np.asarray(value, dtype=float)).any())
+    except (TypeError, ValueError):
+        return False
+
+
+@law("interface.process", over=("plugin",), cost=2)
+def rebuilt_in_another_process(plugin: Any) -> None:
+    """Another process rebuilds an equal plugin from the specification."""
+    home, paths = (type(plugin).__module__, type(plugin).__qualname__), default_registry().paths
+    task = (type(plugin).kind, plugin.specification(), home, paths, tuple(sys.path))
+    text, plain = _other_process().submit(_rebuild, task).result()
+    if text is None:
+        raise NotHere(f"another process cannot import {home[0]}")
+    require(
+        text == repr(plugin) and plain == plugin.specification(),
+        f"another process must rebuild {plugin!r}; it made {text}",
+    )
+
+
+def contents_of(value: Any) -> Any:
+    """Return plain contents: equal for equal answers, whatever their class compares."""
+    if isinstance(value, np.ndarray):
+        return (value.shape, value.dtype.str, contents_of(value.ravel().tolist()))
+    if isinstance(value, (list, tuple)):
+        return [contents_of(item) for item in value]
+    if isinstance(value, dict):
+        return {key: contents_of(item) for key, item in value.items()}
+    if attrs.has(type(value)):
+        fields = (getattr(value, field.name) for field in attrs.fields(type(value)))
+        # Functions that a belief carries are made anew each time.
+        return (type(value).__name__, [contents_of(item) for item in fields if not callable(item)])
+    by_identity = type(value).__eq__ is object.__eq__  # type: ignore[comparison-overlap]  # it can be
+    if by_identity and hasattr(value, "__dict__") and not callable(value):
+        return (type(value).__name__, contents_of(vars(value)))
+    return value
+
+
+@functools.cache
+def _other_process() -> Workers:
+    """Return a worker that loads everything anew, and stays until this process ends."""
+    workers = Workers()
+    atexit.register(workers.stop)
+    return workers
+
+
+def _rebuild(
+    task: tuple[str, Any, tuple[str, str], tuple[str, ...], tuple[str, ...]],
+) -> tuple[str | None, Any]:
+    """Rebuild one plugin; what goes wrong is an answer too, and None that it is not there."""
+    kind, plain, home, paths, folders = task
+    sys.path += [folder for folder in folders if folder not in sys.path]
+    try:
+        registry = _registry(paths)
+        if plain["name"] not in registry.names(kind):
+            try:
+                cls = getattr(importlib.import_module(home[0]), home[1])
+            except (ImportError, AttributeError):
+                return None, None
+            registry = registry.with_classes(cls)
+        use_registry(registry)
+        made = registry.build(kind, plain)
+        return repr(made), made.specification()
+    except Exception as error:  # noqa: BLE001 - reported to the one who asked
+        return repr(error), None
+
+
+_registry = functools.cache(Registry.load)

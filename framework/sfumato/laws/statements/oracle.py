@@ -14,10 +14,17 @@ from sfumato.beliefs import Gaussian, Markov
 from sfumato.comparison.soundness import contradictions
 from sfumato.errors import REFUSALS, ImpossibleObservation, OutsideHypotheses, ParameterError
 from sfumato.laws.brute_force import Table, checks_of, posterior_marginals, true_value
-from sfumato.laws.capabilities import believes, certainly_worse, promises, read, text_of
+from sfumato.laws.capabilities import (
+    believes,
+    certainly_worse,
+    counts_loss,
+    promises,
+    read,
+    text_of,
+)
 from sfumato.laws.exact_gaussian import posterior
-from sfumato.laws.law import NotHere, OutOfReach, Unverified, Violation, law, require
-from sfumato.laws.transformations import garbled
+from sfumato.laws.law import SCENARIO, NotHere, OutOfReach, Unverified, Violation, law, require
+from sfumato.laws.transformations import from_loud_to_quiet, garble
 from sfumato.parameters import SEED
 from sfumato.protocols import Reading, Release, Situation
 
@@ -36,7 +43,7 @@ def values_are_true(at: Situation, measure: Any, seed: int) -> None:
     """A value reported as exact equals brute force, and a bound lies on its side of it."""
     _require_truth(measure, at)
     with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
-        processed = garbled(at.channel, np.random.default_rng(seed))
+        processed = garble(at.channel, np.random.default_rng(seed))
         _require_truth(measure, attrs.evolve(at, channel=processed))
 
 
@@ -48,13 +55,46 @@ def _require_truth(measure: Any, at: Situation) -> None:
         if truth is None:
             continue
         known = True
-        require(
-            not any(certainly_worse(reading, truth, sign, PRECISION) for sign in (1, -1)),
+        found = (
             f"the measure says {text_of(reading)}; the brute force of {check.name} finds "
-            f"{text_of(truth)}",
+            f"{text_of(truth)}"
+        )
+        require(
+            not any(certainly_worse(reading, truth, sign, PRECISION) for sign in (1, -1)), found
+        )
+        # An error that is declared is spent on the safe side: what is claimed must hold as it is.
+        claimed = attrs.evolve(reading, relative_error=0.0)
+        require(
+            not certainly_worse(truth, claimed, measure.quantity.sign, PRECISION),
+            f"{found}: a declared error of {reading.relative_error:.3g} is no leave to say less",
         )
     if not known:
         raise NotHere(f"no brute force finds the quantity '{measure.quantity.name}' here")
+
+
+@law("oracle.refusal", over=("measure",), applies=counts_loss)
+def refusals_do_not_flatter(at: Situation, measure: Any) -> None:
+    """A measure that answers where little is lost answers where more is, if others can."""
+    answered: list[float] = []
+    refused: list[float] = []
+    for channel in from_loud_to_quiet(at.channel, at.belief):
+        there = attrs.evolve(at, channel=channel)
+        truths = [true_value(check, there) for check in checks_of(measure)]
+        known = [truth.value for truth in truths if truth is not None and _pins_down(truth)]
+        if not known or not math.isfinite(known[0]):
+            continue
+        try:
+            read(measure, there)
+            answered.append(measure.quantity.sign * known[0])
+        except REFUSALS:
+            refused.append(measure.quantity.sign * known[0])
+    if not answered or not (answered[1:] or refused):
+        raise NotHere("nothing else can measure enough of these channels")
+    require(
+        not refused or not max(answered) + 1e-9 < min(refused),
+        f"a measure must not refuse where the loss is large; it answers up to {max(answered):.6g} "
+        f"and refuses from {min(refused, default=0.0):.6g} on",
+    )
 
 
 @law("oracle.exists", over=("secret", "measure"), cost=2)
@@ -97,7 +137,7 @@ def adversary_infers_what_it_promises(at: Situation, adversary: Any, seed: int) 
     rng = np.random.default_rng(seed)
     channels = [at.channel]
     with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
-        channels.append(garbled(at.channel, rng))
+        channels.append(garble(at.channel, rng))
     for channel in channels:
         for _ in range(OUTPUTS):
             output = channel.sample(at.belief.sample(rng), rng)
@@ -105,7 +145,7 @@ def adversary_infers_what_it_promises(at: Situation, adversary: Any, seed: int) 
 
 
 def _require_promise(adversary: Any, belief: Any, channel: Any, output: Any) -> None:
-    found = _inferred(adversary, belief, channel, output)
+    found = _infer(adversary, belief, channel, output)
     if isinstance(belief, Gaussian):
         _require_gaussian_posterior(found, belief, channel, output)
     elif "posterior" in adversary.promises and isinstance(found, np.ndarray):
@@ -165,7 +205,7 @@ def nobody_beats_the_best_guess(at: Situation, adversary: Any) -> None:
         column = table.joint[:, number]
         if column.sum() <= 0:
             continue
-        found = _inferred(adversary, at.belief, at.channel, output)
+        found = _infer(adversary, at.belief, at.channel, output)
         if isinstance(found, np.ndarray):
             _require_law(found, at.belief)
             continue
@@ -181,7 +221,7 @@ def nobody_beats_the_best_guess(at: Situation, adversary: Any) -> None:
     )
 
 
-def _inferred(adversary: Any, belief: Any, channel: Any, output: Any) -> Any:
+def _infer(adversary: Any, belief: Any, channel: Any, output: Any) -> Any:
     """Return what the adversary infers from an output that is possible."""
     try:
         return adversary.infer(belief, channel, output)
@@ -199,7 +239,7 @@ def _require_law(found: Any, belief: Any) -> None:
     )
 
 
-@law("soundness.floor_ceiling", over=("prior", "secret", "mechanism"), cost=2)
+@law("soundness.floor_ceiling", over=SCENARIO, cost=2)
 def floors_below_ceilings(prior: Any, secret: Any, release: Release, measures: Any) -> None:
     """Of one quantity in one scenario, the largest floor is at most the smallest ceiling."""
     losses = []

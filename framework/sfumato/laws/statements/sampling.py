@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+import json
 import math
+import secrets
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
-from sfumato.laws.answers import outputs_equal, sampled_at_once
+from sfumato import randomness
+from sfumato.channels import AdditiveGaussian
 from sfumato.laws.attacks import Attempt, demonstrated_loss
 from sfumato.laws.capabilities import counts_loss, read
 from sfumato.laws.goodness_of_fit import worst_p_value
-from sfumato.laws.law import NotHere, law, require
+from sfumato.laws.law import NotHere, Violation, law, require
 from sfumato.parameters import SEED
 from sfumato.protocols import Release, Situation
 
@@ -25,6 +29,10 @@ STAGES = 3
 
 CALLS_SHARE = 4
 """So many times fewer single calls than draws at once, which are far quicker."""
+
+NUMBERS = (3, 15)
+"""Of Gaussian noise, so many numbers for each draw that a profile asks for, of single calls and
+at once: 4,000 draws then show noise that is cut off at three deviations, and at 3.5."""
 
 FRESH = 160
 """Calls without a seed: enough for a repeated draw to stand out."""
@@ -49,10 +57,17 @@ def draws_as_claimed(at: Situation, release: Release, seed: int, draws: int) -> 
         return [release.apply(trace, rng) for _ in range(count)]
 
     def at_once(count: int) -> Any:
-        return sampled_at_once(channel, trace, rng, count)
+        if isinstance(channel, AdditiveGaussian):
+            traces = np.repeat(np.asarray(trace, dtype=float)[None], count, axis=0)
+            return channel.sample(traces, rng)
+        path = [channel.states.index(state) for state in trace]
+        return channel.sample_many(np.repeat(np.array([path]), count, axis=0), rng)
 
-    _require_honest(channel, trace, one_by_one, max(draws // CALLS_SHARE, 200), "apply")
-    _require_honest(channel, trace, at_once, draws, "the channel, asked for many at once,")
+    calls, many = max(draws // CALLS_SHARE, 200), draws
+    if isinstance(channel, AdditiveGaussian):
+        calls, many = (draws * numbers // channel.entries for numbers in NUMBERS)
+    _require_honest(channel, trace, one_by_one, calls, "apply")
+    _require_honest(channel, trace, at_once, many, "the channel, asked for many at once,")
 
 
 def _require_honest(
@@ -77,7 +92,7 @@ def same_seed_same_draw(at: Situation, release: Release, seed: int) -> None:
     first = _many(release, trace, np.random.default_rng(seed), 6)
     again = _many(release, trace, np.random.default_rng(seed), 6)
     require(
-        all(outputs_equal(a, b) for a, b in zip(first, again, strict=True)),
+        all(np.array_equal(a, b) for a, b in zip(first, again, strict=True)),
         f"the same seed must give the same draws; got {first} and {again}",
     )
     p_value, what = worst_p_value(release.channel, trace, _many(release, trace, None, FRESH))
@@ -89,7 +104,69 @@ def same_seed_same_draw(at: Situation, release: Release, seed: int) -> None:
 
 
 def _many(release: Any, trace: Any, rng: np.random.Generator | None, count: int) -> list[Any]:
-    return [release.apply(trace, rng) for _ in range(count)]
+    return [np.asarray(release.apply(trace, rng), dtype=object) for _ in range(count)]
+
+
+@law("sampling.source", over=("mechanism",), cost=2, seed=SEED)
+def secure_source_is_the_only_source(at: Situation, release: Release, seed: int) -> None:
+    """Without a generator, every draw comes from the secure source and from nowhere else.
+
+    The secure source is replaced by one that repeats itself: then so must the draws, and another
+    one must give others.
+    """
+    trace = at.belief.sample(np.random.default_rng(seed))
+    free = [_many(release, trace, np.random.default_rng(seed + k), FRESH) for k in range(2)]
+    random = sum(not np.array_equal(a, b) for a, b in zip(*free, strict=True))
+    if random < FRESH / 4:
+        raise NotHere("the release hardly draws anything")
+    first, again, other = (
+        _from_source(release, trace, np.random.SeedSequence([seed, k])) for k in (0, 0, 1)
+    )
+    same = [np.array_equal(a, b) for a, b in zip(first, again, strict=True)]
+    require(all(same), "noise without a generator must come from the secure source alone")
+    moved = [not np.array_equal(a, b) for a, b in zip(first, other, strict=True)]
+    require(any(moved), "noise without a generator must come from the secure source; it does not")
+
+
+def _from_source(release: Release, trace: Any, seed: np.random.SeedSequence) -> list[Any]:
+    """Release some traces with a secure source that is known; any other generator is refused."""
+    source = np.random.Generator(np.random.PCG64(seed))
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise Violation("noise without a generator must not come from one made on the way")
+
+    with (
+        patch.object(randomness, "secure_generator", lambda: source),
+        patch.object(secrets, "token_bytes", lambda count=32: source.bytes(count)),
+        patch.object(np.random, "default_rng", refuse),
+    ):
+        return _many(release, trace, None, FRESH)
+
+
+@law("sampling.stream", over=("mechanism",), cost=3, seed=SEED)
+def stream_answers_as_the_batch_does(
+    at: Situation, release: Release, seed: int, draws: int
+) -> None:
+    """A stream draws what the channel claims, and goes on where it was when it is resumed."""
+    if type(release).stream is Release.stream:
+        raise NotHere(f"{release.mechanism.name} has no streams")
+    rng = np.random.default_rng(seed)
+    trace = at.belief.sample(rng)
+
+    def streamed(count: int) -> Any:
+        streams = (release.stream(rng) for _ in range(count))
+        return [tuple([one.send(state) for state in trace]) for one in streams]
+
+    _require_honest(release.channel, trace, streamed, max(draws // CALLS_SHARE, 200), "a stream")
+    for place in range(len(trace)):
+        stream = release.stream(rng)
+        before = [stream.send(state) for state in trace[:place]]
+        resumed = release.stream(state=json.loads(json.dumps(stream.state)))
+        rest = [[one.send(state) for state in trace[place:]] for one in (stream, resumed)]
+        require(
+            rest[0] == rest[1],
+            f"a stream resumed after {before} must answer {rest[0]}; got {rest[1]}",
+        )
 
 
 UNDER_AUDIT = 1e-6

@@ -1,0 +1,414 @@
+"""What a release tells at most about the secret under any prior whose parameters lie in a box.
+
+Let y = e − w for any w. With r(θ) = Σ(θ) y − Γ w and K(θ) = Σ(θ) + Γ the posterior covariance of
+the secret entries is exactly
+
+    V(θ) = yᵀΣ(θ) y + wᵀΓ w − r(θ)ᵀK(θ)⁻¹r(θ),      M(θ) = V(θ)⁻¹ − Σ_SS(θ)⁻¹ .
+
+All but the last term is linear in the entries of Σ(θ), and with w = K(θ₀)⁻¹Σ_S(θ₀) the last one
+vanishes at the centre θ₀ of a cell, so it is of second order in the cell's width. It is measured
+in the norm of K(θ₀), not of Γ: K(θ) ⪰ (1 − ρ) K(θ₀) for a ρ that is found for every cell. A floor
+of noise that is tiny therefore costs little: it makes ρ grow like the logarithm of its inverse.
+
+Entries of Σ(θ) are Taylor polynomials with proved remainders (`sfumato.inference.taylor`). Rounding
+is counted as an error of the entries, and all inverses are checked by multiplying back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from sfumato.channels import AdditiveGaussian
+from sfumato.inference.taylor import Taylor, TaylorNumbers
+from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
+from sfumato.prior_classes.boxes import Box, boxes_of
+from sfumato.prior_classes.suprema import CellValues, Proof, prove_supremum
+from sfumato.protocols import Bound, LossMeasure, Prior, PriorClass, Reading, Release, Secret
+from sfumato.questions.displacements import Displacements, Group
+
+DEGREE = 2  # of the Taylor polynomials
+# Sums of nonnegative bounds are themselves rounded: each is raised by more than that.
+OUTWARDS = 1 + 1e-12
+# Numbers of the secret entries' own weights: on this grid 1 − w is exact.
+GRID = 2.0**45
+LARGEST_WEIGHT = 64.0
+# Entries of a trace up to which cells are bounded, and array entries that are held at once.
+MOST_ENTRIES = 400
+HELD = 400_000
+
+
+@attrs.frozen(eq=False)
+class CellBounds:
+    """For every cell and every group of secret entries, what holds all over the cell."""
+
+    # For each group (cells, k, k): M(θ) ⪯ it in Loewner order; not finite where nothing is proved.
+    ceilings: tuple[Array, ...]
+    centres: tuple[Array, ...]  # about M at the centre of the cell
+    axes: Any  # (cells,): the parameter that matters most, to be halved first
+
+
+def bound_informations(
+    box: Box, groups: Sequence[Group], noise: Matrix, lows: Array, highs: Array
+) -> CellBounds | None:
+    """Return bounds of M over cells (count, parameters) of a box; None if its prior has no formula.
+
+    >>> import sfumato as sf
+    >>> from sfumato.matrices import Diagonal
+    >>> from sfumato.prior_classes.boxes import boxes_of
+    >>> [box] = boxes_of(sf.priors.rbf(length_scale=sf.Interval(3, 12), times=5))
+    >>> low, high = np.array([[3.0]]), np.array([[3.1]])
+    >>> found = bound_informations(box, (((2,),),), Diagonal([0.1] * 5), low, high)
+    >>> found.centres[0].round(1), found.ceilings[0].round(1)
+    (array([[[37.8]]]), array([[[38.3]]]))
+    """
+    step = max(1, HELD // noise.size**2)
+    with np.errstate(all="ignore"):  # what is not finite proves nothing, and is cut again
+        parts = []
+        for start in range(0, len(lows), step):
+            chunk = slice(start, start + step)
+            expanded = _expand(box, lows[chunk], highs[chunk])
+            if expanded is None:
+                return None
+            parts.append(_bound_chunk(expanded, groups, noise))
+    return CellBounds(
+        tuple(np.concatenate(arrays) for arrays in zip(*(p.ceilings for p in parts), strict=True)),
+        tuple(np.concatenate(arrays) for arrays in zip(*(p.centres for p in parts), strict=True)),
+        np.concatenate([part.axes for part in parts]),
+    )
+
+
+@attrs.frozen(eq=False)
+class _Expansion:
+    """Σ(t) = Σ_a t^a S_a + E(t), |E_ij(t)| ≤ error_ij for t in [−1, 1]^m, for every cell."""
+
+    terms: Array  # S, (a, cells, n, n); the first is that of the centre
+    error: Array  # (cells, n, n)
+    exponents: tuple[tuple[int, ...], ...]
+
+    @property
+    def parameters(self) -> int:
+        return len(self.exponents[0])
+
+
+def _expand(box: Box, lows: Array, highs: Array) -> _Expansion | None:
+    """Return Taylor polynomials about the centres, with Lagrange's remainder over the cells."""
+    centres = (lows + highs) / 2
+    widths = np.maximum(highs - centres, centres - lows) * (1 + 4 * ROUNDOFF)
+    axes = range(lows.shape[1])
+
+    def expansion(degree: int, *, over_cell: bool) -> Taylor | None:
+        numbers = TaylorNumbers(len(axes), degree)
+        given = [
+            numbers.parameter(i, centres[:, i], widths[:, i], over_cell=over_cell) for i in axes
+        ]
+        found: Taylor | None = box.abstract(given).formula(numbers)
+        return found
+
+    inner, outer = expansion(DEGREE, over_cell=False), expansion(DEGREE + 1, over_cell=True)
+    if inner is None or outer is None:
+        return None
+    exponents = inner.numbers.exponents[: len(inner.middle)]
+    shape = (*inner.middle.shape[:3], len(lows))
+    terms = np.broadcast_to(inner.middle, shape)
+    rest = slice(len(inner.numbers.exponents), None)  # the coefficients of the next degree
+    error = np.sum(np.abs(outer.middle[rest]) + outer.radius[rest], axis=0)
+    error = np.broadcast_to((error + np.sum(inner.radius, axis=0)) * OUTWARDS, shape[1:])
+    return _Expansion(
+        np.ascontiguousarray(np.moveaxis(terms, 3, 1)), np.moveaxis(error, 2, 0), exponents
+    )
+
+
+# The norm -----------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False)
+class _Metric:
+    """K(θ)⁻¹ ⪯ stretch · XᵀX and K(θ)⁻¹ ⪯ I/floor for every θ of a cell."""
+
+    root: Array  # X, (cells, n, n)
+    stretch: Array  # (cells,)
+    floor: float  # below the spectrum of the noise, hence of every K
+    moves: Array  # (a, cells): ‖X S_a Xᵀ‖, how much a term changes K
+    noise: Array  # Γ, (n, n), as stored
+    noise_error: float  # bound of ‖Γ_sampled − Γ‖
+
+
+def _metric(sigma: _Expansion, noise: Matrix) -> _Metric:
+    """Return the norm of K₀ = S₀ + Γ, with X K₀ Xᵀ ≈ I, and how much it must be stretched.
+
+    If X (K₀ + D(t)) Xᵀ ⪰ (1 − φ − ρ) I and ‖K(θ) − K₀ − D(t)‖ ≤ e, D = Σ t^a S_a, then by
+    K(θ) ⪰ g I also (1 + e/g) K(θ) ⪰ K₀ + D ⪰ (1 − φ − ρ)(XᵀX)⁻¹.
+    """
+    stored, size = noise.dense(), noise.size
+    centre = sigma.terms[0] + stored
+    root = _inverse_factor(centre)
+    products = root @ sigma.terms[1:] @ _t(root)
+    square = np.sum(root**2, axis=(1, 2))
+    blur = (2 * size + 8) * ROUNDOFF * square
+    off = root @ centre @ _t(root) - np.eye(size)
+    phi = _norm(off) + blur * _frobenius(centre)
+    moves = _norm(products) + blur * _frobenius(sigma.terms[1:])
+    error = np.max(np.sum(sigma.error, axis=2), axis=1) + noise.error_bound()
+    error += 2 * ROUNDOFF * np.max(np.sum(np.abs(centre), axis=2), axis=1)
+    floor = 0.99 * noise.smallest_eigenvalue()
+    left = 1 - (phi + np.sum(moves, axis=0)) * OUTWARDS
+    stretch = np.where(left > 0, (1 + error / floor) / left * OUTWARDS, np.inf)
+    return _Metric(root, stretch, floor, moves, stored, noise.error_bound())
+
+
+def _inverse_factor(matrices: Array) -> Array:
+    """Return X with X A Xᵀ ≈ I, not finite where A is not definite."""
+    sound = np.all(np.isfinite(matrices), axis=(1, 2))
+    safe = np.where(sound[:, None, None], matrices, np.eye(matrices.shape[1]))
+    try:
+        found = np.linalg.inv(np.linalg.cholesky(safe))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(safe)
+        found = _t(vectors / np.sqrt(values)[:, None, :])
+    return np.where(sound[:, None, None], found, np.nan)
+
+
+def _norm(symmetric: Array) -> Array:
+    """Bound the 2-norm: by the Frobenius norm and by the largest absolute row sum."""
+    rows = np.max(np.sum(np.abs(symmetric), axis=-1), axis=-1)
+    return np.minimum(_frobenius(symmetric), rows) * OUTWARDS
+
+
+def _frobenius(matrices: Array) -> Array:
+    return np.asarray(np.sqrt(np.sum(matrices**2, axis=(-2, -1)))) * OUTWARDS
+
+
+def _t(matrices: Array) -> Array:
+    return np.swapaxes(matrices, -1, -2)
+
+
+# The bound ----------------------------------------------------------------------------------------
+
+
+def _bound_chunk(sigma: _Expansion, groups: Sequence[Group], noise: Matrix) -> CellBounds:
+    """Bound groups of one size together: their vectors are columns of the same products."""
+    metric = _metric(sigma, noise)
+    entries = [[entry for ball in group for entry in ball] for group in groups]
+    ceilings: list[Any] = [None] * len(groups)
+    centres: list[Any] = [None] * len(groups)
+    worth = _by_axis(sigma, metric.moves)
+    for k in {len(own) for own in entries}:
+        alike = [j for j, own in enumerate(entries) if len(own) == k]
+        upper, middle, moved = _bound_groups(sigma, metric, np.array([entries[j] for j in alike]))
+        worth = worth + _by_axis(sigma, moved)
+        for place, j in enumerate(alike):
+            ceilings[j], centres[j] = upper[:, place], middle[:, place]
+    return CellBounds(tuple(ceilings), tuple(centres), np.argmax(np.nan_to_num(worth), axis=1))
+
+
+def _by_axis(sigma: _Expansion, moves: Array) -> Array:
+    """Return (cells, m): how much each parameter moves, from (a, cells) of the terms but S₀."""
+    powers = np.array(sigma.exponents[1:], dtype=np.float64).reshape(-1, sigma.parameters)
+    return np.asarray(moves.T @ powers)
+
+
+def _bound_groups(sigma: _Expansion, metric: _Metric, entries: Any) -> tuple[Array, Array, Array]:
+    """Return M_up and about M₀ (cells, g, k, k) of g groups of k entries, and ‖terms‖ of V.
+
+    With X V(t) Xᵀ ⪰ I + P(t) − τ I, ‖P‖ + τ ≤ p < 1, and X' Σ_SS(t) X'ᵀ = I + N(t):
+
+        V⁻¹ ⪯ Xᵀ(I − P + τ + p²/(1 − p)) X,      −Σ_SS⁻¹ ⪯ −X'ᵀ(I − N) X' ,
+
+    so M is at most a polynomial in t plus what is of second order; its terms are taken at their
+    largest, |B_a| in the norm of V⁻¹, or the positive part where t^a ≥ 0.
+    """
+    (count, k), size = entries.shape, metric.noise.shape[0]
+    columns, terms = entries.reshape(-1), sigma.terms
+    every = np.arange(columns.size)
+
+    def split(vectors: Array) -> Array:  # (…, n, g·k) -> (…, g, n, k)
+        return np.swapaxes(vectors.reshape(*vectors.shape[:-1], count, k), -2, -3)
+
+    weights = _t(metric.root) @ (metric.root @ terms[0][:, :, columns])
+    own = weights[:, columns, every]
+    own = np.where(np.abs(own) < LARGEST_WEIGHT, np.round(own * GRID) / GRID, np.nan)
+    weights[:, columns, every] = own
+    left = -weights
+    left[:, columns, every] = 1 - own
+    products, jitter = terms @ left, metric.noise @ weights
+    residuals = np.array(products)
+    residuals[0] -= jitter
+    # Rounded products are exact ones of entries that are a little off.
+    blurred = sigma.error + (2 * size + 16) * ROUNDOFF * np.sum(np.abs(terms), axis=0)
+    shaken = (2 * size + 16) * ROUNDOFF * np.abs(metric.noise)
+    left_off, weights_off = blurred @ np.abs(left), shaken @ np.abs(weights)
+    left_, weights_ = split(left), split(weights)
+    lengths = np.sqrt(np.sum(weights_**2, axis=-2))
+    variances = _t(left_) @ split(products)
+    variances[0] += _t(weights_) @ split(jitter)
+    variances = (variances + _t(variances)) / 2
+    variances_off = np.abs(_t(left_)) @ split(left_off) + np.abs(_t(weights_)) @ split(weights_off)
+    variances_off += metric.noise_error * lengths[..., :, None] * lengths[..., None, :]
+
+    root, back = _roots(variances[0])
+    up = np.abs(root)
+    changes = root @ variances @ _t(root)
+    changes[0] -= np.eye(k)
+    # τ: the residual in the norm of K, term by term, and its errors in the norm of the floor.
+    scaled = split(metric.root @ residuals) @ _t(root)
+    long, rooted = _frobenius(split(residuals)), _frobenius(root)
+    slack = (2 * size + 2 * k + 16) * ROUNDOFF * _frobenius(metric.root)[:, None] * rooted
+    reached = np.sum(_frobenius(scaled) + slack * long, axis=0)
+    off = _frobenius(split(left_off + weights_off) @ _t(up))
+    off += metric.noise_error * _frobenius(lengths[..., None, :] @ _t(up))
+    tau = (np.sqrt(metric.stretch)[:, None] * reached + off / np.sqrt(metric.floor)) ** 2
+    # V in the norm of its own centre.
+    moved = _norm(changes)
+    off = _frobenius(up @ variances_off @ _t(up))
+    total = (np.sum(moved, axis=0) + off + tau) * OUTWARDS
+    second = np.where(total < 1, total**2 / (1 - total), np.inf)
+
+    block = (entries[:, :, None], entries[:, None, :])
+    prior = np.moveaxis(terms[:, :, block[0], block[1]], 0, 0)
+    prior_off = sigma.error[:, block[0], block[1]]
+    own_root, _ = _roots(prior[0])
+    shifts = own_root @ prior @ _t(own_root)
+    shifts[0] -= np.eye(k)
+    prior_off = _frobenius(np.abs(own_root) @ prior_off @ _t(np.abs(own_root)))
+    ratio = _frobenius(own_root @ back) ** 2  # Σ_SS⁻¹ in units of V⁻¹
+    known = np.isfinite(prior_off + ratio + np.sum(_frobenius(shifts), axis=0))
+    bent = [np.where(known[..., None, None], a, 0.0) for a in (own_root, *shifts)]
+    own_root, shifts = bent[0], np.array(bent[1:])
+    ratio, prior_off = np.where(known, ratio, 0.0), np.where(known, prior_off, 0.0)
+
+    gained = _t(root) @ root - _t(root) @ changes[0] @ root
+    gained += _t(own_root) @ shifts[0] @ own_root - _t(own_root) @ own_root
+    slopes = _t(own_root) @ shifts[1:] @ own_root - _t(root) @ changes[1:] @ root
+    slopes = _t(back) @ slopes @ back
+    upper = np.zeros_like(gained)
+    for power, slope in zip(sigma.exponents[1:], slopes, strict=True):
+        upper += _largest(slope, nonnegative=all(e % 2 == 0 for e in power))
+    spread = rooted * _frobenius(back)
+    rounding = 256 * k**2 * ROUNDOFF * spread**2
+    rounding = rounding * (2 + total + ratio * (2 + np.sum(_frobenius(shifts), axis=0)))
+    rest = (tau + off + second + ratio * prior_off + rounding) * OUTWARDS
+    upper = _t(root) @ (upper + rest[..., None, None] * np.eye(k)) @ root
+    return gained + upper, gained, np.nan_to_num(np.sum(moved[1:], axis=2), posinf=0.0)
+
+
+def _roots(matrices: Array) -> tuple[Array, Array]:
+    """Return X with X A Xᵀ ≈ I, and X⁻¹; not finite where A is not definite."""
+    if matrices.shape[-1] == 1:
+        root = 1 / np.sqrt(matrices)
+        return root, 1 / root
+    sound = np.all(np.isfinite(matrices), axis=(-2, -1))[..., None, None]
+    values, vectors = np.linalg.eigh(np.where(sound, matrices, np.eye(matrices.shape[-1])))
+    deviations = np.sqrt(np.where(values > 0, values, np.nan))[..., None, :]
+    return np.where(sound, _t(vectors / deviations), np.nan), vectors * deviations
+
+
+def _largest(slope: Array, *, nonnegative: bool) -> Array:
+    """Return a matrix above t · slope for all t in [0, 1], or in [−1, 1]."""
+    if slope.shape[-1] == 1:
+        return np.maximum(slope, 0.0) if nonnegative else np.abs(slope)
+    slope = (slope + _t(slope)) / 2
+    sound = np.all(np.isfinite(slope), axis=(-2, -1))[..., None, None]
+    values, vectors = np.linalg.eigh(np.where(sound, slope, 0.0))
+    values = np.maximum(values, 0.0) if nonnegative else np.abs(values)
+    return np.where(sound, vectors * values[..., None, :] @ _t(vectors), np.nan)
+
+
+# Losses over a class ------------------------------------------------------------------------------
+
+TOLERANCE = 1e-3
+"""Relative gap at which a proved loss over a class and one that a member attains are enough."""
+
+MOST_CELLS = 20_000
+"""Number of cells that are bounded at most on a trace of up to 50 entries; on longer ones fewer."""
+
+
+class _NoFormulaError(Exception):
+    """A prior of the class has no covariance in numbers of any kind."""
+
+
+def prove_over_class(
+    prior: PriorClass,
+    question: Displacements,
+    channel: AdditiveGaussian,
+    badness: Callable[[Displacements, Sequence[Array]], Array],
+    read: Callable[[Prior], float],
+) -> Proof | None:
+    """Return what a function that grows with the information does not exceed over a class.
+
+    `badness` takes the informations about every group of the question, for many cells at once,
+    `read` a member. None where nothing can be proved: of noise without a floor, a long trace, a
+    prior without a `formula`, or where the cells run out.
+    """
+    boxes, noise = boxes_of(prior), channel.noise
+    if boxes is None or noise.size > MOST_ENTRIES or not noise.smallest_eigenvalue() > 0:
+        return None
+
+    def bound_of(box: Box) -> Callable[[Array, Array], CellValues]:
+        def bound(lows: Array, highs: Array) -> CellValues:
+            found = bound_informations(box, question.groups, noise, lows, highs)
+            if found is None:
+                raise _NoFormulaError
+            ceilings, centres = (badness(question, m) for m in (found.ceilings, found.centres))
+            return CellValues(ceilings, centres, found.axes)
+
+        return bound
+
+    most = int(MOST_CELLS * min(1.0, (50 / noise.size) ** 3))
+    try:
+        proof = prove_supremum(
+            [(box.ends, bound_of(box)) for box in boxes],
+            lambda j, point: read(boxes[j].member(point)),
+            TOLERANCE,
+            most,
+        )
+    except _NoFormulaError:
+        return None
+    return proof if math.isfinite(proof.ceiling) else None
+
+
+def prove_loss(
+    measure: LossMeasure,
+    prior: PriorClass,
+    secret: Secret,
+    release: Release,
+    read: Callable[[Prior], Reading],
+) -> tuple[Reading, Prior] | None:
+    """Return the loss over a class with intervals, proved, and a member close to it; None: not so.
+
+    The value holds for every member, and the other end of the interval is attained by the member.
+    The measure must get worse with the information in Loewner order (`of_informations`).
+    """
+    channel, question = release.channel, release.situation(next(prior.members()), secret).question
+    if not isinstance(channel, AdditiveGaussian):
+        return None
+    sign, seen = measure.quantity.sign, list[tuple[Prior, Reading]]()
+
+    def value(member: Prior) -> float:
+        seen.append((member, read(member)))
+        return sign * seen[-1][1].value
+
+    def badness(question: Displacements, informations: Sequence[Array]) -> Array:
+        return sign * np.asarray(measure.of_informations(question, informations))
+
+    proof = prove_over_class(prior, question, channel, badness, value)
+    if proof is None:
+        return None
+    # The values that were seen are rounded, too, and a class of one prior has no cells.
+    known = [sign * found.value * (1 + sign * found.relative_error) for _, found in seen]
+    limit = sign * max(proof.ceiling, *known)
+    member, worst = max(seen, key=lambda pair: sign * pair[1].value)
+    attained = worst.floor if sign > 0 else worst.ceiling
+    bound: Bound = "upper" if sign > 0 else "lower"
+    found = Reading(
+        value=limit,
+        bound=bound,
+        interval=sorted((limit, attained * (1 - sign * worst.relative_error))),
+        witness=worst.witness,
+        how=f"{worst.how}; proved in {proof.cells} cells".lstrip("; "),
+    )
+    return found, member

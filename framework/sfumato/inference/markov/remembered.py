@@ -1,0 +1,214 @@
+"""The privacy check of suppression with a hidden memory, one segment at a time.
+
+A release forgets the memory, so Pr[trace, output] is still a product over segments with fixed ends
+(see `sfumato.inference.markov.segments`). Inside one, with m the last visit since its start,
+
+    F_t(m, j) = Pr[⊥…⊥, memory m, X_t = j | start],   J_t(A, m, j) the same jointly with event A,
+
+go forward in time together: a step of the chain, then the memory of a visit, then suppression. The
+posterior of A after the segment is Σ_m J (1 − p) / Σ_m F (1 − p) at its release, or Σ J p / Σ F p
+at the end of the trace. Nothing is assumed about how the probabilities were chosen.
+
+**Rounding.** All terms are sums of products that are not negative. A step takes at most M + 1
+roundings for the chain, V + 1 for the memory and two for scaling, above and below; with the laws'
+own sums as in `segments` that is at most 6(T + 1)(M + V + 4) in all. Scaled laws below 1e-250 are
+refused, so nothing vanishes by underflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.beliefs import Markov
+from sfumato.channels.remembering import RememberingSuppression
+from sfumato.errors import Undecidable
+from sfumato.inference.markov.events import Gap, TimedEvents
+from sfumato.inference.markov.probabilities import reachable_states
+from sfumato.values import SUPPRESSED, FloatArray
+
+UNIT_ROUNDOFF = 2.0**-53
+
+SMALLEST = 1e-250
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """The open segments after the releases of one time, at one later time.
+
+    `law` is F (S, V + 1, M) and `joint` is J (S, E, V + 1, M), both scaled to a total law of one
+    before suppression; `mass` (S,) undoes it. `chances` are the suppression probabilities.
+    """
+
+    time: int
+    states: NDArray[np.intp]  # of the starts, (S,)
+    mass: FloatArray
+    law: FloatArray
+    joint: FloatArray
+    chances: FloatArray
+
+
+def follow_segments(
+    belief: Markov,
+    channel: RememberingSuppression,
+    start: int,
+    states: NDArray[np.intp],
+    events: TimedEvents,
+) -> Iterator[Step]:
+    """Yield the segments that begin with the release of `states` at `start`, time by time.
+
+    Start −1 is the beginning. Only visits after it are memories: those before are forgotten.
+    """
+    forgotten, tables = channel.forgotten(start), channel.tables[start + 1][states]
+    shape = len(states), 1 + len(channel.visits) - forgotten, belief.state_count
+    law = np.zeros(shape)
+    law[:, 0] = belief.initial if start < 0 else belief.matrix(start)[states]
+    joint = np.zeros((shape[0], len(events.times), *shape[1:]))
+    mass = np.ones(len(states))
+    for time in range(start + 1, belief.steps):
+        for array in (law, joint):
+            for state, memory in channel.visits_at(time).items():
+                array[..., memory - forgotten, state] = array[..., state].sum(axis=-1)
+                array[..., np.arange(shape[1]) != memory - forgotten, state] = 0.0
+        now = events.times == time
+        joint[:, now] = law[:, None] * events.members[now][:, None]
+        scale = law.sum(axis=(1, 2))
+        scale[scale == 0.0] = 1.0  # an impossible segment stays at zero
+        law, joint, mass = (
+            law / scale[:, None, None],
+            joint / scale[:, None, None, None],
+            mass * scale,
+        )
+        if ((law > 0.0) & (law < SMALLEST)).any() or ((joint > 0.0) & (joint < SMALLEST)).any():
+            raise Undecidable("an output has a conditional probability below 1e-250: too small.")
+        chances = tables[:, time - start - 1]
+        yield Step(time, states, mass, law, joint, chances)
+        if time + 1 < belief.steps:
+            law = (law * chances) @ belief.matrix(time)
+            joint = (joint * chances[:, None]) @ belief.matrix(time)
+
+
+def remembered_releases(belief: Markov, channel: RememberingSuppression) -> FloatArray:
+    """Return Pr[X_t is released, X_t = j], (T, M)."""
+    released = np.zeros((belief.steps, belief.state_count))
+    none = TimedEvents(np.empty(0, dtype=np.intp), np.empty((0, belief.state_count), dtype=bool))
+    for start in range(-1, belief.steps - 1):
+        states = np.flatnonzero(released[start]) if start >= 0 else np.zeros(1, dtype=np.intp)
+        weights = released[start, states] if start >= 0 else np.ones(1)
+        for step in follow_segments(belief, channel, start, states, none):
+            shown = (step.law * (1.0 - step.chances)).sum(axis=1)
+            released[step.time] += (weights * step.mass) @ shown
+    return released
+
+
+def worst_remembered_gap(belief: Markov, channel: RememberingSuppression, masks: ArrayLike) -> Gap:
+    """Return max Pr[A | o] − Pr[A] over outputs and events of one time each, rounded up.
+
+    >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
+    >>> tables = ([[[[1.0, 1 / 3], [1.0, 1.0]]]],)
+    >>> channel = RememberingSuppression("sx", ((0, 0),), tables)
+    >>> gap = worst_remembered_gap(chain, channel, [[[True, False]]])
+    >>> gap.output, round(gap.value, 12)
+    ((sf.SUPPRESSED,), 0.25)
+    """
+    events = TimedEvents.from_masks(belief, masks)
+    priors, there = events.priors(belief), reachable_states(belief)[events.times]
+    roundings = 6.0 * (belief.steps + 1) * (belief.state_count + len(channel.visits) + 4)
+    error = roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)
+    # Certain and impossible events stay what they are, whatever is seen.
+    live = (events.members & there).any(axis=1) & (~events.members & there).any(axis=1)
+    search = _Search(belief, channel, events.only(np.flatnonzero(live)), priors[live])
+    posterior, prior, event = (
+        search.posterior,
+        search.prior,
+        int(np.flatnonzero(live)[search.event]) if live.any() else 0,
+    )
+    gap = max(0.0, posterior - prior)
+    ceiling, floor = gap + error * (posterior + prior), max(0.0, gap - error * (posterior + prior))
+    if not search.informs:
+        ceiling = floor = 0.0  # no release can happen, or there is nothing to be learnt
+    return Gap(
+        value=ceiling,
+        posterior=posterior,
+        prior=prior,
+        event=event,
+        output=search.output(),
+        relative_error=0.0 if ceiling == 0.0 else (ceiling - floor) / ceiling,
+    )
+
+
+class _Search:
+    """Follows the segments of all releases that can happen, the earliest first."""
+
+    def __init__(
+        self,
+        belief: Markov,
+        channel: RememberingSuppression,
+        events: TimedEvents,
+        priors: FloatArray,
+    ) -> None:
+        self._channel, self._events, self._priors = channel, events, priors
+        self._over = (belief.steps, 0)
+        # Every release that can happen -> the one before it, and one that can follow it.
+        self._before: dict[tuple[int, int], tuple[int, int]] = {}
+        self._after: dict[tuple[int, int], tuple[int, int]] = {}
+        self.posterior, self.prior, self.event = 0.0, 0.0, 0
+        self._worst = -np.inf
+        self._place: tuple[tuple[int, int], tuple[int, int]] | None = None
+        for start in range(-1, belief.steps - 1):
+            states = np.array([i for u, i in self._before if u == start] if start >= 0 else [0])
+            if len(states):
+                self._follow(belief, start, np.sort(states))
+        self.informs = bool(self._before) and len(priors) > 0
+
+    def _follow(self, belief: Markov, start: int, states: NDArray[np.intp]) -> None:
+        begun = np.flatnonzero(self._events.times > start)
+        some = self._events.only(begun)
+        for step in follow_segments(belief, self._channel, start, states, some):
+            shown = 1.0 - step.chances
+            total = (step.law * shown).sum(axis=1)  # (S, M)
+            self._compare(begun, step, total, (step.joint * shown[:, None]).sum(axis=2), start)
+            for number, state in zip(*np.nonzero(total), strict=True):
+                self._before.setdefault((step.time, int(state)), (start, int(states[number])))
+                self._after[start, int(states[number])] = (step.time, int(state))
+        total = (step.law * step.chances).sum(axis=(1, 2))[:, None]
+        joint = (step.joint * step.chances[:, None]).sum(axis=(2, 3))[..., None]
+        ended = attrs.evolve(step, time=self._over[0])
+        self._compare(begun, ended, total, joint, start)
+        for number in np.flatnonzero(total):
+            self._after[start, int(states[number])] = self._over
+
+    def _compare(
+        self,
+        begun: NDArray[np.intp],
+        step: Step,
+        total: FloatArray,
+        joint: FloatArray,
+        start: int,
+    ) -> None:
+        """Keep the worst rise of the events at these ends, (S, E, ends), if it is so far."""
+        if not len(begun):
+            return
+        ratio = np.divide(joint, total[:, None], out=np.zeros_like(joint), where=total[:, None] > 0)
+        passed = (self._events.times[begun] <= step.time)[:, None] & (total[:, None] > 0.0)
+        rise = np.where(passed, ratio - self._priors[begun][:, None], -np.inf)
+        place = np.unravel_index(int(rise.argmax()), rise.shape)
+        if rise[place] > self._worst:
+            self._worst, self.event = float(rise[place]), int(begun[place[1]])
+            self.posterior, self.prior = float(ratio[place]), float(self._priors[self.event])
+            self._place = (start, int(step.states[place[0]])), (step.time, int(place[2]))
+
+    def output(self) -> tuple[object, ...]:
+        """Return a complete output in which the worst is seen."""
+        symbols: list[object] = [SUPPRESSED] * self._over[0]
+        start, end = self._place or ((-1, 0), self._after[-1, 0])
+        while start[0] >= 0:
+            symbols[start[0]] = self._channel.states[start[1]]
+            start = self._before[start]
+        while end[0] < self._over[0]:
+            symbols[end[0]] = self._channel.states[end[1]]
+            end = self._after.get(end, self._over)  # the last state has nothing after it
+        return tuple(symbols)

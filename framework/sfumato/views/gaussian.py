@@ -1,0 +1,269 @@
+"""The Gaussian view: what a Gaussian release tells of some real values.
+
+With M = V_SS⁻¹ − Σ_SS⁻¹ the release is equivalent, for X_S, to T = X_S + N(0, M⁻¹): the posterior
+of X_S is Gaussian with covariance (Σ_SS⁻¹ + M)⁻¹ whatever is seen, its mean an affine image of T.
+So (mean, Σ_SS, M) is all that any definition depends on. M is known up to a certified error, so
+every number is computed for a little more and for a little less information.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Literal
+
+import attrs
+import numpy as np
+
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
+from sfumato.channels.noisy_vectors import normal_chances
+from sfumato.errors import OutsideHypotheses
+from sfumato.inference.gaussian.fisher_information import Information
+from sfumato.inference.gaussian.worst_pair import (
+    WorstSquares,
+    entries_of,
+    positions,
+    worst_squares,
+)
+from sfumato.questions import Asked, Displacements, Nearness
+from sfumato.values import FloatArray
+from sfumato.views.finite import FiniteView, Outcomes
+
+End = Literal["less", "more"]
+ENDS: tuple[End, End] = ("less", "more")
+"""A little less information than was computed, or a little more: the truth lies between."""
+
+
+@attrs.frozen(eq=False)
+class GaussianPart:
+    """One group of entries that move together: Σ_SS, M, and the balls in which they move."""
+
+    entries: tuple[int, ...]
+    mean: FloatArray
+    prior: FloatArray  # Σ_SS
+    information: Information  # M, with its error
+    balls: tuple[tuple[int, ...], ...]  # as positions among the entries
+    radius: float
+    squares: tuple[float, float]  # r² sup ΔᵀMΔ, from below and above
+
+    def distance(self, end: End) -> float:
+        """Return μ = √(ΔᵀMΔ) of the worst pair: two releases are like N(0, 1) and N(μ, 1)."""
+        return math.sqrt(max(self.squares[end == "more"], 0.0))
+
+    @functools.cached_property
+    def _root(self) -> FloatArray:
+        values, vectors = np.linalg.eigh(self.prior)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+    def gains(self, end: End) -> FloatArray:
+        """Return the eigenvalues of Σ^{1/2} M Σ^{1/2}: information in units of the prior."""
+        return np.asarray(np.maximum(np.linalg.eigvalsh(self._whitened(end)), 0.0))
+
+    def told_nats(self, end: End) -> float:
+        """Return I(X_S; Z) = ½ log det(I + Σ_SS M), in nats."""
+        if self.information.infinite:
+            return math.inf
+        return 0.5 * float(np.log1p(self.gains(end)).sum())
+
+    def _whitened(self, end: End) -> FloatArray:
+        """Return Rᵀ M R with R Rᵀ = Σ_SS, for M + ρD or M − ρD, D = diag(M): no inverse."""
+        known, matrix = self.information, self.information.matrix
+        spread = known.relative_error * np.diag(np.diagonal(matrix))
+        if end == "more":
+            matrix = matrix + (spread if known.bound == "exact" else 0.0)
+        else:
+            matrix = matrix - spread if known.bound == "exact" else np.zeros_like(matrix)
+        return np.asarray(self._root.T @ matrix @ self._root)
+
+    def posterior(self, end: End) -> FloatArray:
+        """Return V_SS = R (I + Rᵀ M R)⁻¹ Rᵀ, R Rᵀ = Σ_SS; zero where M is infinite."""
+        if self.information.infinite:
+            shape = self.prior.shape
+            exposed = end == "more" or len(self.prior) == 1
+            return np.zeros(shape) if exposed else np.array(self.prior)
+        middle = np.eye(len(self.prior)) + self._whitened(end)
+        return np.asarray(self._root @ np.linalg.solve(middle, self._root.T))
+
+    def success(self, covariance: FloatArray, radius: float) -> tuple[float, float]:
+        """Return two ends of Pr[every ball of N(0, covariance) lies within the radius].
+
+        The mean is the best guess, and by Anderson's inequality this is how often it is right.
+        For one ball it is a number; of several, at least the product over the balls (the Gaussian
+        correlation inequality) and at most the least of them.
+        """
+        each = [
+            ball_chances(covariance[np.ix_(ball, ball)], radius) for ball in map(list, self.balls)
+        ]
+        return math.prod(low for low, _ in each), min(high for _, high in each)
+
+
+def ball_chances(covariance: FloatArray, radius: float) -> tuple[float, float]:
+    """Return two ends, mostly equal, of Pr[‖N(0, V)‖ ≤ r].
+
+    One coordinate: erf. Equal variances: χ². Two coordinates: an integral over the angle θ, with
+    z₁ = (r/√λ₁) sin θ. More of unequal variances: those of the largest and of the smallest.
+
+    >>> ball_chances(np.array([[1.0]]), 1.0)[0].__round__(6)
+    0.682689
+    """
+    from scipy.special import erf, gammainc
+
+    values = np.maximum(np.linalg.eigvalsh(covariance), 0.0)
+    size, least, most = len(values), float(values[0]), float(values[-1])
+    if most == 0.0:
+        return 1.0, 1.0
+    if size == 1:
+        return (float(erf(radius / math.sqrt(2.0 * most))),) * 2
+    if least == 0.0 or size > 2 or most - least <= 1e-12 * most:
+        small = float(gammainc(size / 2.0, radius**2 / (2.0 * most)))
+        large = 1.0 if least == 0.0 else float(gammainc(size / 2.0, radius**2 / (2.0 * least)))
+        return small, large
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    angle = nodes * math.pi / 2.0
+    reach = radius / math.sqrt(most)
+    density = np.exp(-np.square(reach * np.sin(angle)) / 2.0) * reach * np.cos(angle)
+    inner = erf(radius * np.cos(angle) / math.sqrt(2.0 * least))
+    value = float(weights @ (density * inner)) * math.pi / 2.0 / math.sqrt(2.0 * math.pi)
+    return value * (1 - 1e-9), min(1.0, value * (1 + 1e-9))
+
+
+@attrs.frozen(eq=False)
+class GaussianView:
+    """The parts of a question about real values: from one Fisher information for all measures.
+
+    `source` holds the belief, the question and the channel.
+    """
+
+    source: tuple[Gaussian, Displacements, AdditiveGaussian]
+
+    @functools.cached_property
+    def squares(self) -> WorstSquares:
+        """The worst pairs of every group."""
+        return worst_squares(*self.source)
+
+    @functools.cached_property
+    def parts(self) -> tuple[GaussianPart, ...]:
+        """What is told of every group of entries."""
+        belief, question, _ = self.source
+        return tuple(self._part(belief, question, number) for number in range(len(question.groups)))
+
+    def _part(self, belief: Gaussian, question: Displacements, number: int) -> GaussianPart:
+        squares = self.squares
+        entries = entries_of(question.groups[number])
+        return GaussianPart(
+            entries=tuple(entries),
+            mean=np.zeros(len(entries)) if belief.mean is None else belief.mean[entries],
+            prior=belief.covariance.block(entries, entries),
+            information=squares.informations[number],
+            balls=positions(question.groups[number]),
+            radius=question.radii[number],
+            squares=(float(squares.floors[number]), float(squares.ceilings[number])),
+        )
+
+
+# Being near a place: an event about a real value, which is seen through the posterior mean -------
+
+CELLS = 20_000
+"""Cells of the posterior mean, over its own law and again around the place."""
+
+REACH = 9.0
+"""Standard deviations around the middle of either; beyond them lies one cell on each side."""
+
+NODES = 8
+"""Points at which the chance of the event is looked at in each cell."""
+
+
+def near_view(belief: Gaussian, question: Nearness, channel: AdditiveGaussian) -> FiniteView:
+    """Return the view of |X − c| ≤ r, through the posterior mean m ~ N(m₀, σ² − v), in cells.
+
+    Given m the event has probability p(m) = Φ((c + r − m)/√v) − Φ((c − r − m)/√v). Telling only the
+    cell of m is post-processing. Telling for each cell one of its two ends, by chance and so that
+    the event stays as likely, is what the true m is a post-processing of: p is monotone on either
+    side of c, so every p(m) is a mixture of those at the ends.
+
+    >>> from sfumato.matrices import Diagonal
+    >>> channel = AdditiveGaussian(Diagonal([1.0]))
+    >>> view = near_view(Gaussian(Diagonal([1.0])), Nearness(0, 0.0, 0.25), channel)
+    >>> [float(view.upper[0].posteriors[0].max().round(6)), float(view.upper[0].prior[0].round(6))]
+    [0.276326, 0.197413]
+    """
+    if belief.dimensions > 1:
+        raise OutsideHypotheses("being near a place is asked of traces of one coordinate.")
+    ball = Displacements((((question.entry,),),), question.radius)
+    part = GaussianView((belief, ball, channel)).parts[0]
+    name = question.name
+    both = np.eye(2, dtype=bool)
+    asked = Asked((), both, (name, ("not", name)), np.array([[0, 1]]), (0,), both)
+    ends = [_near_cells(part, question, end) for end in ENDS]
+    below, above = ends[0][0], ends[1][1]
+    lower, upper = (Outcomes.of(asked, table, 1e-11) for table in (below, above))
+    return FiniteView((lower,), (upper,), f"{part.information.how}; cells of the posterior mean")
+
+
+def near_law(part: GaussianPart, end: End) -> tuple[float, float, float]:
+    """Return m₀, the deviation of the posterior mean, and the posterior deviation √v."""
+    sigma = math.sqrt(float(part.prior[0, 0]))
+    if part.information.infinite:
+        return float(part.mean[0]), sigma, 0.0
+    gain = float(part.gains(end)[0])
+    return float(part.mean[0]), sigma * math.sqrt(gain / (1 + gain)), sigma / math.sqrt(1 + gain)
+
+
+def near_chances(means: FloatArray, question: Nearness, deviation: float) -> FloatArray:
+    """Return Pr[event | m] and Pr[not the event | m], (2, ...): each with all its digits."""
+    from scipy.special import ndtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        above = (question.place + question.radius - means) / deviation
+        below = (question.place - question.radius - means) / deviation
+    inside = np.where(below > 0, ndtr(-below) - ndtr(-above), ndtr(above) - ndtr(below))
+    return np.stack([inside, ndtr(-above) + ndtr(below)])
+
+
+def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[FloatArray, FloatArray]:
+    """Return the tables (2, cells) from below, and (2, ends of cells) from above."""
+    middle, spread, deviation = near_law(part, end)
+    place, radius = question.place, question.radius
+    if deviation == 0.0:  # the value itself is told
+        cuts = np.array([-np.inf, place - radius, place + radius, np.inf])
+        masses = normal_chances((cuts - middle) / spread)
+        table = np.stack([masses * [0, 1, 0], masses * [1, 0, 1]])
+        return table, table
+    if spread == 0.0:  # nothing is told
+        chances = near_chances(np.array([middle]), question, deviation)
+        return chances, chances
+    own = middle + spread * np.linspace(-REACH, REACH, CELLS + 1)
+    around = place + (radius + REACH * deviation) * np.linspace(-1, 1, CELLS + 1)
+    cuts = np.unique(np.concatenate([own, around, [place]]))
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    half = np.diff(cuts)[:, None] / 2
+    points = cuts[:-1, None] + half * (1 + nodes)
+    density = np.exp(-np.square((points - middle) / spread) / 2) / (spread * math.sqrt(2 * math.pi))
+    inner = (near_chances(points, question, deviation) * (density * half * weights)).sum(axis=-1)
+    table = np.concatenate([inner, _tails(cuts, part, question, end)], axis=1)
+    below = table[:, table.sum(axis=0) > 0]
+    at = np.concatenate([near_chances(cuts, question, deviation), [[0.0], [1.0]]], axis=1)
+    left = np.concatenate([np.arange(len(cuts) - 1), [0, len(cuts) - 1]])
+    right = np.concatenate([np.arange(1, len(cuts)), [len(cuts), len(cuts)]])
+    total = table.sum(axis=0)
+    share = np.divide(table[0], total, out=np.zeros_like(total), where=total > 0)
+    gap = at[0, right] - at[0, left]
+    move = np.divide(share - at[0, left], gap, out=np.full_like(gap, 0.5), where=gap != 0)
+    move = np.clip(move, 0.0, 1.0)
+    mass = np.bincount(left, total * (1 - move), len(cuts) + 1)
+    mass += np.bincount(right, total * move, len(cuts) + 1)
+    above = (at * mass)[:, mass > 0]
+    return np.asarray(below), np.asarray(above, dtype=float)
+
+
+def _tails(cuts: FloatArray, part: GaussianPart, question: Nearness, end: End) -> FloatArray:
+    """Return Pr[the event or not, m beyond the first or the last cut], (2, 2).
+
+    Far from the place the event all but cannot be: where the two normal laws leave less than
+    float64 can hold, its chance is taken to be that at the cut, which is more.
+    """
+    middle, spread, deviation = near_law(part, end)
+    outer = normal_chances((np.array([-np.inf, cuts[0], cuts[-1], np.inf]) - middle) / spread)
+    chances = near_chances(cuts[[0, -1]], question, deviation)
+    return np.asarray(chances * outer[[0, 2]])

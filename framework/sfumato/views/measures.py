@@ -1,0 +1,299 @@
+"""Definitions on views: a measure of pairs, of events or of guesses is a formula or two.
+
+An author writes the formula for a finite view and, where there is one, that for a Gaussian view;
+the framework takes the worst over what is asked, holds both ends of a bounded view together, adds
+the rounding and takes the worst over the class. The measure then holds in every world.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from sfumato.errors import OutsideHypotheses
+from sfumato.inference.gaussian.fisher_information import EXACT
+from sfumato.inference.gaussian.worst_pair import entries_of, largest_square
+from sfumato.inference.markov.enumeration import IntArray
+from sfumato.matrices.matrix import ROUNDOFF
+from sfumato.protocols import LossMeasure, Reading
+from sfumato.values import FloatArray
+from sfumato.views.finite import FiniteView, Outcomes
+from sfumato.views.gaussian import ENDS, End, GaussianPart, GaussianView
+from sfumato.views.view import FINITE, GAUSSIAN, view_of
+
+CHUNK = 2_000_000
+"""How many numbers of pairs are held at a time."""
+
+
+@attrs.frozen
+class Found:
+    """A value with the rounding it may hide, and where it was found."""
+
+    value: float
+    slack: float = 0.0
+    witness: Any = None
+
+
+class ViewMeasure(LossMeasure):
+    """A measure that is a function of what is seen of the secret, and of nothing else.
+
+    Attributes
+    ----------
+    obeys_processing
+        Whether the loss cannot rise when less is seen. If not, only exact views are read.
+    """
+
+    obeys_processing: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Read the worlds of finite views, and of Gaussian views where there is a formula."""
+        super().__init_subclass__(**given)
+        gaussian = cls.of_part is not ViewMeasure.of_part
+        cls.reads = (*FINITE, *GAUSSIAN) if gaussian else FINITE
+
+    @abstractmethod
+    def of_outcomes(self, outcomes: Outcomes) -> Found:
+        """Return the loss about one secret variable whose joint table is given."""
+
+    def of_part(self, part: GaussianPart, end: End) -> float | tuple[float, float]:
+        """Return the loss about one group of real values, for a little less or more information.
+
+        A pair of numbers are two ends between which it lies.
+        """
+        raise NotImplementedError
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return the worst loss over what is asked."""
+        view = view_of(belief, question, channel)
+        if isinstance(view, FiniteView):
+            return self._of_finite(view)
+        return self._of_gaussian(view)
+
+    def _of_finite(self, view: FiniteView) -> Reading:
+        if not (view.is_exact or self.obeys_processing):
+            raise OutsideHypotheses(
+                f"{self.name} may rise when less is seen, so a view that is only bounded says "
+                f"nothing of it ({view.how})."
+            )
+        worst = self._worst([self.of_outcomes(one) for one in view.upper], 1)
+        if view.is_exact:
+            mildest = attrs.evolve(worst, value=worst.value - 2 * self._sign * worst.slack)
+        else:
+            mildest = self._worst([self.of_outcomes(one) for one in view.lower], -1)
+        return self.between(mildest.value, worst.value, worst.witness, view.how)
+
+    def _of_gaussian(self, view: GaussianView) -> Reading:
+        ends: dict[str, list[float]] = {"less": [], "more": []}
+        for end in ENDS:
+            for part in view.parts:
+                found = self.of_part(part, end)
+                pair = found if isinstance(found, tuple) else (found, found)
+                ends[end].append(max(pair) if (end == "more") == (self._sign > 0) else min(pair))
+        pick = max if self._sign > 0 else min
+        worst = pick(range(len(view.parts)), key=ends["more"].__getitem__)
+        part = view.parts[worst]
+        witness = {"entries": part.entries}
+        how = part.information.how
+        return self.between(pick(ends["less"]), ends["more"][worst], witness, how)
+
+    @property
+    def _sign(self) -> int:
+        return self.quantity.sign
+
+    def _worst(self, found: Sequence[Found], side: int) -> Found:
+        """Return the worst of several, each moved by its slack to the worse or the milder side."""
+        moved = [attrs.evolve(f, value=f.value + side * self._sign * f.slack) for f in found]
+        return max(moved, key=lambda one: self._sign * one.value)
+
+    def between(self, mildest: float, worst: float, witness: Any, how: str) -> Reading:
+        """Return the reading of a loss between two ends, the milder and the worse.
+
+        It is exact where both ends agree to 1e-5, and then given by the worse one.
+        """
+        if math.isinf(worst) and mildest == worst:
+            return Reading(value=worst, bound="exact", witness=witness, how=how)
+        low, high = min(mildest, worst), max(mildest, worst)
+        error = (high - low) / abs(worst) if worst and math.isfinite(worst) else math.inf
+        if high == low or error <= EXACT:
+            error = 0.0 if high == low else error
+            return Reading(
+                value=worst, bound="exact", relative_error=error, witness=witness, how=how
+            )
+        return Reading(
+            value=worst,
+            bound="upper" if self._sign > 0 else "lower",
+            interval=(low, high),
+            witness=witness,
+            how=how,
+        )
+
+
+class PairMeasure(ViewMeasure):
+    """A distance between the laws of what is seen under two values of the secret: the worst pair.
+
+    The author writes `of_laws` and, for Gaussian views, `of_shift`.
+
+    >>> from sfumato.parameters import declare
+    >>> from sfumato.protocols import Quantity
+    >>> @declare
+    ... class Hellinger(PairMeasure):
+    ...     "1 − Σ √(p q): the squared Hellinger distance of the worst pair."
+    ...     name = "hellinger"
+    ...     quantity = Quantity("squared Hellinger distance")
+    ...     def of_laws(self, p, q):
+    ...         return 1.0 - np.sqrt(p * q).sum(axis=-1)
+    ...     def of_shift(self, distance):
+    ...         return -math.expm1(-(distance**2) / 8.0)
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    >>> print(f"{Hellinger().loss(prior, secret, release).value:.6f}")
+    0.613673
+    """
+
+    @abstractmethod
+    def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return the distance of each pair of laws of the outcomes, (P,) from (P, O) twice."""
+
+    def of_shift(self, distance: float) -> float:
+        """Return the distance of N(0, 1) and N(distance, 1); it must grow with it."""
+        raise NotImplementedError
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Read Gaussian views where there is a formula for two normal laws."""
+        super().__init_subclass__(**given)
+        if cls.of_shift is PairMeasure.of_shift:
+            cls.reads = FINITE
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return how far relative errors of the laws can move a value; by default 64 times."""
+        return 64.0 * error * (1.0 + abs(value))
+
+    def of_outcomes(self, outcomes: Outcomes) -> Found:
+        """Return the worst pair; of a secret of one value only, that value against itself."""
+        pairs = outcomes.pairs if len(outcomes.pairs) else np.zeros((1, 2), dtype=np.intp)
+        worst, where = -math.inf, pairs[0]
+        for part in _chunks(pairs, outcomes.joint.shape[1]):
+            values = self.of_laws(
+                outcomes.likelihoods[part[:, 0]], outcomes.likelihoods[part[:, 1]]
+            )
+            place = int(np.argmax(self._sign * values))
+            if self._sign * values[place] > worst:
+                worst, where = self._sign * float(values[place]), part[place]
+        value = self._sign * worst
+        slack = 0.0 if math.isinf(value) else self.rounding(value, outcomes.error)
+        if len(outcomes.pairs) == 0:
+            slack = 0.0
+        return Found(value, slack, {"pair": tuple(outcomes.name(int(row)) for row in where)})
+
+    def of_part(self, part: GaussianPart, end: End) -> float:
+        """Return the distance of the two normal laws that the worst pair is like."""
+        return self.of_shift(part.distance(end))
+
+    def of_informations(self, question: Any, informations: Sequence[Any]) -> Any:
+        """Return the distance of the worst pair for each of many informations: it grows with M."""
+        worst = np.sqrt(largest_square(question, informations)) * (1.0 + 2 * ROUNDOFF)
+        return np.array([self.of_shift(float(distance)) for distance in worst])
+
+    def _of_gaussian(self, view: GaussianView) -> Reading:
+        """Return the distance of the worst pair, with the displacement that makes it."""
+        worst = worst_square(view)
+        if worst.bound == "upper":
+            value = self.of_shift(math.sqrt(worst.value))
+            return attrs.evolve(worst, value=value)
+        sides = (1.0 - worst.relative_error, 1.0, 1.0 + worst.relative_error)
+        low, value, high = (self.of_shift(math.sqrt(worst.value * side)) for side in sides)
+        if not value or math.isinf(value):
+            return attrs.evolve(worst, value=value, relative_error=0.0)
+        error = max(value - low, high - value) / value + 8 * ROUNDOFF
+        return attrs.evolve(worst, value=value, relative_error=error)
+
+
+def worst_square(view: GaussianView) -> Reading:
+    """Return sup ΔᵀMΔ over the displacements, M = V_SS⁻¹ − Σ_SS⁻¹: the squared distance μ².
+
+    The witness names the entries that move and the worst displacement.
+    """
+    squares, question = view.squares, view.source[1]
+    worst, ceiling = squares.worst, float(squares.ceilings.max())
+    value = float(squares.values[worst])
+    # An upper bound below the worst cannot matter; a less certain value close to it can.
+    exact = bool(np.all(squares.exact[squares.values >= value]))
+    certain = ceiling == value or not exact
+    displacement = question.radii[worst] * squares.displacements[worst]
+    moved = {"displacement": tuple(displacement.tolist())} if displacement.size else {}
+    return Reading(
+        value=value if exact else ceiling,
+        bound="exact" if exact else "upper",
+        relative_error=0.0 if certain else ceiling / value - 1.0 + 2 * ROUNDOFF,
+        witness={"entries": tuple(entries_of(question.groups[worst])), **moved},
+        how=squares.hows[worst],
+    )
+
+
+def _chunks(pairs: IntArray, width: int) -> Iterator[IntArray]:
+    stride = max(1, CHUNK // width)
+    for begin in range(0, len(pairs), stride):
+        yield pairs[begin : begin + stride]
+
+
+class EventMeasure(ViewMeasure):
+    """How much likelier what is seen can make an event: the worst event.
+
+    The author writes `of_posteriors` and, for Gaussian views, `of_part`.
+    """
+
+    @abstractmethod
+    def of_posteriors(
+        self, prior: float, posteriors: FloatArray, seen: FloatArray, error: float
+    ) -> tuple[float, float]:
+        """Return the loss of an event and what rounding may hide.
+
+        `posteriors` are Pr[E | outcome] and `seen` Pr[outcome], (O,); their relative errors and
+        that of `prior` are at most `error`.
+        """
+
+    def of_outcomes(self, outcomes: Outcomes) -> Found:
+        """Return the worst event."""
+        found = []
+        for row in outcomes.events:
+            prior = float(outcomes.prior[row])
+            if len(outcomes.joint) == 1:
+                prior = 1.0  # certain, whatever is seen
+            # A posterior is a quotient of two sums: twice the error, and a little.
+            value, slack = self.of_posteriors(
+                prior, outcomes.posteriors[row], outcomes.seen, 4.0 * outcomes.error
+            )
+            found.append(Found(value, slack, {"event": outcomes.name(int(row))}))
+        if not found:  # no event can happen: nothing can make it likelier
+            value, slack = self.of_posteriors(0.0, np.zeros(1), np.ones(1), 0.0)
+            found.append(Found(value, slack))
+        return max(found, key=lambda one: self._sign * (one.value + self._sign * one.slack))
+
+
+class GuessMeasure(ViewMeasure):
+    """What a guess of the secret gains from what is seen.
+
+    The author writes `of_joint` and, for Gaussian views, `of_part`.
+    """
+
+    @abstractmethod
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return the loss about a secret variable with the joint table `outcomes.joint`, (R, O)."""
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return how far relative errors of the table can move a value; by default 16 times."""
+        return 16.0 * error * (1.0 + abs(value))
+
+    def of_outcomes(self, outcomes: Outcomes) -> Found:
+        """Return the loss, with its rounding."""
+        value = self.of_joint(outcomes)
+        slack = self.rounding(value, outcomes.error) if math.isfinite(value) else 0.0
+        return Found(
+            value, slack, {"times": outcomes.asked.times} if outcomes.asked.times else None
+        )

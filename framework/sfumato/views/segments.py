@@ -1,0 +1,204 @@
+"""The view of a chain that is seen now and then: the segment around the time that is asked about.
+
+Suppression and counts without noise are of this kind: every symbol either tells the state or is one
+silent symbol. For X_t the segment is a sufficient statistic: the last sighting before t (or none)
+and the first one at t or after it (or none). Given those two, and what the channel remembers, which
+is a function of the former, all else that is seen is independent of X_t. With w(u, x) the
+probability that x is seen at u and K the silent kernels under the law in force after (u, x),
+
+    Pr[X_t = a, (u, x), (v, y)]
+        = w(u, x) K[(u, x) → (t, a)] · p_t(a) K[(t, a) → (v, y)] (1 − p_v(y)),
+
+and 1 − p_t(a) in place of what follows the dot where a itself is seen at t.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.beliefs import Markov
+from sfumato.channels import (
+    Emission,
+    RelabelledSuppression,
+    RememberingSuppression,
+    Suppression,
+    Symbols,
+)
+from sfumato.errors import OutsideHypotheses, Undecidable
+from sfumato.inference.markov.events import TimedEvents
+from sfumato.inference.markov.remembered import follow_segments, remembered_releases
+from sfumato.inference.markov.segments import (
+    BEGINNING,
+    UNIT_ROUNDOFF,
+    release_probabilities,
+    silent_kernels,
+)
+from sfumato.questions.events import BoolArray
+from sfumato.values import FloatArray
+
+SMALLEST = 1e-290
+"""A joint probability above this has lost nothing to underflow."""
+
+SAME = 1e-13
+"""Relative difference up to which two probabilities count as one."""
+
+
+def as_suppression(channel: Emission) -> Suppression | None:
+    """Return the suppression that a channel is, up to the names of its symbols, or None.
+
+    >>> sensor = Symbols(("home", "work"), (0, 1), [[[1.0, 0.0], [0.25, 0.75]]])
+    >>> as_suppression(sensor).start.tolist()
+    [[1.0, 0.25]]
+    """
+    if isinstance(channel, RelabelledSuppression):
+        return channel.suppression
+    if isinstance(channel, Suppression):
+        return channel
+    if not isinstance(channel, Symbols):
+        return None
+    silence = []
+    for laws in channel.probabilities:  # (M, Y)
+        by_many = np.flatnonzero(np.count_nonzero(laws, axis=0) > 1)
+        if len(by_many) > 1:
+            return None
+        silent = laws[:, by_many[0]] if len(by_many) else np.zeros(len(laws))
+        shown = np.delete(laws, by_many, axis=1).sum(axis=1)
+        if not np.allclose(shown, 1.0 - silent, rtol=SAME, atol=0.0):
+            return None  # what is shown would lose its digits as one minus a silence near one
+        silence.append(silent)
+    return Suppression.memoryless(channel.states, np.array(silence))
+
+
+def joint_error(belief: Markov, memories: int = 0) -> float:
+    """Return a proved relative error of every joint probability of a view.
+
+    All terms are products and sums of numbers that are not negative: relative errors add up. A
+    sighting's probability is a sum over the sightings before it, T deep, of at most T·M terms, and
+    each silent step takes M + 1 roundings, and one for each hidden memory that is added up; stored
+    laws sum to one up to 2M more. Together fewer than 12 (T + 1)(T + M + memories + 2).
+    """
+    terms = belief.steps + belief.state_count + memories + 2
+    roundings = 12.0 * (belief.steps + 1) * terms
+    return roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)
+
+
+def require_no_underflow(joint: FloatArray) -> FloatArray:
+    """Return the probabilities, unless one may have vanished because float64 cannot hold it."""
+    if joint.min(initial=1.0, where=joint > 0.0) < SMALLEST:
+        raise Undecidable("an outcome has a probability below 1e-290: too small for float64.")
+    return joint
+
+
+class Segments:
+    """The segments of one chain under one suppression, for any time that is asked about."""
+
+    def __init__(self, belief: Markov, channel: Suppression, most: int) -> None:
+        self._belief, self._channel, self._most = belief, channel, most
+        self._seen = release_probabilities(belief, channel)
+        steps, count = self._seen.shape
+        codes = np.flatnonzero(self._seen.ravel() > 0.0)
+        self._starts = np.concatenate([[BEGINNING], codes])
+        self._weights = np.concatenate([[1.0], self._seen.ravel()[codes]])
+        self._states = np.arange(steps * count)
+        if channel.after is None:
+            if (steps * count + 1) ** 2 > most:
+                raise OutsideHypotheses(
+                    f"{steps} steps of {count} states have too many segments to list; take a "
+                    f"shorter trace."
+                )
+            every = np.concatenate([[BEGINNING], self._states])[None]
+            self._kernels = silent_kernels(belief, channel.start[None], every)[0]
+
+    def joint(self, time: int, members: BoolArray) -> FloatArray:
+        """Return Pr[value of X_t, segment], (R, O), for values given by their states, (R, M).
+
+        >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
+        >>> channel = Suppression.memoryless("sx", [[1.0, 0.5]])
+        >>> Segments(chain, channel, 10**6).joint(0, np.eye(2, dtype=bool)).tolist()
+        [[0.0, 0.5], [0.25, 0.25]]
+        """
+        count = self._belief.state_count
+        before = self._starts < time * count
+        self._check_size(int(before.sum()) * len(members), time)
+        told = members * self._seen[time]  # seen at t: what was seen before does not matter
+        if self._channel.after is None:
+            hidden = self._memoryless(time, before, members)
+        else:
+            hidden = self._by_last_release(time, before, members)
+        joint = np.concatenate([told, hidden], axis=1)
+        return require_no_underflow(joint[:, joint.any(axis=0)])
+
+    def _check_size(self, starts: int, time: int) -> None:
+        ends = (self._belief.steps - time - 1) * self._belief.state_count + 1
+        if starts * ends > self._most:
+            raise OutsideHypotheses(
+                f"the table of segments around time {time} has {starts * ends} numbers: too many; "
+                f"ask about fewer states or a shorter trace."
+            )
+
+    def _after(self, kernels: FloatArray, table: FloatArray, time: int) -> FloatArray:
+        """Return Pr[silence at t, then the end v, y | X_t = a], (M, E), the trace's end last."""
+        count = self._belief.state_count
+        first = (time + 1) * count
+        shown = np.append((1.0 - table).ravel()[first:], 1.0)
+        return np.asarray(table[time][:, None] * kernels[:, first:] * shown)
+
+    def _memoryless(self, time: int, before: BoolArray, members: BoolArray) -> FloatArray:
+        """Return the joint of the segments: past and future are independent given the state."""
+        count = self._belief.state_count
+        here = slice(time * count, (time + 1) * count)
+        into = self._weights[before, None] * self._kernels[self._starts[before] + 1, here]
+        onward = self._kernels[1 + time * count : 1 + (time + 1) * count]
+        after = self._after(onward, self._channel.start, time)
+        rows = [(into[:, own] @ after[own]).ravel() for own in members]
+        return np.stack(rows)
+
+    def _by_last_release(self, time: int, before: BoolArray, members: BoolArray) -> FloatArray:
+        """Return the joint of the segments, each under the law in force after its start."""
+        count, belief = self._belief.state_count, self._belief
+        here = slice(time * count, (time + 1) * count)
+        now = np.arange(time * count, (time + 1) * count)
+        parts = []
+        for start, weight in zip(self._starts[before], self._weights[before], strict=True):
+            last = None if start == BEGINNING else divmod(int(start), count)
+            table = self._channel.table(last)
+            origins = np.concatenate([[start], now])[None]
+            kernels = silent_kernels(belief, table[None], origins)[0]
+            into = weight * kernels[0, here]
+            parts.append(members @ (into[:, None] * self._after(kernels[1:], table, time)))
+        return np.concatenate(parts, axis=1)
+
+
+class RememberedSegments:
+    """The segments of a chain whose suppression has a hidden memory since the last release.
+
+    The memory is not seen: it is added up at the end of every segment.
+    """
+
+    def __init__(self, belief: Markov, channel: RememberingSuppression) -> None:
+        self._belief, self._channel = belief, channel
+        self._seen = remembered_releases(belief, channel)
+
+    def joint(self, time: int, members: BoolArray) -> FloatArray:
+        """Return Pr[value of X_t, segment], (R, O), as `Segments.joint` does.
+
+        >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
+        >>> channel = RememberingSuppression.of(Suppression.memoryless("sx", [[1.0, 0.5]]))
+        >>> RememberedSegments(chain, channel).joint(0, np.eye(2, dtype=bool)).tolist()
+        [[0.0, 0.5], [0.25, 0.25]]
+        """
+        parts = [members * self._seen[time]]
+        asked = TimedEvents(np.full(len(members), time), members)
+        for start in range(-1, time):
+            states = np.flatnonzero(self._seen[start]) if start >= 0 else np.zeros(1, dtype=np.intp)
+            weights = self._seen[start, states] if start >= 0 else np.ones(1)
+            if not len(states):
+                continue
+            for step in follow_segments(self._belief, self._channel, start, states, asked):
+                joint = step.joint * (weights * step.mass)[:, None, None, None]
+                if step.time > time:
+                    shown = (joint * (1.0 - step.chances)[:, None]).sum(axis=2)  # (S, R, M)
+                    parts.append(shown.transpose(1, 0, 2).reshape(len(members), -1))
+            parts.append((joint * step.chances[:, None]).sum(axis=(2, 3)).T)
+        table = np.concatenate(parts, axis=1)
+        return require_no_underflow(table[:, table.any(axis=0)])

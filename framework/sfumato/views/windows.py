@@ -1,0 +1,158 @@
+"""The view of any finite emission: all outputs where they are few, else a window from both sides.
+
+Let W be the outputs at the times from `first` to `last`, around those that are asked about.
+Forgetting the other outputs is post-processing, so every loss that obeys data processing is at
+least that of W. Telling the states just outside the window as well makes all other outputs
+independent of the secret, so Z is a post-processing of that, and every such loss is at most that of
+W with both states told. What the channel remembers when the window begins is a function of earlier
+outputs: it is part of what is seen from either side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import attrs
+import numpy as np
+
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission
+from sfumato.errors import OutsideHypotheses
+from sfumato.inference.markov.enumeration import IntArray, checked_pair
+from sfumato.values import FloatArray
+from sfumato.views.segments import require_no_underflow
+
+
+class TooMany(OutsideHypotheses):
+    """There are more outcomes than may be listed."""
+
+
+@attrs.frozen(eq=False)
+class _Front:
+    """Everything seen so far: Pr[seen n, secret so far r, X_t = m], and what is remembered."""
+
+    laws: FloatArray  # (N, R, M)
+    memories: tuple[Hashable, ...]  # the distinct memories
+    groups: IntArray  # the number of each prefix's memory, (N,)
+
+
+@attrs.frozen(eq=False)
+class Window:
+    """The outputs from `first` to `last`; with `told`, also the states just outside.
+
+    >>> from sfumato.channels import Symbols
+    >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=2)
+    >>> channel = Symbols(chain.states, "ab", [[[0.75, 0.25], [0.25, 0.75]]] * 2)
+    >>> Window(chain, channel, 0, 0, told=False, most=100).joint((0,)).tolist()
+    [[0.375, 0.125], [0.125, 0.375]]
+    """
+
+    belief: Markov
+    channel: Emission
+    first: int
+    last: int
+    told: bool
+    most: int
+
+    @classmethod
+    def around(
+        cls, belief: Markov, channel: Emission, times: tuple[int, ...], width: int, **more: object
+    ) -> Window:
+        """Return the window that reaches `width` steps beyond the times."""
+        first, last = max(0, times[0] - width), min(belief.steps - 1, times[-1] + width)
+        return cls(belief, channel, first, last, **more)  # type: ignore[arg-type]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing lies outside: then both sides are the truth."""
+        return self.first == 0 and self.last == self.belief.steps - 1
+
+    def joint(self, times: tuple[int, ...]) -> FloatArray:
+        """Return Pr[X at the times, what is seen], (M^k, O); the last time changes fastest."""
+        checked_pair(self.belief, self.channel)
+        front = self._before()
+        for time in range(self.first, self.last + 1):
+            if time in times:
+                front = self._split(front)
+            front = self._extend(front, time)
+            if time < self.last or (self.told and time < self.belief.steps - 1):
+                front = attrs.evolve(front, laws=front.laws @ self.belief.matrix(time))
+        if self.told and self.last < self.belief.steps - 1:
+            joint = front.laws.transpose(1, 0, 2).reshape(front.laws.shape[1], -1)
+        else:
+            joint = front.laws.sum(axis=2).T
+        return require_no_underflow(np.ascontiguousarray(joint[:, joint.any(axis=0)]))
+
+    def _before(self) -> _Front:
+        """Return what is known when the window begins: a memory, and the state before if told."""
+        laws, memories = self._remembered()
+        if self.first == 0:
+            return _Front(laws[:, None], memories, np.arange(len(memories)))
+        matrix = self.belief.matrix(self.first - 1)
+        if not self.told:
+            return _Front((laws @ matrix)[:, None], memories, np.arange(len(memories)))
+        number, state = np.nonzero(laws)
+        told = laws[number, state][:, None, None] * matrix[state][:, None]
+        return _Front(told, memories, number)
+
+    def _remembered(self) -> tuple[FloatArray, tuple[Hashable, ...]]:
+        """Return Pr[memory, X just before the window], (N, M), and the memories.
+
+        A channel that remembers nothing stands at once where the window begins.
+        """
+        laws = self.belief.initial[None]
+        memories: list[Hashable] = [()]
+        if self.first == 0:
+            return laws, tuple(memories)
+        if self._forgets():
+            return self.belief.marginals()[self.first - 1][None], tuple(memories)
+        for time in range(self.first):
+            if time > 0:
+                laws = laws @ self.belief.matrix(time - 1)
+            sums: dict[Hashable, FloatArray] = {}
+            for memory, law in zip(memories, laws, strict=True):
+                shown = np.exp(self.channel.next_evidence(memory, time)) * law
+                for symbol, part in zip(self.channel.outputs()[time], shown, strict=True):
+                    if part.any():
+                        after = self.channel.remember(memory, time, symbol)
+                        sums[after] = sums.get(after, 0.0) + part
+            self._check(len(sums) * self.belief.state_count)
+            memories, laws = list(sums), np.stack(list(sums.values()))
+        return laws, tuple(memories)
+
+    def _forgets(self) -> bool:
+        """Whether no symbol of the first step is remembered."""
+        symbols = self.channel.outputs()[0]
+        return all(self.channel.remember((), 0, symbol) == () for symbol in symbols)
+
+    def _split(self, front: _Front) -> _Front:
+        """Make the present state part of the secret: r becomes r·M + m."""
+        seen, values, count = front.laws.shape
+        self._check(seen * values * count * count)
+        split = front.laws[..., None] * np.eye(count)
+        return attrs.evolve(front, laws=split.reshape(seen, values * count, count))
+
+    def _extend(self, front: _Front, time: int) -> _Front:
+        """See one more symbol."""
+        symbols = self.channel.outputs()[time]
+        evidence = np.exp(
+            np.stack([self.channel.next_evidence(memory, time) for memory in front.memories])
+        )
+        self._check(front.laws.size * len(symbols))
+        laws = front.laws[:, None] * evidence[front.groups][:, :, None, :]  # (N, Y, R, M)
+        number, symbol = np.nonzero(laws.any(axis=(2, 3)))
+        moves = [
+            [self.channel.remember(memory, time, one) for one in symbols]
+            for memory in front.memories
+        ]
+        known: dict[Hashable, int] = {}
+        after = np.array([[known.setdefault(m, len(known)) for m in row] for row in moves])
+        groups = after[front.groups[number], symbol]
+        return _Front(laws[number, symbol], tuple(known), groups)
+
+    def _check(self, entries: int) -> None:
+        if entries > self.most:
+            raise TooMany(
+                f"the outputs of {self.last - self.first + 1} steps are too many to list: "
+                f"{entries} numbers where {self.most} may be held."
+            )

@@ -1,0 +1,425 @@
+"""What someone who guesses the secret gains from what is seen."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+
+from sfumato.errors import OutsideHypotheses
+from sfumato.parameters import CHOICE, MATRIX, OPTIONAL, POSITIVE, declare, parameter
+from sfumato.protocols import Quantity, Reading
+from sfumato.values import FloatArray
+from sfumato.views import GaussianPart, GuessMeasure, Outcomes
+from sfumato.views.gaussian import End
+
+BAYES_SUCCESS = Quantity("Bayes success", unit="probability")
+
+
+def best_prior_guess(outcomes: Outcomes) -> float:
+    """Return how often the best guess is right before anything is seen."""
+    return float((outcomes.hits @ outcomes.prior).max())
+
+
+def best_guess(outcomes: Outcomes) -> float:
+    """Return how often the best guess is right: Σ_o max_w Pr[w is right, o]."""
+    return float((outcomes.hits @ outcomes.joint).max(axis=0).sum())
+
+
+@declare
+class BayesSuccess(GuessMeasure):
+    """How often the best guess of the secret is right.
+
+    Claim: nobody who sees the release guesses the secret with a larger chance.
+
+    Formula: Σ_o max_w Pr[guess w is right, o]. For Gaussian traces a guess within r is right:
+    Pr[‖N(0, V_SS)‖ ≤ r], V the posterior covariance, since the posterior mean is the best guess.
+
+    Assumptions: the adversary knows the prior and the channel.
+
+    Guarantee: exact; of several real values jointly between two proved ends.
+
+    Reference: Smith (2009), Bayes vulnerability; Anderson (1955), for the Gaussian form.
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    >>> round(sf.measures.bayes_success(within=0.25).loss(prior, secret, release).value, 7)
+    0.5367523
+    """
+
+    name = "bayes_success"
+    promises = ("grows with the secret",)
+
+    within: float | None = parameter(
+        OPTIONAL(POSITIVE),
+        default=None,
+        doc="how near a guess of real values must be; None: the radius",
+    )
+
+    @property
+    def quantity(self) -> Quantity:
+        """The success of the best guess."""
+        if self.within is None:
+            return BAYES_SUCCESS
+        return attrs.evolve(BAYES_SUCCESS, parameters={"within": self.within})
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return how often the best guess is right."""
+        return min(1.0, best_guess(outcomes))
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return the error of a sum of the table's numbers; nothing is surer than one."""
+        return min(4.0 * error, 1.0 - value)
+
+    def of_part(self, part: GaussianPart, end: End) -> tuple[float, float]:
+        """Return how often the posterior mean is within the radius."""
+        return part.success(part.posterior(end), self.within or part.radius)
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it from every trace and output, or from exact covariances."""
+        from sfumato_definitions import brute_force
+
+        return brute_force.bayes_success(belief, question, channel, self.within)
+
+
+@declare
+class GVulnerability(GuessMeasure):
+    """The expected gain of the best action, for any table of gains.
+
+    Formula: Σ_o max_w Σ_s gain[w, s] Pr[s, o].
+
+    Assumptions: the adversary knows the prior and the channel; the secret has as many values as the
+    table has columns.
+
+    Guarantee: exact, or an upper bound where the view is one.
+
+    Reference: Alvim et al. (2012).
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain([0.75, 0.25], [[1, 0], [0, 1]], steps=1)
+    >>> secret = sf.secrets.basic(0)
+    >>> release = sf.mechanisms.suppress_given(probabilities=[[1, 0.5]]).protect(chain, secret)
+    >>> loss = sf.measures.g_vulnerability(gain=[[1, 0], [0, 2]]).loss(chain, secret, release)
+    >>> round(loss.value, 9)
+    1.0
+    """
+
+    name = "g_vulnerability"
+
+    gain: FloatArray = parameter(
+        MATRIX("W", "M"), doc="gain[w, s] of action w where the secret is s"
+    )
+
+    @property
+    def quantity(self) -> Quantity:
+        """The vulnerability by that table."""
+        return Quantity("g-vulnerability", {"gain": str(self.gain.tolist())})
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return the expected gain of the best action."""
+        wanted = len(outcomes.asked.members)
+        if self.gain.shape[1] != wanted:
+            raise OutsideHypotheses(
+                f"gain must have a column for each of {wanted} values of the secret; got "
+                f"{self.gain.shape[1]}."
+            )
+        return float((self.gain[:, list(outcomes.values)] @ outcomes.joint).max(axis=0).sum())
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return the error of a sum in which gains may cancel."""
+        del value
+        return 4.0 * error * float(np.abs(self.gain).max())
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it from every trace and output."""
+        from sfumato_definitions import brute_force
+
+        return brute_force.g_vulnerability(belief, question, channel, self.gain)
+
+
+@declare
+class BayesLeakage(GuessMeasure):
+    """How many times likelier the release makes a right guess.
+
+    Formula: the success of the best guess over that of the best guess without the release.
+
+    Assumptions: the adversary knows the prior and the channel.
+
+    Guarantee: exact; of several real values jointly between two proved ends.
+
+    Reference: Braun, Chatzikokolakis and Palamidessi (2009).
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain([0.5, 0.5], [[1, 0], [0, 1]], steps=1)
+    >>> release = sf.mechanisms.suppress_given(probabilities=[[0, 0]]).protect(
+    ...     chain, sf.secrets.basic(0)
+    ... )
+    >>> round(sf.measures.bayes_leakage().loss(chain, sf.secrets.basic(0), release).value, 9)
+    2.0
+    """
+
+    name = "bayes_leakage"
+    promises = ("unit free",)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The factor."""
+        return Quantity("Bayes leakage", unit="times")
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return the ratio of the two successes."""
+        return best_guess(outcomes) / best_prior_guess(outcomes)
+
+    def of_part(self, part: GaussianPart, end: End) -> tuple[float, float]:
+        """Return two ends of the ratio of the two successes."""
+        low, high = part.success(part.posterior(end), part.radius)
+        least, most = part.success(part.prior, part.radius)
+        return low / most, high / least
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it from every trace and output, or from exact covariances."""
+        from sfumato_definitions import brute_force
+
+        return brute_force.bayes_leakage(belief, question, channel)
+
+
+@declare
+class MaximalLeakage(GuessMeasure):
+    """The most that any guess of any function of the secret can gain, over all priors of it.
+
+    Formula: log Σ_o max_s Pr[o | s], in nats. For real values it is infinite as soon as anything is
+    told of them.
+
+    Assumptions: the adversary knows the channel.
+
+    Guarantee: exact, or an upper bound where the view is one.
+
+    Reference: Issa, Wagner and Kamath (2020).
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain([0.75, 0.25], [[1, 0], [0, 1]], steps=1)
+    >>> release = sf.mechanisms.suppress_given(probabilities=[[0, 0]]).protect(
+    ...     chain, sf.secrets.basic(0)
+    ... )
+    >>> loss = sf.measures.maximal_leakage().loss(chain, sf.secrets.basic(0), release)
+    >>> round(math.exp(loss.value), 9)
+    2.0
+    """
+
+    name = "maximal_leakage"
+    promises = ("unit free",)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The maximal leakage."""
+        return Quantity("maximal leakage", unit="nats")
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return log Σ_o max_s ℓ_s(o)."""
+        return max(0.0, math.log(float(outcomes.likelihoods.max(axis=0).sum())))
+
+    def of_part(self, part: GaussianPart, end: End) -> float:
+        """Return infinity, unless nothing is told."""
+        return math.inf if part.distance(end) > 0.0 else 0.0
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it from every trace and output."""
+        from sfumato_definitions import brute_force
+
+        return brute_force.maximal_leakage(belief, question, channel)
+
+
+@declare
+class PointwiseLeakage(GuessMeasure):
+    """How many times likelier an outcome can make a value of the secret, as a logarithm.
+
+    Formula: log max_{s, o} Pr[s | o] / Pr[s], in nats. For real values it is infinite as soon as
+    anything is told of them.
+
+    Assumptions: the adversary knows the prior and the channel.
+
+    Guarantee: exact, or an upper bound where the view is one.
+
+    Reference: Saeidian et al. (2023), pointwise maximal leakage.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain([0.75, 0.25], [[1, 0], [0, 1]], steps=1)
+    >>> release = sf.mechanisms.suppress_given(probabilities=[[0, 0]]).protect(
+    ...     chain, sf.secrets.basic(0)
+    ... )
+    >>> loss = sf.measures.pointwise_leakage().loss(chain, sf.secrets.basic(0), release)
+    >>> round(math.exp(loss.value), 9)
+    4.0
+    """
+
+    name = "pointwise_leakage"
+    promises = ("unit free",)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The pointwise maximal leakage."""
+        return Quantity("pointwise maximal leakage", unit="nats")
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return log max Pr[s | o] / π_s."""
+        ratios = outcomes.posteriors.max(axis=1) / outcomes.prior
+        return max(0.0, math.log(float(ratios.max())))
+
+    def of_part(self, part: GaussianPart, end: End) -> float:
+        """Return infinity, unless nothing is told."""
+        return math.inf if part.distance(end) > 0.0 else 0.0
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it from every trace and output."""
+        from sfumato_definitions import brute_force
+
+        return brute_force.pointwise_leakage(belief, question, channel)
+
+
+@declare
+class ExpectedError(GuessMeasure):
+    """How far the best guess of the secret is from it, on average; smaller is worse.
+
+    Formula: Σ_o min_w Σ_s d(w, s) Pr[s, o]. For Gaussian traces tr V_SS, the squared error, or for
+    one entry √(2v/π), the absolute one.
+
+    Assumptions: the adversary knows the prior and the channel. On a chain the distance is 0 or 1
+    unless a table is given.
+
+    Guarantee: exact, or a lower bound where the view only bounds it.
+
+    Reference: Shokri et al. (2011), correctness of the adversary.
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    >>> round(sf.measures.expected_error().loss(prior, secret, release).value, 6)
+    0.116163
+    """
+
+    name = "expected_error"
+
+    metric: Any = parameter(
+        CHOICE("squared", "absolute") | MATRIX("M", "M"),
+        default="squared",
+        doc="of real values, or the distance of a guess (row) from each state",
+    )
+
+    @property
+    def quantity(self) -> Quantity:
+        """The expected error, in the units of its metric."""
+        if not isinstance(self.metric, str):
+            given = {"metric": str(self.metric.tolist())}
+            return Quantity("expected error", given, "units of the table", "smaller")
+        unit = "units of the trace" if self.metric == "absolute" else "squared units of the trace"
+        return Quantity("expected error", {"metric": self.metric}, unit, "smaller")
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return the smallest expected distance."""
+        if isinstance(self.metric, str):
+            distances = 1.0 - outcomes.hits
+        else:
+            wanted = len(outcomes.asked.members)
+            if self.metric.shape != (wanted, wanted):
+                raise OutsideHypotheses(
+                    f"metric must be a table for {wanted} values of the secret; got "
+                    f"{self.metric.shape}."
+                )
+            distances = self.metric[:, list(outcomes.values)]
+        return float((distances @ outcomes.joint).min(axis=0).sum())
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return the error of a sum of the table's numbers times distances."""
+        del value
+        largest = 1.0 if isinstance(self.metric, str) else float(np.abs(self.metric).max())
+        return 4.0 * error * largest
+
+    def of_part(self, part: GaussianPart, end: End) -> float:
+        """Return tr V_SS or √(2v/π)."""
+        left = part.posterior(end)
+        if isinstance(self.metric, str) and self.metric == "squared":
+            return float(np.trace(left))
+        if isinstance(self.metric, str) and len(left) == 1:
+            return math.sqrt(2.0 * float(left[0, 0]) / math.pi)
+        raise OutsideHypotheses("of several real values only the squared error is known.")
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it from every trace and output, or from exact covariances."""
+        from sfumato_definitions import brute_force
+
+        return brute_force.expected_error(belief, question, channel, self.metric)
+
+
+@declare
+class Fano(GuessMeasure):
+    """An upper bound on the success of any guess, from the information about the secret alone.
+
+    Formula: the p above q at which the binary relative entropy d(p ‖ q) reaches I, q the success of
+    the best guess without the release and I the mutual information about the secret: data
+    processing of "the guess is right" gives d(p ‖ q) ≤ I.
+
+    Assumptions: the adversary knows the prior and the channel.
+
+    Guarantee: an upper bound.
+
+    Reference: Fano's inequality in its divergence form, Han and Verdú (1994).
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24, radius=0.25)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    >>> round(sf.measures.fano().loss(prior, secret, release).value, 6)
+    0.87679
+    """
+
+    name = "fano"
+    promises = ("unit free", "grows with the secret")
+
+    @property
+    def quantity(self) -> Quantity:
+        """The success of the best guess."""
+        return BAYES_SUCCESS
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return the bound."""
+        found = super().evaluate(belief, question, channel)
+        return attrs.evolve(found, bound="upper", relative_error=0.0, interval=None)
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return the bound of one secret variable."""
+        told = outcomes.told_nats + 64.0 * outcomes.error
+        return largest_success(best_prior_guess(outcomes) * (1 + 4 * outcomes.error), told)
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return nothing: what goes in is rounded up."""
+        del value, error
+        return 0.0
+
+    def of_part(self, part: GaussianPart, end: End) -> float:
+        """Return the bound from ½ log det(I + Σ_SS M)."""
+        told = part.told_nats(end)
+        return largest_success(part.success(part.prior, part.radius)[1], told)
+
+
+def largest_success(before: float, told: float) -> float:
+    """Return the largest p with d(p ‖ q) ≤ I, rounded up.
+
+    >>> round(largest_success(0.5, math.log(2)), 9), largest_success(0.25, 0.0)
+    (1.0, 0.25)
+    """
+    from scipy.optimize import brentq
+
+    if told <= 0.0 or before >= 1.0:
+        return min(before, 1.0)
+    if before <= 0.0:
+        return 0.0
+    if told >= -math.log(before):
+        return 1.0
+
+    def excess(p: float) -> float:
+        rest = (1.0 - p) * math.log((1.0 - p) / (1.0 - before)) if p < 1.0 else 0.0
+        return p * math.log(p / before) + rest - told
+
+    return min(1.0, float(brentq(excess, before, 1.0, xtol=1e-15)) + 1e-13)

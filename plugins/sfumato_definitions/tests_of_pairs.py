@@ -1,0 +1,196 @@
+"""How well what is seen tells two values of the secret apart, as tests of hypotheses count it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sfumato.parameters import NONNEGATIVE, OPEN_UNIT, declare, parameter
+from sfumato.protocols import Quantity, Reading
+from sfumato.values import FloatArray
+from sfumato.views import PairMeasure
+
+
+@declare
+class HockeyStick(PairMeasure):
+    """δ(ε): how much of what is seen under one value is not explained by e^ε times the other.
+
+    Claim: whatever set of outcomes is looked at, it is at most e^ε times as likely under one value
+    of the secret as under another, but for an additional δ.
+
+    Formula: Σ_o max(0, p(o) − e^ε q(o)), of the worst pair. For Gaussian traces, with μ² = ΔᵀMΔ,
+    Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ).
+
+    Assumptions: the adversary knows the prior and the channel.
+
+    Guarantee: exact, or an upper bound where the view is one.
+
+    Reference: Balle and Wang (2018), for the Gaussian form.
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=1.0, times=50), sf.secrets.basic(24)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=0.1).protect(prior, secret)
+    >>> round(sf.measures.hockey_stick(epsilon=1.0).loss(prior, secret, release).value, 7)
+    0.8687482
+    """
+
+    name = "hockey_stick"
+    promises = ("unit free", "nothing from silence", "grows with the secret")
+    worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
+
+    epsilon: float = parameter(NONNEGATIVE, default=1.0, doc="the ratio that is allowed, as ε")
+
+    @property
+    def quantity(self) -> Quantity:
+        """δ at that ε."""
+        return Quantity("hockey-stick divergence", {"epsilon": self.epsilon}, unit="probability")
+
+    def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return Σ max(0, p − e^ε q)."""
+        return np.asarray(np.maximum(p - math.exp(self.epsilon) * q, 0.0).sum(axis=-1))
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return the error of what is left of p, Σ p = 1, where it exceeds e^ε q."""
+        return 8.0 * error if value > 0.0 else 2.0 * error
+
+    def of_shift(self, distance: float) -> float:
+        """Return δ(ε) of two normal laws; far out from a quotient in which nothing cancels.
+
+        With a = ε/μ − μ/2 and b = ε/μ + μ/2, e^ε = φ(a)/φ(b), so δ = φ(a) (R(a) − R(b)), R(x) the
+        Mills ratio Φ(−x)/φ(x) = √(π/2) erfcx(x/√2).
+        """
+        from scipy.special import erfcx, ndtr
+
+        if distance == 0.0 or math.isinf(distance):
+            return 0.0 if distance == 0.0 else 1.0
+        a = self.epsilon / distance - distance / 2.0
+        b = self.epsilon / distance + distance / 2.0
+        if a <= 0.0:
+            return float(ndtr(-a) - math.exp(self.epsilon) * ndtr(-b))
+        mills = erfcx(a / math.sqrt(2.0)) - erfcx(b / math.sqrt(2.0))
+        return 0.5 * math.exp(-a * a / 2.0) * float(mills)
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it from every trace and output, or from the densities of two normal laws."""
+        from sfumato_definitions import brute_force
+
+        def excess(p: float, q: float) -> float:
+            return max(0.0, p - math.exp(self.epsilon) * q)
+
+        return brute_force.sum_over_outcomes(belief, question, channel, excess)
+
+
+@declare
+class Advantage(PairMeasure):
+    """How much better than a coin someone tells two values of the secret apart: total variation.
+
+    Claim: whoever sees the release, and must say which of two equally likely values the secret has,
+    is right with a chance of at most (1 + advantage)/2.
+
+    Formula: Σ_o max(0, p(o) − q(o)), of the worst pair; for Gaussian traces 2Φ(μ/2) − 1, μ² = ΔᵀMΔ.
+
+    Assumptions: the adversary knows the prior and the channel.
+
+    Guarantee: exact, or an upper bound where the view is one.
+
+    Reference: Kulynych et al. (2024), for how advantage, power and δ(ε) hang together.
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    >>> round(sf.measures.advantage().loss(prior, secret, release).value, 7)
+    0.8321615
+    """
+
+    name = "advantage"
+    promises = ("unit free", "nothing from silence", "grows with the secret")
+    worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
+
+    @property
+    def quantity(self) -> Quantity:
+        """The advantage."""
+        return Quantity("advantage", unit="probability")
+
+    def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return Σ max(0, p − q)."""
+        return np.asarray(np.minimum(np.maximum(p - q, 0.0).sum(axis=-1), 1.0))
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return the error of the mass by which p exceeds q; there is none beyond one."""
+        return min(8.0 * error, max(1.0 - value, 0.0))
+
+    def of_shift(self, distance: float) -> float:
+        """Return 2Φ(μ/2) − 1."""
+        return math.erf(distance / math.sqrt(8.0))
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it from every trace and output, or from the densities of two normal laws."""
+        from sfumato_definitions import brute_force
+
+        return brute_force.sum_over_outcomes(
+            belief, question, channel, lambda p, q: abs(p - q) / 2.0
+        )
+
+
+@declare
+class Power(PairMeasure):
+    """How often the best test finds a value of the secret, at a given rate of false alarms.
+
+    Claim: no test that raises a false alarm with chance α finds the other value of a pair with a
+    larger chance than the loss.
+
+    Formula: outcomes are taken by falling likelihood ratio until q has mass α, the last one by
+    chance (Neyman and Pearson). For Gaussian traces Φ(Φ⁻¹(α) + μ), μ² = ΔᵀMΔ.
+
+    Assumptions: the adversary knows the prior and the channel.
+
+    Guarantee: exact, or an upper bound where the view is one.
+
+    Reference: Dong, Roth and Su (2022), for trade-off functions.
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    >>> round(sf.measures.power(false_alarm=0.01).loss(prior, secret, release).value, 6)
+    0.667136
+    """
+
+    name = "power"
+    promises = ("unit free", "grows with the secret")
+    worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
+
+    false_alarm: float = parameter(OPEN_UNIT, default=0.05, doc="the rate of false alarms, α")
+
+    @property
+    def quantity(self) -> Quantity:
+        """The power at that rate."""
+        return Quantity("power", {"false_alarm": self.false_alarm}, unit="probability")
+
+    def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return the mass of p on the outcomes that speak most for it, up to mass α of q."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            order = np.argsort(-np.where(q > 0.0, p / q, np.inf), axis=-1)
+        found = np.take_along_axis(p, order, axis=-1)
+        alarms = np.take_along_axis(q, order, axis=-1)
+        left = self.false_alarm - (np.cumsum(alarms, axis=-1) - alarms)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(alarms > 0.0, np.clip(left / alarms, 0.0, 1.0), left >= 0.0)
+        return np.asarray(np.minimum((found * share).sum(axis=-1), 1.0))
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return the error: the power is concave in α, so an error of α counts relatively."""
+        return min(8.0 * error, max(1.0 - value, 0.0))
+
+    def of_shift(self, distance: float) -> float:
+        """Return Φ(Φ⁻¹(α) + μ)."""
+        from scipy.special import ndtr, ndtri
+
+        return float(ndtr(ndtri(self.false_alarm) + distance))
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return it as the smallest t α + Σ max(0, p − t q) over thresholds t."""
+        from sfumato_definitions import brute_force
+
+        return brute_force.power(belief, question, channel, self.false_alarm)

@@ -1,0 +1,262 @@
+"""How many states any δ-private mechanism can release: a bound by linear programs, certified.
+
+Let a mechanism look at all hidden states and outputs so far. A release still cuts the trace, so
+the most that can be released is a backward recursion over last releases, and each segment a flow
+of masses: H(t, k) suppressed and G(t, k) released in state k at time t,
+
+    H + G = Σ_k' H(t − 1, k') P(k', k),   value Σ G(t, k) (1 + V(t, k)).
+
+Every event A of the segment has its own share of the flow, h_A ≤ H and g_A, which is H on the
+states of A at its time and then moves alike. Privacy says g_A(t, k) ≤ θ_A G(t, k) at every end, and
+Σ_k h_A ≤ θ_A Σ_k H at the end of the trace. Every δ-private mechanism gives such masses, whatever
+it looks at, so the value, with bounds of later segments as V, bounds the releases of all of them.
+
+**Certificate.** For max c·x with A x = b, B x ≤ 0 and 0 ≤ x ≤ w, *any* y and any z ≥ 0 give
+c·x ≤ y·b + Σ_j max(0, c − Aᵀy − Bᵀz)_j w_j. The solver's duals are only a suggestion: the bound is
+computed from them with every rounding error added, and holds however wrong they are. Limits and
+masses w are rounded up before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sfumato.beliefs import Markov
+from sfumato.errors import OutsideHypotheses
+from sfumato.protocols import PriorClass, Secret
+from sfumato.questions import Events
+from sfumato.values import FloatArray
+from sfumato_suppression.protected_chain import ProtectedChain, releasable
+
+IntArray = NDArray[np.intp]
+
+RELAXED = 1e-12
+"""By how much δ is raised for a bound: more than float64 can err in a prior."""
+
+TOLERANCE = 1e-9
+"""What the solver aims at; it decides how good results are, never whether they hold."""
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+class Entries:
+    """The entries of a sparse matrix, added block by block from arrays that broadcast."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[IntArray, IntArray, FloatArray]] = []
+
+    def add(self, rows: Any, columns: Any, values: Any) -> None:
+        """Add entries; zeros are left out."""
+        parts = [part.ravel() for part in np.broadcast_arrays(rows, columns, values)]
+        kept = parts[2] != 0.0
+        self._parts.append((parts[0][kept], parts[1][kept], parts[2][kept].astype(float)))
+
+    def matrix(self, shape: tuple[int, int]) -> Any:
+        """Return the matrix; entries of one place add up."""
+        rows, columns, values = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
+        return sparse.csc_matrix((values, (rows, columns)), shape=shape)
+
+
+@attrs.frozen(eq=False)
+class LinearProgram:
+    """max costs·x with matrix x = right in the first `equal` rows, ≤ after, and 0 ≤ x ≤ most."""
+
+    costs: FloatArray
+    matrix: Any
+    right: FloatArray
+    equal: int
+    most: FloatArray
+
+    def solve(self) -> tuple[FloatArray, FloatArray] | None:
+        """Return x and the duals of the rows, or None where the solver finds none."""
+        import highspy
+
+        program: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # no types there
+        model = highspy.HighsLp()
+        for option, value in (("output_flag", False), ("threads", 1), ("solver", "ipm")):
+            program.setOptionValue(option, value)
+        program.setOptionValue("run_crossover", "off")
+        for kind in ("primal_feasibility", "dual_feasibility", "ipm_optimality"):
+            program.setOptionValue(f"{kind}_tolerance", TOLERANCE)
+        model.num_row_, model.num_col_ = self.matrix.shape
+        model.col_cost_, model.col_lower_ = -self.costs, np.zeros(len(self.costs))
+        model.col_upper_, model.row_upper_ = self.most, self.right
+        model.row_lower_ = np.where(np.arange(len(self.right)) < self.equal, self.right, -np.inf)
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_, model.a_matrix_.index_ = self.matrix.indptr, self.matrix.indices
+        model.a_matrix_.value_ = self.matrix.data
+        program.passModel(model)
+        program.run()
+        known = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible
+        if program.getModelStatus() not in known:  # the interior point gave up
+            program.setOptionValue("solver", "simplex")
+            program.clearSolver()
+            program.run()
+        if program.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        found = program.getSolution()
+        return np.array(found.col_value), -np.array(found.row_dual)
+
+    def certify(self, duals: FloatArray) -> float:
+        """Return an upper bound on the value, valid for any duals: weak duality, rounded up."""
+        duals = duals.copy()
+        duals[self.equal :] = np.maximum(duals[self.equal :], 0.0)
+        size = abs(self.matrix)
+        terms = np.diff(self.matrix.indptr) + 3.0
+        error = terms * UNIT_ROUNDOFF * 2.0 * (np.abs(self.costs) + size.T @ np.abs(duals))
+        excess = np.maximum(self.costs - self.matrix.T @ duals + error, 0.0)
+        bound = float(duals @ self.right) + float(excess @ self.most)
+        products = np.abs(duals) @ np.abs(self.right) + excess @ self.most
+        return bound + 2.0 * (len(duals) + len(excess)) * UNIT_ROUNDOFF * float(products)
+
+
+class SegmentLimit:
+    """The program of the segments that begin after the releases of one time."""
+
+    def __init__(self, chain: ProtectedChain, able: NDArray[np.bool_], start: int) -> None:
+        belief = chain.belief
+        self._length, self._count = belief.steps - start - 1, belief.state_count
+        self._able = able[start + 1 :]
+        self._moves = belief.transitions[start + 1 :]
+        later = chain.times > start
+        self._times, self._members = chain.times[later] - start - 1, chain.members[later]
+        self._limits = chain.limits[later]
+        # The pairs (event, time after it), each with M masses.
+        self.events, self.times = np.nonzero(np.arange(self._length) > self._times[:, None])
+        self._pair = np.full((len(self._times), self._length), -1)
+        self._pair[self.events, self.times] = np.arange(len(self.events))
+        cells, shares = self._length * self._count, len(self.events) * self._count
+        self._released, self._share, self._passed = cells, 2 * cells, 2 * cells + shares
+        self._width, self._equal = 2 * cells + 2 * shares, cells + shares
+        self._matrix = self._assemble()
+
+    @property
+    def event_count(self) -> int:
+        """How many events the segments may hold."""
+        return len(self._times)
+
+    def _assemble(self) -> Any:
+        """Return the rows: flow, shares' flow, h ≤ H, g ≤ θ G, and the end of the trace."""
+        length, count, entries = self._length, self._count, Entries()
+        states, cells = np.arange(count), np.arange(length * count)
+        entries.add(cells, cells, 1.0)
+        entries.add(cells, self._released + cells, 1.0)
+        time = np.arange(1, length)[:, None, None]
+        onward = time * count + states, (time - 1) * count + states[:, None]
+        entries.add(*onward, -self._moves)
+        row, share = length * count, np.arange(len(self.events) * count)
+        entries.add(row + share, self._share + share, 1.0)
+        entries.add(row + share, self._passed + share, 1.0)
+        # Where a share's flow comes from: H on the states of the event just after it.
+        before = self.times - 1
+        fresh = before == self._times[self.events]
+        pair = np.where(fresh, 0, self._pair[self.events, before])
+        origin = np.where(fresh, before * count, self._share + pair * count)
+        inflow = -self._moves[before]
+        inflow[fresh] *= self._members[self.events[fresh], :, None]
+        pairs = np.arange(len(self.events))[:, None, None] * count
+        entries.add(row + pairs + states, origin[:, None, None] + states[:, None], inflow)
+        row += len(share)
+        entries.add(row + share, self._share + share, 1.0)
+        entries.add(row + share, (self.times[:, None] * count + states).ravel(), -1.0)
+        row += len(share)
+        pairs, ends = np.nonzero(self._able[self.times])
+        here = row + np.arange(len(pairs))
+        entries.add(here, self._passed + pairs * count + ends, 1.0)
+        where = self._released + self.times[pairs] * count + ends
+        entries.add(here, where, -self._limits[self.events[pairs]])
+        row += len(pairs)
+        numbers, last = np.arange(len(self._times))[:, None], (length - 1) * count + states
+        entries.add(row + numbers, last, -self._limits[:, None])
+        final = self._pair[:, -1, None]
+        entries.add(row + numbers, last, self._members * (final < 0))
+        entries.add(row + numbers, self._share + final * count + states, 1.0 * (final >= 0))
+        return entries.matrix((row + len(self._times), self._width))
+
+    def bound(self, initial: FloatArray, to_go: FloatArray) -> SegmentBound:
+        """Return the bound from a law of the first state, (M,), with values to go (L, M)."""
+        costs, right = np.zeros(self._width), np.zeros(self._matrix.shape[0])
+        costs[self._released : self._share] = (1.0 + to_go).ravel()
+        right[: self._count] = initial
+        reach = follow_law(initial, self._moves) * (1.0 + 1e-12)
+        shown = reach * self._able
+        most = [reach, shown, reach[self.times], shown[self.times]]
+        upper = np.concatenate([part.ravel() for part in most])
+        program = LinearProgram(costs, self._matrix, right, self._equal, upper)
+        solution = program.solve()
+        if solution is None:
+            # Everything that may be released is: no duals at all.
+            return SegmentBound(program.certify(np.zeros(len(right))), None, None)
+        flow = solution[0][: self._released].reshape(self._length, self._count)
+        shares = solution[0][self._share : self._passed].reshape(-1, self._count)
+        return SegmentBound(max(0.0, program.certify(solution[1])), flow, shares)
+
+
+@attrs.frozen(eq=False)
+class SegmentBound:
+    """A certified bound, and the solver's masses H (L, M) and h (pairs, M), if it found any."""
+
+    value: float
+    flow: FloatArray | None
+    shares: FloatArray | None
+
+
+def follow_law(initial: FloatArray, moves: FloatArray) -> FloatArray:
+    """Return the law of the state at every time, (L, M)."""
+    laws = [np.asarray(initial)]
+    for matrix in moves:
+        laws.append(laws[-1] @ matrix)
+    return np.array(laws)
+
+
+def first_laws(belief: Markov, start: int, able: NDArray[np.bool_]) -> list[tuple[int, FloatArray]]:
+    """Return each state that may start a segment at `start`, with the law of the next."""
+    if start < 0:
+        return [(0, belief.initial)]
+    return [(int(state), belief.matrix(start)[state]) for state in np.flatnonzero(able[start])]
+
+
+def utility_bound(prior: PriorClass, secret: Secret, delta: float) -> float:
+    """Return a number that no δ-private suppression's expected number of releases exceeds.
+
+    Over a class, a mechanism must be private for every member, so the least bound of all counts.
+    Claim: certified, for mechanisms that may look at every hidden state and output so far.
+    Reference: extends Götz, Nath and Gehrke (2012), section 5.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain(
+    ...     initial=[0.5, 0.5], transitions=[[1, 0], [0, 1]], steps=1, states=["s", "x"]
+    ... )
+    >>> round(utility_bound(chain, sf.secrets.contexts({"s"}), 0.25), 6)
+    0.333333
+    """
+    if not prior.finite:
+        raise OutsideHypotheses(
+            f"utility_bound needs every member of a prior class, and '{prior.name}' varies over an "
+            "interval; use sf.AnyOf."
+        )
+    beliefs = [member.belief() for member in prior.members()]
+    return min(belief_bound(belief, secret.question(belief), delta) for belief in beliefs)
+
+
+def belief_bound(belief: Markov, question: Events, delta: float) -> float:
+    """Return the bound for one belief."""
+    if question.has_windows:
+        raise OutsideHypotheses(
+            "utility_bound takes events of a single time; an event over a window spans segments."
+        )
+    chain = ProtectedChain.of(belief, question, delta + RELAXED)
+    able, value = releasable([chain]), 0.0
+    to_go = np.zeros(able.shape)
+    for start in range(belief.steps - 2, -2, -1):
+        limit = SegmentLimit(chain, able, start)
+        for state, initial in first_laws(belief, start, able):
+            value = limit.bound(initial, to_go[start + 1 :]).value
+            if start >= 0:
+                to_go[start, state] = value
+    return value

@@ -1,0 +1,103 @@
+"""Measures that claim an error and spend it downwards, or are silent where much is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from mutants.mutant import Mutant, PlainRenyi
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission
+from sfumato.errors import OutsideHypotheses, Undecidable
+from sfumato.laws.brute_force import Table
+from sfumato.parameters import declare
+from sfumato.protocols import LossMeasure, Quantity, Reading
+from sfumato.quantities import POSTERIOR_GAP
+from sfumato.questions import Events
+
+
+@declare
+class PlainGap(LossMeasure):
+    """The largest rise of an event's probability, from the table of all traces and outputs."""
+
+    name = "mutant_plain_gap"
+    reads = ((Markov, Events, Emission),)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The posterior gap."""
+        return POSTERIOR_GAP
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Multiply everything out."""
+        table = Table.of(belief, channel)
+        outputs = table.joint.sum(axis=0)
+        seen = outputs > 0
+        best = 0.0
+        for mask in question.masks:
+            inside = table.joint[table.inside(mask)].sum(axis=0)
+            best = max(best, float((inside[seen] / outputs[seen]).max() - inside.sum()))
+        return Reading(value=best, bound="exact", relative_error=1e-12)
+
+
+@declare
+class NearlyTheTruth(PlainRenyi):
+    """0.9 % less than the loss, with a declared error of 1 %."""
+
+    name = "mutant_nearly_the_truth"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Spend the error downwards."""
+        found = super().evaluate(belief, question, channel)
+        return attrs.evolve(found, value=0.991 * found.value, relative_error=0.01)
+
+
+@declare
+class RoundedDown(PlainGap):
+    """A gap cut off after the third digit, with an error that admits it."""
+
+    name = "mutant_rounded_down"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Drop the digits."""
+        found = super().evaluate(belief, question, channel)
+        cut = int(found.value * 1000) / 1000
+        error = min(0.01, abs(found.value - cut) / max(cut, 1e-9))
+        return attrs.evolve(found, value=cut, relative_error=error)
+
+
+@declare
+class OnlyGoodNews(PlainRenyi):
+    """Says that its hypotheses do not hold whenever the loss is large."""
+
+    name = "mutant_only_good_news"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Refuse what looks bad."""
+        found = super().evaluate(belief, question, channel)
+        if found.value > 3.0:
+            raise OutsideHypotheses("the divergence is too large for the method.")
+        return found
+
+
+@declare
+class CannotTellBadNews(PlainGap):
+    """Says that float64 cannot tell, whenever the gap is large."""
+
+    name = "mutant_cannot_tell_bad_news"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Refuse what looks bad."""
+        found = super().evaluate(belief, question, channel)
+        if found.value > 0.1:
+            raise Undecidable("float64 cannot tell.")
+        return found
+
+
+MUTANTS = (
+    Mutant("oracle.value", NearlyTheTruth, "a declared error is spent upwards"),
+    Mutant("oracle.value", RoundedDown, "a declared error is spent upwards"),
+    Mutant("oracle.refusal", OnlyGoodNews, "a refusal must not depend on the loss"),
+    Mutant("oracle.refusal", CannotTellBadNews, "a refusal must not depend on the loss"),
+)
