@@ -37,7 +37,7 @@ from sfumato.prior_classes.combinations import combine
 from sfumato.prior_classes.families import family_of, sets_of
 from sfumato.prior_classes.joint_traces import joint_traces
 from sfumato.prior_classes.sets import AnyOf, Interval
-from sfumato.protocols import NOUNS, Secret
+from sfumato.protocols import NOUNS, Prior, Secret
 from sfumato.questions.secret_unions import SecretUnion
 
 Builder = Callable[["Registry", Mapping[str, Any]], Any]
@@ -513,11 +513,17 @@ class Constructor:
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]  # of the plugin, not of this class
-        return inspect.getdoc(self.plugin)
+        return _document(self.plugin)
 
     @property
     def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self.plugin)
+        given = inspect.signature(self.plugin).parameters.values()
+        bare = [one.replace(annotation=inspect.Parameter.empty) for one in given]
+        return inspect.Signature(bare)
+
+    def __dir__(self) -> list[str]:
+        methods = [name for name in ("fit", "fit_each") if hasattr(self.plugin, name)]
+        return ["parameters", "plugin", *methods]
 
     def __getattr__(self, attribute: str) -> Any:
         """Reach the class's own constructors and methods: ``sf.priors.rbf.fit``."""
@@ -527,6 +533,21 @@ class Constructor:
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}{self.__signature__}>"
+
+
+def _document(cls: type[Declared]) -> str:
+    """Return what a plugin's author wrote, then its parameters with their meanings, and `fit`."""
+    summary, gap, rest = (inspect.getdoc(cls) or "").partition("\n\n")
+    lines = [summary, "", "Parameters", "----------"]
+    for item in cls.parameters():
+        default = "" if item.required else f"; {item.default!r} unless given"
+        lines += [f"{item.name} : {item.domain.sentence}{default}", f"    {item.doc or item.name}"]
+    fit = getattr(cls, "fit", None)
+    plain = inspect.getattr_static(Prior, "fit").__func__  # which only says that there is none
+    if fit is not None and getattr(fit, "__func__", None) is not plain:
+        lines += ["", "Methods", "-------", f"fit{inspect.signature(fit)}"]
+        lines += [f"    {(inspect.getdoc(fit) or '').splitlines()[0]}"]
+    return "\n".join(lines) + (f"{gap}{rest}" if rest else "")
 
 
 @attrs.frozen
