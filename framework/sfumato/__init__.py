@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from sfumato.quantities import MEAN_SQUARED_ERROR as MEAN_SQUARED_ERROR
     from sfumato.quantities import NOISE_VARIANCE as NOISE_VARIANCE
     from sfumato.questions.secret_unions import SecretUnion as SecretUnion
+    from sfumato.release.calibration import calibrate as calibrate
     from sfumato.release.composition import compose as compose
     from sfumato.values import SUPPRESSED as SUPPRESSED
 
@@ -133,6 +134,7 @@ _HOMES = {
         "NOISE_VARIANCE",
     ),
     "questions.secret_unions": ("SecretUnion",),
+    "release.calibration": ("calibrate",),
     "release.composition": ("compose",),
     "values": ("SUPPRESSED",),
 }

@@ -614,6 +614,9 @@ class Mechanism(Declared, ABC, Generic[C]):
     promises
         Parameters, each with the registered measure whose loss is at most its value, such as
         ``(("epsilon", "renyi"),)``; the laws hold the mechanism to that, and to nothing else.
+    strength
+        The parameter that says how much is hidden, and whether more or less of it hides more; what
+        `sf.calibrate` sets.
 
     >>> import sfumato as sf
     >>> sf.mechanisms.gaussian_uniform(mse=1.0).specification()
@@ -625,6 +628,7 @@ class Mechanism(Declared, ABC, Generic[C]):
     asks: ClassVar[tuple[tuple[type, type], ...]]
     yields: ClassVar[type]
     promises: ClassVar[tuple[tuple[str, str], ...]] = ()
+    strength: ClassVar[tuple[str, Literal["more", "less"]] | None] = None
 
     @abstractmethod
     def design(self, prior: PriorClass, secret: Secret) -> Release[C]:
@@ -633,6 +637,8 @@ class Mechanism(Declared, ABC, Generic[C]):
     def protect(self, prior: PriorClass, secret: Secret) -> Release[C]:
         """Design a release of traces for the class and the secret."""
         require_mechanism(self, prior, secret)
+        if isinstance(prior, Prior):
+            secret.question(prior.belief())  # refuses an index or a state that the trace has not
         release = self.design(prior, secret)
         if not isinstance(release, Release):
             raise TypeError(f"{self.name}.design must return a Release; got {release!r}.")

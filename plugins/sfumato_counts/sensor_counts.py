@@ -117,6 +117,7 @@ class SensorCounts(Mechanism):
     """
 
     name = "sensor_counts"
+    strength = ("noise", "more")
     asks = ((Markov, object),)
     yields = Emission
 

@@ -74,6 +74,7 @@ class Calibrated(AdditiveMechanism):
 
     rules = (ExactlyOne(("mse", "epsilon")), Together("epsilon", "order"))
     promises = (("mse", "mean_squared_error"), ("epsilon", "renyi"))
+    strength = ("mse", "more")
 
     mse: float | None = parameter(POSITIVE, default=None, doc="average noise variance per entry")
     epsilon: float | None = parameter(

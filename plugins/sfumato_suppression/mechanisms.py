@@ -93,6 +93,7 @@ class _Certified(Mechanism):
     asks = ((Markov, Events),)
     yields = Suppression
     promises = (("delta", "posterior_gap"),)
+    strength = ("delta", "less")
 
     delta: float = parameter(UNIT, doc="how far an output may raise a sensitive probability")
 

@@ -51,6 +51,7 @@ class Optimal(Mechanism):
     """
 
     name = "suppress_optimal"
+    strength = ("delta", "less")
     asks = ((Markov, Events),)
     yields = RememberingSuppression
 

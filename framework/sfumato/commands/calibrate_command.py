@@ -1,0 +1,79 @@
+"""`sfumato calibrate`: say the risk, get the noise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import click
+
+from sfumato.commands.arguments import FORMS, noun, with_plugins
+from sfumato.plugin_registry import default_registry
+from sfumato.release.calibration import calibrate
+
+RISKS: Mapping[str, tuple[str, str]] = {
+    "advantage": ("advantage", "How well two values may be told apart, 0.1 or 10%."),
+    "success": ("bayes_success", "How often the best guess may be right, 0.05 or 5%."),
+    "gap": ("posterior_gap", "How much likelier an event may become, 0.1 or 10%."),
+    "error": ("expected_error metric='absolute'", "How far off a guess must be, 200 or 200m."),
+}
+"""Options that name a risk, with the measure that each means."""
+
+
+def number(text: str) -> float:
+    """Return a number, a percentage or a number with a unit.
+
+    >>> number("0.1"), number("5%"), number("200m")
+    (0.1, 0.05, 200.0)
+    """
+    matched = re.fullmatch(r"\s*([-+.\deE]+)\s*(%|[a-zA-Z]*)\s*", text)
+    try:
+        value = float(matched.group(1)) if matched else float("nan")
+    except ValueError:
+        value = float("nan")
+    if matched is None or value != value:  # noqa: PLR0124 - NaN is the one that differs from itself
+        raise click.UsageError(f"a target must be a number such as 0.1, 5% or 200m; got {text!r}.")
+    return value / 100 if matched.group(2) == "%" else value
+
+
+@click.command("calibrate")
+@with_plugins
+@click.option("--prior", required=True, help=f"What the adversary may believe: {FORMS}.")
+@click.option("--secret", required=True, help="What must stay hidden, in the same forms.")
+@click.option(
+    "--mechanism", required=True, help="What to calibrate, with any strength to begin at."
+)
+@click.option("--advantage", help=RISKS["advantage"][1])
+@click.option("--success", help=RISKS["success"][1])
+@click.option("--gap", help=RISKS["gap"][1])
+@click.option("--error", help=RISKS["error"][1])
+@click.option("--measure", help="Any other measure, in the same forms, with --target.")
+@click.option("--target", help="What that measure may find at most (or at least).")
+def command(
+    *,
+    prior: str,
+    secret: str,
+    mechanism: str,
+    measure: str | None,
+    target: str | None,
+    **risks: str | None,
+) -> None:
+    """Find the weakest setting of a mechanism that keeps a risk below a target.
+
+    The answer is certified over the whole prior class, and said in one sentence.
+    """
+    asked = [(RISKS[name][0], value) for name, value in risks.items() if value is not None]
+    if measure is not None and target is not None:
+        asked.append((measure, target))
+    if len(asked) != 1 or (measure is None) != (target is None):
+        raise click.UsageError("give one risk, such as --advantage 0.1, or --measure and --target.")
+    registry = default_registry()
+    found = calibrate(
+        noun("mechanism", mechanism, registry),
+        noun("prior", prior, registry),
+        noun("secret", secret, registry),
+        noun("measure", asked[0][0], registry),
+        number(asked[0][1]),
+    )
+    click.echo(str(found))
+    click.echo(repr(found.mechanism))

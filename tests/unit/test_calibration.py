@@ -1,0 +1,97 @@
+"""The weakest setting that meets a target, held to closed forms and to the other side."""
+
+import math
+
+import pytest
+from click.testing import CliRunner
+from scipy.special import ndtri
+
+import sfumato as sf
+from sfumato.commands import cli
+
+PRIOR, SECRET = sf.priors.rbf(length_scale=3.0, times=1), sf.secrets.basic(0)
+CHAIN = sf.priors.markov_chain(
+    [0.6, 0.3, 0.1], [[0.8, 0.15, 0.05], [0.2, 0.75, 0.05], [0.5, 0.3, 0.2]], steps=4
+)
+UNIFORM = sf.mechanisms.gaussian_uniform(mse=1.0)
+
+
+@pytest.mark.parametrize("target", [0.05, 0.3, 0.9])
+def test_one_entry_has_a_closed_form(target):
+    """Of one entry M = 1/mse, and the advantage is 2Φ(1/(2√mse)) − 1."""
+    found = sf.calibrate(UNIFORM, PRIOR, SECRET, sf.measures.advantage(), target)
+    truth = 1 / (2 * ndtri((1 + target) / 2)) ** 2
+    assert truth <= found.mechanism.mse <= truth * 1.002
+    assert found.loss.ceiling <= target < found.weaker.floor
+
+
+def test_smaller_can_be_worse():
+    """The squared error left to a guess is 1/(1 + 1/mse) at most one, and at least the target."""
+    found = sf.calibrate(UNIFORM, PRIOR, SECRET, sf.measures.expected_error(), 0.75)
+    assert found.mechanism.mse == pytest.approx(3.0, rel=2e-3)
+    assert found.loss.floor >= 0.75
+    with pytest.raises(sf.OutsideHypotheses, match="out of reach"):
+        sf.calibrate(UNIFORM, PRIOR, SECRET, sf.measures.expected_error(), 1.5)
+
+
+def test_a_whole_class_is_kept():
+    prior = sf.priors.rbf(length_scale=sf.Interval(3.0, 6.0), times=12)
+    secret, measure = sf.secrets.basic(5), sf.measures.renyi(order=2.0)
+    found = sf.calibrate(UNIFORM, prior, secret, measure, 1.0, tolerance=1e-2)
+    for scale in (3.0, 4.0, 5.0, 6.0):
+        member = sf.priors.rbf(length_scale=scale, times=12)
+        assert measure.loss(member, secret, found.release).value <= 1.0
+
+
+def test_suppression_is_calibrated_by_another_measure():
+    secret, mechanism = sf.secrets.contexts([2]), sf.mechanisms.suppress_simulatable(delta=0.1)
+    found = sf.calibrate(mechanism, CHAIN, secret, sf.measures.advantage(), 0.5)
+    assert found.loss.ceiling <= 0.5
+    assert 0.0 <= found.mechanism.delta <= 1.0
+
+
+def test_noise_of_counts():
+    mechanism = sf.mechanisms.sensor_counts([0, 1, 2, 0], noise=1.0)
+    found = sf.calibrate(mechanism, CHAIN, sf.secrets.basic(1), sf.measures.advantage(), 0.3)
+    assert found.loss.ceiling <= 0.3
+    assert found.mechanism.noise > 0
+
+
+def test_what_cannot_be_calibrated_says_so():
+    with pytest.raises(sf.Incompatible, match="declares no strength"):
+        sf.calibrate(
+            sf.mechanisms.suppress_sensitive(),
+            CHAIN,
+            sf.secrets.contexts([2]),
+            sf.measures.advantage(),
+            0.1,
+        )
+    to_epsilon = sf.mechanisms.gaussian_uniform(epsilon=1.0, order=2.0)
+    with pytest.raises(sf.ParameterError, match="must be given to be calibrated"):
+        sf.calibrate(to_epsilon, PRIOR, SECRET, sf.measures.advantage(), 0.1)
+    with pytest.raises(sf.ParameterError, match="target must be a number"):
+        sf.calibrate(UNIFORM, PRIOR, SECRET, sf.measures.advantage(), math.nan)
+
+
+@pytest.mark.parametrize(
+    ("risk", "words"),
+    [
+        (("--advantage", "30%"), "keeps the advantage at 0.3"),
+        (("--measure", "renyi order=2.0", "--target", "0.5"), "Rényi divergence"),
+    ],
+)
+def test_the_command_says_it_in_a_sentence(risk, words):
+    nouns = ["--prior", "rbf length_scale=3.0 times=5", "--secret", "basic index=2"]
+    nouns += ["--mechanism", "gaussian_uniform mse=1.0"]
+    answer = CliRunner().invoke(cli, ["calibrate", *nouns, *risk])
+    assert answer.exit_code == 0, answer.output
+    assert words in " ".join(answer.output.split())
+    assert "sf.mechanisms.gaussian_uniform(mse=" in answer.output
+
+
+@pytest.mark.parametrize("risks", [(), ("--advantage", "0.1", "--gap", "0.1"), ("--gap", "much")])
+def test_a_bad_target_is_a_sentence(risks):
+    nouns = ["--prior", "rbf length_scale=3.0 times=5", "--secret", "basic index=2"]
+    nouns += ["--mechanism", "gaussian_uniform mse=1.0"]
+    answer = CliRunner().invoke(cli, ["calibrate", *nouns, *risks])
+    assert answer.exit_code == 2
