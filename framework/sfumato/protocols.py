@@ -170,7 +170,7 @@ class Reading:
     def floor(self) -> float:
         """The largest number that the true value is known not to be below."""
         if self.bound in ("exact", "lower"):
-            return self.value
+            return self.value - self._rounding
         if self.interval is None or self.estimate_of == "upper":
             return -math.inf
         return self.interval[0]
@@ -179,10 +179,17 @@ class Reading:
     def ceiling(self) -> float:
         """The smallest number that the true value is known not to exceed."""
         if self.bound in ("exact", "upper"):
-            return self.value
+            return self.value + self._rounding
         if self.interval is None or self.estimate_of == "lower":
             return math.inf
         return self.interval[1]
+
+    @property
+    def _rounding(self) -> float:
+        """How far the true value may lie from one that is called exact: its certified error."""
+        if self.bound != "exact" or math.isinf(self.value):
+            return 0.0
+        return abs(self.value) * self.relative_error
 
     def __float__(self) -> float:
         return self.value
@@ -239,7 +246,7 @@ class Loss(Reading):
     Rényi divergence (order=2) [nats] = 260.603
     >>> float(loss) == loss.value, f"{loss:.1f}"
     (True, '260.6')
-    >>> loss.floor == loss.value == loss.ceiling
+    >>> loss.floor <= loss.value <= loss.ceiling <= loss.value * (1 + 1e-9)
     True
     """
 
@@ -482,15 +489,40 @@ class Secret(Declared, ABC, Generic[B, Q]):
     plural: ClassVar[str] = "secrets"
     yields: ClassVar[Mapping[type, type]]
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        if "question" in cls.__dict__:
+            cls.question = _asked_once(cls.__dict__["question"])  # type: ignore[method-assign,assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the last question out of what is pickled: it is asked again."""
+        return {key: value for key, value in self.__dict__.items() if key != "_asked"}
+
     @abstractmethod
     def question(self, belief: B) -> Q:
-        """Return the secret in its mathematical form for that belief."""
+        """Return the secret in its mathematical form for that belief; of the same one, once."""
 
     def __or__(self, other: Secret) -> Secret:
         """Return the union: neither secret may be learnt."""
         from sfumato.questions.secret_unions import SecretUnion
 
         return SecretUnion((self, other))
+
+
+def _asked_once(question: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Keep the question about the last belief with the secret."""
+    if hasattr(question, "__wrapped__"):
+        return question
+
+    @functools.wraps(question)
+    def kept(self: Any, belief: Any) -> Any:
+        last = self.__dict__.get("_asked")
+        if last is None or last[0] is not belief:
+            last = (belief, question(self, belief))
+            self.__dict__["_asked"] = last
+        return last[1]
+
+    return kept
 
 
 # What is released ---------------------------------------------------------------------------------

@@ -162,9 +162,13 @@ def over_class(
             how=how,
         )
         return found_only, supremum.member
-    bound, interval = _direction(worst.value, floor, ceiling)
+    room = abs(worst.value) * error if math.isfinite(worst.value) else 0.0
+    bound, interval = _direction(worst.value, floor, ceiling, room)
+    if bound == worst.bound == "upper" and worst.interval is not None:
+        interval = (floor, ceiling)
     of_class = attrs.evolve(
         worst,
+        value=ceiling if bound == "upper" else floor if bound == "lower" else worst.value,
         bound=bound,
         interval=interval,
         estimate_of="value",
@@ -175,13 +179,14 @@ def over_class(
 
 
 def _direction(
-    value: float, floor: float, ceiling: float
+    value: float, floor: float, ceiling: float, room: float
 ) -> tuple[Bound, tuple[float, float] | None]:
-    """Return the strongest direction that (floor, ceiling) justifies for the value."""
-    if floor == value == ceiling:
+    """Return the strongest direction that (floor, ceiling) justifies for the value, to `room`."""
+    known = value - room <= floor, ceiling <= value + room
+    if all(known):
         return "exact", None
-    if ceiling == value:
+    if known[1]:
         return "upper", None
-    if floor == value:
+    if known[0]:
         return "lower", None
     return "estimate", (floor, ceiling)

@@ -85,7 +85,8 @@ def calibrate(
 
     def measured(value: float) -> tuple[Release, Loss]:
         if value not in tried:
-            release = attrs.evolve(mechanism, **{name: value}).protect(prior, secret)
+            given: Any = mechanism
+            release = attrs.evolve(given, **{name: value}).protect(prior, secret)
             tried[value] = release, measure.loss(prior, secret, release)
         return tried[value]
 
