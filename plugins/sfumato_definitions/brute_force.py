@@ -45,7 +45,9 @@ def of_pairs(
 ) -> Reading:
     """Return the loss of the worst pair."""
     if isinstance(question, Displacements):
-        return between(*(loss(*densities(x)) for x in gaussian_distances(belief, question, channel)))
+        return between(
+            *(loss(*densities(x)) for x in gaussian_distances(belief, question, channel))
+        )
     _require_states(question)
 
     def worst(table: Table) -> float:
@@ -94,7 +96,9 @@ def power(belief: Any, question: Any, channel: Any, alpha: float) -> Reading:
     return of_pairs(belief, question, channel, best)
 
 
-def of_guess(belief: Any, question: Any, channel: Any, loss: Callable[[FloatArray, Any], float]) -> Reading:
+def of_guess(
+    belief: Any, question: Any, channel: Any, loss: Callable[[FloatArray, Any], float]
+) -> Reading:
     """Return the largest loss over the secret variables, each with its table."""
     _require_states(question)
     return worst_of_tables(belief, question, channel, loss)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, Symbols
-from sfumato.errors import OutsideHypotheses
+from sfumato.errors import OutsideHypotheses, ParameterError
 from sfumato.laws.capabilities import can_read
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import LossMeasure, Quantity, Reading, Situation
@@ -59,7 +59,10 @@ def measures_of(quantity: Quantity) -> Iterator[LossMeasure]:
         declared = {item.name: item.required for item in cls.parameters()}
         needed = {parameter for parameter, required in declared.items() if required}
         if cls.has_brute_force() and needed <= wanted.keys() <= declared.keys():
-            made = cls(**wanted)
+            try:
+                made = cls(**wanted)
+            except ParameterError:  # of the same name, for another kind of value
+                continue
             if made.quantity == quantity:
                 yield made
 

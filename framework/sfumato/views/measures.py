@@ -125,7 +125,11 @@ class ViewMeasure(LossMeasure):
             )
         bound = "upper" if self._sign > 0 else "lower"
         return Reading(
-            value=worst, bound=bound, interval=(low, high), witness=witness, how=how  # type: ignore[arg-type]
+            value=worst,
+            bound=bound,
+            interval=(low, high),
+            witness=witness,
+            how=how,  # type: ignore[arg-type]
         )
 
 
@@ -175,7 +179,9 @@ class PairMeasure(ViewMeasure):
         pairs = outcomes.pairs if len(outcomes.pairs) else np.zeros((1, 2), dtype=np.intp)
         worst, where = -math.inf, pairs[0]
         for part in _chunks(pairs, outcomes.joint.shape[1]):
-            values = self.of_laws(outcomes.likelihoods[part[:, 0]], outcomes.likelihoods[part[:, 1]])
+            values = self.of_laws(
+                outcomes.likelihoods[part[:, 0]], outcomes.likelihoods[part[:, 1]]
+            )
             place = int(np.argmax(self._sign * values))
             if self._sign * values[place] > worst:
                 worst, where = self._sign * float(values[place]), part[place]
@@ -283,4 +289,6 @@ class GuessMeasure(ViewMeasure):
         """Return the loss, with its rounding."""
         value = self.of_joint(outcomes)
         slack = self.rounding(value, outcomes.error) if math.isfinite(value) else 0.0
-        return Found(value, slack, {"times": outcomes.asked.times} if outcomes.asked.times else None)
+        return Found(
+            value, slack, {"times": outcomes.asked.times} if outcomes.asked.times else None
+        )

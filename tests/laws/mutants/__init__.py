@@ -10,6 +10,7 @@ from mutants import (
     markov_measures,
     mechanisms,
     priors,
+    relations,
     samplers,
     unverified,
 )
@@ -23,6 +24,7 @@ KINDS = (
     markov_measures,
     mechanisms,
     priors,
+    relations,
     samplers,
     unverified,
 )

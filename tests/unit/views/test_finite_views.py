@@ -97,9 +97,7 @@ def odds_gap(delta):
         with np.errstate(divide="ignore"):
             moves = np.abs(np.log(p[p > 0]) - np.log(q[p > 0]))
         mass = p[p > 0]
-        return min(
-            g for g in [0.0, *moves.tolist()] if math.fsum(mass[moves > g + 1e-12]) <= delta
-        )
+        return min(g for g in [0.0, *moves.tolist()] if math.fsum(mass[moves > g + 1e-12]) <= delta)
 
     return of
 
@@ -183,7 +181,11 @@ def truth_of(measure, joint, pairs, events):
     if measure in EVENTS:
         seen = joint.sum(axis=0)
         return max(
-            (EVENTS[measure](math.fsum(joint[e]), joint[e] / seen, seen) for e in events if there[e]),
+            (
+                EVENTS[measure](math.fsum(joint[e]), joint[e] / seen, seen)
+                for e in events
+                if there[e]
+            ),
             default=0.0,
         )
     return GUESSES[measure](joint[there])
@@ -199,7 +201,9 @@ INITIAL = [0.6, 0.3, 0.1]
 MATRIX = [[0.8, 0.15, 0.05], [0.2, 0.75, 0.05], [0.5, 0.3, 0.2]]
 CHAIN = Markov(INITIAL, MATRIX, steps=6)
 SENSOR = [[[float(m == t % 3), float(m != t % 3)] for m in range(3)] for t in range(6)]
-RESPONSE = Symbols(range(3), "abc", [[[0.6 if a == b else 0.2 for a in range(3)] for b in range(3)]] * 6)
+RESPONSE = Symbols(
+    range(3), "abc", [[[0.6 if a == b else 0.2 for a in range(3)] for b in range(3)]] * 6
+)
 CHANNELS = {
     "suppression": Suppression.memoryless(range(3), [[0.3, 0.4, 1.0]] * 6),
     "sensor": Symbols(range(3), (1, 0), SENSOR),
@@ -437,7 +441,11 @@ def drawn_emission(rng, belief, kind):
 
 
 def no_worse(one, other, sign):
-    return sign * (one - other) <= 1e-9 * (1.0 + abs(other)) if math.isfinite(other) else sign * one <= sign * other
+    return (
+        sign * (one - other) <= 1e-9 * (1.0 + abs(other))
+        if math.isfinite(other)
+        else sign * one <= sign * other
+    )
 
 
 @pytest.mark.parametrize("kind", ["symbols", "suppression", "echo"])
