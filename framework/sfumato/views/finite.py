@@ -195,7 +195,7 @@ def _listed(belief: Markov, channel: Emission, times: tuple[int, ...]) -> Tables
 
 
 def _widest_window(belief: Markov, channel: Emission, times: tuple[int, ...]) -> Tables:
-    """Return the tables of the widest windows; from below, where no state is told, of a wider one."""
+    """Return the tables of the widest windows: from below, where no state is told, a wider one."""
 
     def end(width: int, *, told: bool) -> FloatArray | None:
         # A state that is not told is summed out in the end, and may take its room until then.

@@ -1,5 +1,6 @@
-"""Views of real values beside integrals: reference values, being near a place, guesses of several."""
+"""Views of real values beside integrals: being near a place, guesses of several values."""
 
+import itertools
 import math
 
 import numpy as np
@@ -34,7 +35,7 @@ ROWS = [
 WORLDS = [(1.0, 0.1, 12.102602), (6.0, 0.1, 59.717446), (6.0, 1.0, 7.6085787)]
 
 
-@pytest.mark.parametrize("column, world", list(enumerate(WORLDS)))
+@pytest.mark.parametrize(("column", "world"), list(enumerate(WORLDS)))
 def test_reference_values(column, world):
     length_scale, mse, told = world
     prior = sf.priors.rbf(length_scale=length_scale, times=50)
@@ -73,7 +74,7 @@ def highest(place, radius, noise):
 
 
 @pytest.mark.parametrize("noise", [1e-6, 1e-2, 1.0, 1e2, 1e4, 1e8])
-@pytest.mark.parametrize("place, radius", [(0.0, 0.25), (1.0, 0.25), (-3.0, 1e-9), (9.0, 2.0)])
+@pytest.mark.parametrize(("place", "radius"), [(0.0, 0.25), (1.0, 0.25), (-3.0, 1e-9), (9.0, 2.0)])
 def test_the_highest_posterior_near_a_place(place, radius, noise):
     """Whatever is told, the place can be the posterior mean: no matter how rarely."""
     mpmath = pytest.importorskip("mpmath")
@@ -96,7 +97,7 @@ def test_the_highest_posterior_near_a_place(place, radius, noise):
 
 
 @pytest.mark.parametrize("noise", [1e-4, 5.0])
-@pytest.mark.parametrize("place, radius", [(0.0, 0.25), (-3.0, 0.4)])
+@pytest.mark.parametrize(("place", "radius"), [(0.0, 0.25), (-3.0, 0.4)])
 def test_near_a_place_beside_integrals(place, radius, noise):
     belief, channel = Gaussian(Diagonal([1.0])), AdditiveGaussian(Diagonal([noise]))
     question = Nearness(0, place, radius)
@@ -119,7 +120,7 @@ def test_near_a_place_beside_integrals(place, radius, noise):
             p = chance(m)
             return stats.norm.pdf(m, scale=spread) * f(p / prior, (1 - p) / (1 - prior))
 
-        parts = zip(cuts[:-1], cuts[1:], strict=True)
+        parts = itertools.pairwise(cuts)
         return math.fsum(integrate.quad(inner, a, b, epsabs=1e-15)[0] for a, b in parts)
 
     truths = {
@@ -130,7 +131,7 @@ def test_near_a_place_beside_integrals(place, radius, noise):
         if noise > 0.1
         else None,
         sf.measures.bayes_success(): average(lambda a, b: max(a * prior, b * (1 - prior))),
-        sf.measures.maximal_leakage(): math.log(average(lambda a, b: max(a, b))),
+        sf.measures.maximal_leakage(): math.log(average(max)),
         sf.measures.mutual_information(about="secret"): average(
             lambda a, b: (
                 prior * a * math.log(max(a, 1e-300)) + (1 - prior) * b * math.log(max(b, 1e-300))

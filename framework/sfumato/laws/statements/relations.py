@@ -119,7 +119,7 @@ def divergence_bounds_advantage(at: Situation, measure: Any, order: float) -> No
 
 @law("relations.advantage_ratio", over=("measure",), applies=counts(ADVANTAGE, RENYI))
 def ratio_bounds_advantage(at: Situation, measure: Any) -> None:
-    """The advantage is at most 1 − e^−ε, and tanh(ε/2) if pairs count both ways, ε the worst ratio."""
+    """The advantage is at most 1 − e^−ε, and tanh(ε/2) if pairs count both ways, ε their ratio."""
     low, _ = ends(at, measure, ADVANTAGE)
     _, high = ends(at, measure, RENYI, order=math.inf)
     ratio = max(high, 0.0)
@@ -162,9 +162,7 @@ def divergence_bounds_the_stick(at: Situation, measure: Any, order: float, epsil
 
 @law("relations.power", over=("measure",), applies=counts(POWER, ADVANTAGE), alarm=OPEN_UNIT)
 def advantage_bounds_power(at: Situation, measure: Any, alarm: float) -> None:
-    """The power of a test is at most its rate of false alarms plus the advantage, and at least
-    the rate.
-    """
+    """The power of a test lies between its rate of false alarms and that plus the advantage."""
     alarm = _own(measure, "false_alarm", alarm)
     found = ends(at, measure, POWER, false_alarm=alarm)
     _, apart = ends(at, measure, ADVANTAGE)
@@ -197,8 +195,9 @@ def _one_event(at: Situation) -> tuple[Situation, float]:
 
 @law("relations.gap_ratio", over=("measure",), applies=counts(GAP, RENYI))
 def gap_and_ratio_are_one(at: Situation, measure: Any) -> None:
-    """The posterior gap of an event of probability p is p(1−p)(e^ε − 1)/(1 + p(e^ε − 1)), ε the
-    worst ratio of the event against its opposite.
+    """The posterior gap of an event follows from its worst ratio ε against its opposite.
+
+    With p its probability the gap is p(1−p)(e^ε − 1)/(1 + p(e^ε − 1)).
     """
     alone, chance = _one_event(at)
     if not 0.0 < chance < 1.0:
@@ -215,8 +214,10 @@ def gap_and_ratio_are_one(at: Situation, measure: Any) -> None:
 
 @law("relations.success_advantage", over=("measure",), applies=counts(SUCCESS, ADVANTAGE))
 def advantage_bounds_success(at: Situation, measure: Any) -> None:
-    """Whether an event has happened is guessed with a chance between max(q, (1−q)(1+A)) and
-    q + (1−q)A, q that of the better guess before, A the advantage: (1+A)/2 where q is one half.
+    """Whether an event has happened is guessed as well as the advantage A allows.
+
+    With q the chance of the better guess before, between max(q, (1−q)(1+A)) and q + (1−q)A: that is
+    (1+A)/2 where q is one half.
     """
     alone, chance = _one_event(at)
     before = max(chance, 1.0 - chance)
@@ -238,9 +239,7 @@ def _before(at: Situation, measure: Any) -> tuple[float, float]:
 
 @law("relations.success_leakage", over=("measure",), applies=counts(SUCCESS, MAXIMAL))
 def leakage_bounds_success(at: Situation, measure: Any) -> None:
-    """Success is at most that of the best guess without the release times e^L, L the maximal
-    leakage.
-    """
+    """Success is at most that of a guess without the release times e^L, L the maximal leakage."""
     low, _ = ends(at, measure, SUCCESS)
     _, leak = ends(at, measure, MAXIMAL)
     _, before = _before(at, measure)
