@@ -64,9 +64,6 @@ class PosteriorGap(EventMeasure):
 
     name = "posterior_gap"
     promises = ("nothing from silence",)
-    waivers = {  # noqa: RUF012 - a class attribute, never changed
-        "processing.silence": "of a real value the worst place is where nobody expects it to be",
-    }
 
     @property
     def quantity(self) -> Quantity:

@@ -145,7 +145,10 @@ def same_quantity(quantity: Quantity) -> Iterator[Any]:
         declared = {item.name: item.required for item in cls.parameters()}
         needed = {parameter for parameter, required in declared.items() if required}
         if needed <= wanted.keys() <= declared.keys():
-            made = cls(**wanted)
+            try:
+                made = cls(**wanted)
+            except ParameterError:  # of the same name, for another kind of value
+                continue
             if made.quantity == quantity:
                 yield made
 

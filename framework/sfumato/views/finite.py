@@ -225,30 +225,37 @@ def _listed(belief: Markov, channel: Emission, times: tuple[int, ...]) -> Tables
 
 
 def _widest_window(belief: Markov, channel: Emission, times: tuple[int, ...]) -> Tables:
-    found: Tables | None = None
-    for width in range(belief.steps):
-        ends = [
-            Window.around(belief, channel, times, width, told=told, most=WINDOW)
-            for told in (False, True)
-        ]
+    """Return the tables of the widest windows: from below, where no state is told, a wider one."""
+
+    def end(width: int, *, told: bool) -> FloatArray | None:
+        # A state that is not told is summed out in the end, and may take its room until then.
+        most = WINDOW if told else min(MOST, WINDOW * belief.state_count)
+        window = Window.around(belief, channel, times, width, told=told, most=most)
         try:
-            low, high = (end.joint(times) for end in ends)
-        except TooMany:
+            return window.joint(times)
+        except (TooMany, Undecidable):
+            return None
+
+    low, high, widths = None, None, [0, 0]
+    for width in range(belief.steps):
+        wider = end(width, told=False)
+        told = end(width, told=True)
+        if wider is None:
             break
-        except Undecidable:
-            if found is None:
-                raise
+        low, widths[0] = wider, width
+        if told is None:
             break
-        found = low, high, f"a window of {width} steps on either side"
+        high, widths[1] = told, width
         below, above = ((table / table.sum(axis=0)).max(axis=1) for table in (low, high))
         if np.allclose(below, above, rtol=AGREEMENT, atol=0.0):
             break
-    if found is None:
+    if low is None or high is None:
         raise OutsideHypotheses(
             f"the outputs at time {times[0]} and the states around it are too many to list; take "
             f"fewer states or symbols."
         )
-    return found
+    steps = " and ".join(map(str, dict.fromkeys(widths)))
+    return low, high, f"a window of {steps} steps on either side"
 
 
 def _noisy_view(belief: Markov, asked: Sequence[Asked], channel: NoisyVectors) -> FiniteView:

@@ -250,7 +250,7 @@ def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[Float
     density = np.exp(-np.square((points - middle) / spread) / 2) / (spread * math.sqrt(2 * math.pi))
     inner = (near_chances(points, question, deviation) * (density * half * weights)).sum(axis=-1)
     table = np.concatenate([inner, _tails(cuts, part, question, end)], axis=1)
-    below = np.where(table < LEAST, 0.0, table)[:, table.sum(axis=0) >= LEAST]
+    below = _complete(table[:, table.sum(axis=0) >= LEAST])
     at = np.concatenate([near_chances(cuts, question, deviation), [[0.0], [1.0]]], axis=1)
     left = np.concatenate([np.arange(len(cuts) - 1), [0, len(cuts) - 1]])
     right = np.concatenate([np.arange(1, len(cuts)), [len(cuts), len(cuts)]])
@@ -265,6 +265,21 @@ def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[Float
     extremes = [int(np.searchsorted(cuts, place)), len(cuts)]
     mass[extremes] = np.maximum(mass[extremes], len(cuts) * LEAST)
     return np.asarray(below), np.asarray((at * mass)[:, mass >= LEAST], dtype=float)
+
+
+def _complete(table: FloatArray) -> FloatArray:
+    """Merge cells in which a number is too small for float64 with the one that is most like them.
+
+    Telling less, they never seem to rule out what they only make very unlikely.
+    """
+    whole = table.min(axis=0) >= LEAST
+    if whole.all() or not whole.any():
+        return table
+    kept, others = table[:, whole], table[:, ~whole]
+    share = kept[0] / kept.sum(axis=0)
+    for row, place in ((0, int(share.argmin())), (1, int(share.argmax()))):
+        kept[:, place] += others[:, others.argmin(axis=0) == row].sum(axis=1)
+    return kept
 
 
 def _cuts(middle: float, spread: float, deviation: float, question: Nearness) -> FloatArray:

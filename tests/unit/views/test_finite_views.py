@@ -11,8 +11,7 @@ import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, Suppression, Symbols
 from sfumato.questions import Events, StateAt
-from sfumato.values import SUPPRESSED
-from sfumato.views import Outcomes, finite, view_of
+from sfumato.views import Outcomes, view_of
 from sfumato.views.windows import Window
 
 # Every trace and every output ---------------------------------------------------------------------
@@ -230,7 +229,7 @@ OF_STATE = [
 ]
 
 
-@pytest.mark.parametrize("column, name", list(enumerate(CHANNELS)))
+@pytest.mark.parametrize(("column", "name"), list(enumerate(CHANNELS)))
 def test_reference_values_of_an_event_and_a_state(column, name):
     channel = CHANNELS[name]
     traces, joint = listed(CHAIN, law_of(channel))
@@ -247,7 +246,7 @@ def test_reference_values_of_an_event_and_a_state(column, name):
 
 
 @pytest.mark.parametrize(
-    "name, other, order_two, apart",
+    ("name", "other", "order_two", "apart"),
     [
         ("suppression", 0, 1.70212122, 0.7),
         ("suppression", 1, 1.71291026, 0.65898995),
@@ -271,7 +270,7 @@ def test_reference_values_of_pairs(name, other, order_two, apart):
 
 
 @pytest.mark.parametrize(
-    "measure, question, ends",
+    ("measure", "question", "ends"),
     [
         (sf.measures.posterior_gap(), IS_TWO, (0.174873, 0.385225, 0.203476, 0.234770)),
         (sf.measures.bayes_success(), STATE, (0.704270, 0.747784, 0.712536, 0.717435)),
@@ -285,14 +284,14 @@ def test_reference_values_of_pairs(name, other, order_two, apart):
 )
 def test_reference_values_of_windows(measure, question, ends):
     found = [
-        of_window(measure, CHAIN, RESPONSE, question.asked()[0], width, told)
+        of_window(measure, CHAIN, RESPONSE, question.asked()[0], width, told=told)
         for width in (1, 2)
         for told in (False, True)
     ]
     assert found == pytest.approx(ends, abs=1e-6)
 
 
-def of_window(measure, belief, channel, asked, width, told):
+def of_window(measure, belief, channel, asked, width, *, told):
     """Return a measure of what a window shows, without rounding."""
     window = Window.around(belief, channel, asked.times, width, told=told, most=10**6)
     outcomes = Outcomes.of(asked, window.joint(asked.times), 0.0)
@@ -468,7 +467,7 @@ def test_windows_hold_the_truth_and_narrow(kind, part):
             ends = (-math.inf, math.inf) if sign > 0 else (math.inf, -math.inf)
             for width in range(belief.steps):
                 wider = tuple(
-                    of_window(measure, belief, channel, asked, width, told)
+                    of_window(measure, belief, channel, asked, width, told=told)
                     for told in (False, True)
                 )
                 assert no_worse(ends[0], wider[0], sign)

@@ -141,8 +141,11 @@ def silence_loses_nothing(at: Situation, measure: Any) -> None:
     """Releasing nothing is never worse than a release, and loses nothing."""
     quiet = silent(at.channel, at.belief)
     nothing = require_channel_no_worse(measure, at, quiet, "releasing nothing")
-    if isinstance(quiet, AdditiveGaussian) and nothing.floor == np.inf:
-        raise NotHere("of a real value any noise but an infinite one tells without limit")
+    without_limit = nothing.floor == np.inf or measure.quantity == POSTERIOR_GAP
+    if isinstance(quiet, AdditiveGaussian) and without_limit:
+        raise NotHere(
+            "the rarest output tells all of a real value by any noise but an infinite one"
+        )
     with suppress(NotHere):  # what is true of every loss is checked above
         promise_or_skip(measure, "nothing from silence")
         require(
