@@ -30,22 +30,20 @@ LIGHT = 1e-9
 ALIKE = 1e-9
 
 
-def solve(problem: Any, solver: str, name: str, *, verified: bool = False, **options: Any) -> None:
-    """Solve a cvxpy problem to optimality, or raise `SolverFailed` with solver and status.
-
-    Where the caller has the result `verified` by other means, one that the solver itself calls
-    inaccurate is let through to that.
-    """
+def _solve(problem: Any) -> None:
+    """Solve a cvxpy problem, or raise `SolverFailed`; what comes of it is certified elsewhere."""
     import cvxpy as cp
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the status is read below, whatever is printed
         try:
-            problem.solve(solver=solver, **options)
+            problem.solve(solver=cp.CLARABEL)
         except (cp.error.SolverError, ValueError, ArithmeticError) as error:
-            raise SolverFailed(f"{solver} must solve {name}; it broke down.") from error
-    if problem.status != cp.OPTIMAL and not (verified and problem.status == cp.OPTIMAL_INACCURATE):
-        raise SolverFailed(f"{solver} must solve {name}; its status is {problem.status!r}.")
+            raise SolverFailed("CLARABEL must solve the noise program; it broke down.") from error
+    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise SolverFailed(
+            f"CLARABEL must solve the noise program; its status is {problem.status!r}."
+        )
 
 
 def best_noise(
@@ -54,7 +52,8 @@ def best_noise(
     negligible: float = NEGLIGIBLE[0],
     *,
     independent: Indices | None = None,
-    space: ReadingSpace | None = None,
+    space: Array | None = None,
+    even: float = 0.0,
 ) -> Solution:
     """Return the noise with the smallest worst loss over the blocks, as the solver sees it.
 
@@ -67,7 +66,8 @@ def best_noise(
     Γ is the multiplier of the n × n corner of the matrix inequality. No prior is inverted.
     It is solved in the directions in which some prior has variance at all, in units of B, and for
     shifts A scaled to a value near one: the optimal Γ does not depend on that scale.
-    With `independent`, Γ is restricted as in `dual_bound`; with a `space`, to that space. N_j is a
+    With `independent`, Γ is restricted as in `dual_bound`; with the basis of a `space`, to that
+    space, in which noise of the variance `even` is everywhere. N_j is a
     number μ_j where a block has one displacement.
 
     Blocks of one displacement each that come with their mirror images are solved at half the size:
@@ -75,21 +75,18 @@ def best_noise(
     μ_Jj = μ_j. Then Σ_j T_j T_jᵀ/μ_j commutes with J, so the matrix inequality falls into one for
     even vectors and one for odd ones, each with one column for a pair of blocks.
     """
-    partners, even = None, 0.0
-    if space is not None:
-        bases, even = [space.basis(blocks)], space.floor / len(blocks[0].spread)
-    else:
-        partners = mirror_partners(blocks) if independent is None else None
-        bases = _bases(blocks, negligible, independent, mirrored=partners is not None)
+    partners = mirror_partners(blocks) if independent is None and space is None else None
+    mirrored = partners is not None
+    bases = [space] if space is not None else _bases(blocks, negligible, independent, mirrored)
     images = list(range(len(blocks))) if partners is None else partners
     program = _Program(blocks, images, bases, budget=budget, even=even, independent=independent)
-    solve(program.problem, "CLARABEL", "the noise program", verified=True)
+    _solve(program.problem)
     factor, extra = program.noise()
     return Solution(factor, program.witnesses(), extra)
 
 
 def _bases(
-    blocks: Sequence[Block], negligible: float, independent: Indices | None, *, mirrored: bool
+    blocks: Sequence[Block], negligible: float, independent: Indices | None, mirrored: bool
 ) -> list[Array]:
     """Return an orthonormal basis of where a block moves or fluctuates; of even and odd vectors."""
     spreads = {id(block.spread): block.spread for block in blocks}
@@ -351,94 +348,3 @@ def mirror_groups(question: Displacements, size: int) -> dict[int, int]:
     images = [places.get((size - 1 - entry, radius)) for entry, radius in named]
     found = {place: image for place, image in enumerate(images) if image is not None}
     return found if len(found) == len(named) else {}
-
-
-# A small space for long traces --------------------------------------------------------------------
-
-RATIO = 10.0  # of one shift to the next
-# Products with C by which the Krylov spaces grow, in which the shifted systems are solved.
-STEPS = 60
-ALIKE = 1e-7  # A direction that adds less than this share to the space is left out
-FAINT = 1e-3  # directions of the noise with a smaller share of its deviation are the solver's slack
-
-
-@attrs.define(eq=False)
-class ReadingSpace:
-    """The span of (C + σ I)⁻¹[A, F] for every belief, shifts σ from the budget down to the floor.
-
-    Under noise Γ = F G Fᵀ + η I the readings that tell most are Y = (C + Γ)⁻¹A, and for every G
-
-        Y = (C + η I)⁻¹(A − F H),   H = G FᵀY :
-
-    they lie in the space. Conversely the best noise has its range in the span of the readings; for
-    one belief Γ Y = Y H with a matrix H of the eigenvalues τ of Γ, so that C Y + Y H = A and Y is
-    a mixture of the (C + τ I)⁻¹A. So the space begins without F, and takes it from one design after
-    the other, until nothing is lacking. What is designed in it is certified without it.
-    """
-
-    budget: float
-    floor: float  # share of the budget that is spent on independent noise
-    independent: Indices | None = None  # entries whose noise is apart: the space is zero there
-    noise: Array | None = None  # F, (n, m), the directions of the last design's noise
-
-    def basis(self, blocks: Sequence[Block]) -> Array:
-        """Return an orthonormal basis."""
-        size = len(blocks[0].spread)
-        shared = [] if self.noise is None else [self.noise]
-        if self.independent is not None:
-            shared.append(np.eye(size)[:, self.independent])
-        by_spread: dict[int, tuple[Array, list[Array]]] = {}
-        for block in blocks:
-            by_spread.setdefault(id(block.spread), (block.spread, []))[1].append(block.shifts)
-        least = self.floor * self.budget / size
-        count = math.ceil(math.log(self.budget / least) / math.log(RATIO)) + 1
-        shifts = np.geomspace(self.budget, least, count)
-        columns = np.hstack(
-            [
-                _shifted_solutions(spread, _range([*starts, *shared], 1e-12), shifts)
-                for spread, starts in by_spread.values()
-            ]
-        )
-        if self.independent is not None:
-            columns[self.independent] = 0.0
-        return _range([columns], ALIKE)
-
-    def learn(self, factor: Array) -> None:
-        """Take over the directions of a design's noise L Lᵀ."""
-        left, values, _ = np.linalg.svd(factor, full_matrices=False)
-        self.noise = np.asarray(left[:, values > FAINT * values.max(initial=0.0)])
-
-
-def _range(parts: Sequence[Array], negligible: float) -> Array:
-    """Return an orthonormal basis of the span of columns, each in units of its length."""
-    columns = np.hstack(parts)
-    lengths = np.linalg.norm(columns, axis=0)
-    columns = columns[:, lengths > 0] / lengths[lengths > 0]
-    left, values, _ = np.linalg.svd(columns, full_matrices=False)
-    return np.asarray(left[:, values > negligible * values.max(initial=0.0)])
-
-
-def _shifted_solutions(spread: Array, start: Array, shifts: Array) -> Array:
-    """Return (C + σ I)⁻¹ of the start's columns for all shifts, from one Krylov space."""
-    space = _krylov(spread, start)
-    values, vectors = np.linalg.eigh(space.T @ (spread @ space))
-    moved = vectors.T @ (space.T @ start)
-    inner = [moved / (np.maximum(values, 0.0) + shift)[:, None] for shift in shifts]
-    return np.asarray(space @ (vectors @ np.hstack(inner)))
-
-
-def _krylov(matrix: Array, start: Array) -> Array:
-    """Return an orthonormal basis of the span of S, C S, C² S, ... as far as it goes."""
-    size = matrix.shape[0]
-    space = newest = start
-    for _ in range(STEPS):
-        moved = matrix @ newest
-        scale = float(np.linalg.norm(moved))
-        for _ in range(2):  # once is not enough in float64
-            moved = moved - space @ (space.T @ moved)
-        left, values, _ = np.linalg.svd(moved, full_matrices=False)
-        newest = left[:, values > 1e-12 * scale][:, : size - space.shape[1]]
-        if newest.shape[1] == 0:
-            break
-        space = np.hstack([space, newest])
-    return space

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import attrs
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses
+from sfumato.inference.gaussian.grid_information import GridRegression
 from sfumato.matrices import Diagonal, Scaled, Sum
-from sfumato.matrices.matrix import Array
+from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.parameters import OPEN_UNIT, OPTIONAL, PLUGIN, POSITIVE, SWITCH, declare, parameter
 from sfumato.protocols import PriorClass
 from sfumato_gaussian_noise.baselines import Calibrated, Design
@@ -25,9 +27,10 @@ from sfumato_gaussian_noise.design import (
     dual_bound,
     is_isotropic,
 )
-from sfumato_gaussian_noise.long_trace import long_trace
 from sfumato_gaussian_noise.member_exchange import member_exchange, prove_design
 
+# Share of the tolerance at which a window is wide enough: a wider one could gain no more.
+CLOSE = 0.01
 LONG = 4_000  # traces with more entries are never given a dense matrix
 # Radii beyond it, or below its inverse, have no squares that float64 could compare.
 LARGEST_RADIUS = 1e140
@@ -117,7 +120,7 @@ class Optimal(Calibrated):
 def cheapest_route(task: Task) -> Certified:
     """Return a design within tolerance: by a formula if one can be certified, else by a program."""
     long = task.belief.entries > LONG
-    for route in (_prior_shaped, long_trace) if long else (_prior_shaped, _even, _one_ball):
+    for route in (_prior_shaped, _long_trace) if long else (_prior_shaped, _even, _one_ball):
         found = route(task)
         if found is not None and (task.met(found) or (long and np.isfinite(task.gap(found)))):
             return found
@@ -286,3 +289,48 @@ def _covers_alike(task: Task) -> bool:
         return False
     balls = [group[0] for group in question.groups if len(group[0]) > 1]
     return all(is_isotropic(belief.covariance.block(ball, ball)) for ball in balls)
+
+
+# One ball of a long trace -------------------------------------------------------------------------
+
+
+def _long_trace(task: Task) -> Certified | None:
+    """Return the design for one ball on a regular grid, at any length; None if it is not that.
+
+    The formula of `one_ball` needs (C + (B/k) I)⁻¹A: conjugate gradients with products by fast
+    Fourier transforms, first on a window round the secret. Let Y be what they return for the budget
+    (1 − κ)B. Both certificates hold for any Y whatever: the lower bound as in `dual_bound`, and
+    the loss of the very Γ that is sampled, as the framework reads it, with no further solve.
+    """
+    groups = task.question.groups
+    if task.independent is not None or not task.members.is_single:
+        return None
+    if len(groups) > 1 or len(groups[0]) > 1:
+        return None
+    block = GridRegression.of(task.belief, groups[0][0])
+    if block is None:
+        return None
+    narrow, found = attrs.evolve(task, tolerance=CLOSE * task.tolerance), None
+    count = len(groups[0][0])
+    ridge = (1 - task.floor) * task.budget / count
+    for readings in block.ridge_solutions(ridge):
+        found = _certify(task, block, readings, ridge)
+        if narrow.met(found):
+            break
+    return found
+
+
+def _certify(task: Task, block: GridRegression, readings: Array, ridge: float) -> Certified:
+    """Return the noise that spends the budget on the readings, its loss, and the dual bound."""
+    count, square = readings.shape[1], task.question.radii[0] ** 2
+    lengths = np.linalg.norm(readings, axis=0)
+    noise = task.sampled_noise(Solution(math.sqrt(task.budget / count) * readings / lengths))
+    gains, off = block.gains(readings, ridge)
+    price = float(np.linalg.eigvalsh(readings.T @ readings)[-1]) / count
+    price *= square * (1 + 4 * len(readings) * ROUNDOFF)
+    bound = DualBound(square * float(np.mean(gains - off)), price, ridge)
+    matrix, error = block.information(readings, noise, ridge)
+    largest = float(np.linalg.eigvalsh(matrix)[-1])
+    worst = square * largest * (1 + error) if math.isfinite(error) else math.inf
+    route = "closed form, conjugate gradients on the grid"
+    return Certified(noise, ClassLosses(worst, "single"), bound, route)

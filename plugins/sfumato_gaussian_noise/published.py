@@ -11,7 +11,7 @@ from sfumato.parameters import OPTIONAL, PLUGIN, POSITIVE, declare, parameter
 from sfumato.protocols import PriorClass
 from sfumato_gaussian_noise.baselines import Calibrated, Design
 from sfumato_gaussian_noise.design import Block, Indices, Members, block_of
-from sfumato_gaussian_noise.dual_program import solve, symmetric
+from sfumato_gaussian_noise.dual_program import symmetric
 
 FAR = 1e8  # spread, in units of what noise adds, beyond which noise makes no difference in float64
 
@@ -197,8 +197,7 @@ def smallest_above(covariances: Array) -> Array:
     For weights Z_i ⪰ 0 with Σ Z_i ⪯ I, tr K ≥ Σ tr K Z_i ≥ Σ tr Γ_i Z_i; at the optimum these are
     equal, so that (K − Γ_i) Z_i = 0, Z_i = K⁻¹ Γ_i Z_i Γ_i K⁻¹ and K² = Σ Γ_i Z_i Γ_i.
     The last two are iterated, from weights of the shape of the Γ_i; what K lacks of Γ_i is then
-    added to its diagonal, so that it is above all of them whatever the iteration did. Where the
-    lower bound shows that it has not come to an end, a solver has the word.
+    added to its diagonal, so that it is above all of them whatever the iteration did.
 
     Reference: Meehan and Chaudhuri (2021), appendix 7.3.2; the iteration is known from telling
     quantum states apart, which is the same program.
@@ -207,15 +206,12 @@ def smallest_above(covariances: Array) -> Array:
     if not scale > 0:
         return np.zeros_like(covariances[0])
     scaled = covariances / scale
-    found, bound = _iterate(scaled)
-    above = _raise_above(found, scaled)
-    if float(np.trace(above)) > bound * (1 + 1e3 * TOLERANCE):
-        above = _raise_above(_solve_sdp_b(scaled), scaled)
-    return above * scale
+    even = symmetric(_iterate(scaled))
+    return np.asarray(even + _lacking(even, scaled) * np.eye(len(even))) * scale
 
 
-def _iterate(covariances: Array) -> tuple[Array, float]:
-    """Return K, and the lower bound Σ tr Γ_i Z_i of the trace."""
+def _iterate(covariances: Array) -> Array:
+    """Return K, once its trace and the lower bound Σ tr Γ_i Z_i of the trace agree."""
     values, vectors = np.linalg.eigh(covariances)
     kept = values > NEGLIGIBLE * values[:, -1:]
     width = int(kept.sum(axis=1).max())  # Γ_i = F_i F_iᵀ, all as wide as the highest rank
@@ -230,7 +226,7 @@ def _iterate(covariances: Array) -> tuple[Array, float]:
             _lacking(root, covariances) * len(root) <= TOLERANCE * bound
         ):
             break
-    return root, bound
+    return root
 
 
 def _whiten(factors: Array) -> tuple[Array, Array]:
@@ -245,20 +241,3 @@ def _whiten(factors: Array) -> tuple[Array, Array]:
 
 def _lacking(found: Array, covariances: Array) -> float:
     return max(0.0, -float(np.linalg.eigvalsh(found - covariances)[:, 0].min()))
-
-
-def _raise_above(found: Array, covariances: Array) -> Array:
-    even = symmetric(found)
-    return np.asarray(even + _lacking(even, covariances) * np.eye(len(even)))
-
-
-def _solve_sdp_b(covariances: Array) -> Array:
-    import cvxpy as cp
-
-    size = covariances.shape[1]
-    above = cp.Variable((size, size), symmetric=True)
-    constraints = [above - covariance >> 0 for covariance in covariances]
-    problem = cp.Problem(cp.Minimize(cp.trace(above)), constraints)
-    # An interior-point method needs minutes for one cone per secret; what SCS leaves out is added.
-    solve(problem, "SCS", "SDP_B", eps=1e-6, max_iters=20_000)
-    return np.asarray(above.value)

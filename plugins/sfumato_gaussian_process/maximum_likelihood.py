@@ -127,6 +127,7 @@ GRID = {"length_scale": 25, "period": 97}
 STEP = 1e-5  # relative change of a parameter at which the search stops
 # Smallest gain of log likelihood, for each point of a trace, that the search takes a step for.
 GAIN = 1e-9
+CLOSE = 1.0  # log likelihood by which a second peak of the grid may be lower and yet be climbed
 CHUNK = 500_000  # largest number of matrix entries handled at once
 
 
@@ -157,14 +158,21 @@ def fit_traces(
         for one in read_series(cls.name, traces, times, normalise=normalise)
     ]
     low, high = _limits(model, series, bounds)
-    best = np.empty((len(series), len(model.free)))
+    best, rivals = np.empty((2, len(series), len(model.free)))
     alike = _grouped(series, lambda one: np.round(one.stamps, 9).tobytes())
     for group in with_progress(alike, f"fitting {cls.name}: a grid for all"):
-        best[group] = _on_grid(model, [series[i] for i in group], low[group], high[group])
+        found = _on_grid(model, [series[i] for i in group], low[group], high[group])
+        best[group], rivals[group] = found
     values, variances = np.empty(len(series)), np.ones(len(series))
     for group in with_progress(list(_equally_long(series)), f"fitting {cls.name}: each trace"):
         chosen = [series[i] for i in group]
         best[group], values[group] = _refined(model, chosen, best[group], low[group], high[group])
+        twin = np.flatnonzero(np.isfinite(rivals[group, 0]))  # a second peak is as likely
+        if twin.size:
+            at, some = np.array(group)[twin], [chosen[i] for i in twin.tolist()]
+            other, likelihood = _refined(model, some, rivals[at], low[at], high[at])
+            higher = likelihood > values[at]
+            best[at[higher]], values[at[higher]] = other[higher], likelihood[higher]
         if not settled:
             variances[group] = _at(model.variances, chosen, best[group])
     near, places = 2 * STEP, places_of(series)
@@ -241,26 +249,35 @@ def _equally_long(series: Sequence[Series]) -> Iterator[list[int]]:
 
 
 def _on_grid(model: TraceLikelihood, series: Sequence[Series], low: Array, high: Array) -> Array:
-    """Return each series' best point of one grid, among those inside its limits."""
+    """Return each series' best point of one grid inside its limits, and a peak that is close."""
     axes = [
         np.linspace(low[:, k].min(), high[:, k].max(), GRID[name])
         for k, name in enumerate(model.free)
     ]
     points = np.array(list(itertools.product(*axes)))
+    from scipy.ndimage import maximum_filter
+
     lags, values = series[0].lags(), np.stack([one.values for one in series], axis=1)
     known = model.fixed.keys() & set(model.cls.in_time_units)
     if known and len({one.period for one in series}) > 1:
         # A fixed duration is another number of samples in each series: no grid is shared.
         parts = [_on_grid(model, [one], low[[i]], high[[i]]) for i, one in enumerate(series)]
-        return np.concatenate(parts)
+        return np.concatenate(parts, axis=1)
     step, period = max(1, CHUNK // lags.size), np.array([series[0].period])
     chunks = [points[start : start + step] for start in range(0, len(points), step)]
     found = [model.log_likelihoods(lags, period, chunk, values) for chunk in chunks]
     likelihoods = np.concatenate(found)  # (points, series)
     inside = np.all((points[:, None] >= low - 1e-12) & (points[:, None] <= high + 1e-12), axis=2)
     likelihoods = np.where(inside, likelihoods, -np.inf)
-    chosen = points[np.argmax(likelihoods, axis=0)]
-    return np.where(np.any(inside, axis=0)[:, None], chosen, (low + high) / 2)
+    top, which = likelihoods.max(axis=0), np.argmax(likelihoods, axis=0)
+    chosen = np.where(np.isfinite(top)[:, None], points[which], (low + high) / 2)
+    table = likelihoods.reshape(*(len(axis) for axis in axes), -1)
+    around = maximum_filter(table, size=(3,) * len(axes) + (1,), mode="nearest")
+    peaks = np.where(table == around, table, -np.inf).reshape(likelihoods.shape)
+    peaks[which, np.arange(len(series))] = -np.inf
+    close = peaks.max(axis=0) > top - CLOSE
+    rival = np.where(close[:, None], points[np.argmax(peaks, axis=0)], np.nan)
+    return np.stack([chosen, rival])
 
 
 def _refined(

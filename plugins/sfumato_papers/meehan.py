@@ -37,6 +37,9 @@ ACCOUNT = """
     The band and the line are the quartiles and the median of length scales fitted to GeoLife
     (2.34, 5.39, 8.00) and to SML2010 (1.04, 1.10, 1.14, from the weather forecast's column, which
     the published code takes for the dining room); the paper's figure has about 6 and 1.1.
+    What differs for GeoLife is which traces are the first 50 of a user: the authors took them in
+    the order of the directory. Fitted as they do, 3,761 of their 3,762 pairs are reproduced; our
+    likelihood is the higher in 280 of 7,522 series and the lower in 3.
 """
 
 

@@ -8,7 +8,7 @@ import pytest
 import sfumato as sf
 from sfumato_gaussian_noise import member_exchange
 from sfumato_gaussian_noise.design import block_of
-from sfumato_gaussian_noise.dual_program import ReadingSpace
+from sfumato_gaussian_noise.member_exchange import ReadingSpace
 
 MANY_TIMES = sf.secrets.basic(10) | sf.secrets.basic(24) | sf.secrets.basic(40, radius=2.0)
 

@@ -294,3 +294,22 @@ def test_options_of_another_kind_are_refused_in_one_sentence(options):
     (name,) = options
     with pytest.raises(sf.ParameterError, match=rf"^rbf\.fit {name} must be .*; got .*\.$"):
         sf.priors.rbf.fit([[0.0, 1.0, 0.5]], **options)
+
+
+def test_of_two_close_peaks_the_higher_is_found():
+    """The grid's best point lies under the lower one; scikit-learn's likelihood is the judge."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF
+
+    trace = np.array(
+        [-0.134, -0.287, -0.604, -0.799, -0.935, -1.165, -1.345, -1.451, -1.513, -1.71, -1.654]
+    )
+    trace = np.append(trace, -1.621)
+    fitted = sf.priors.rbf.fit([trace])
+    values = (trace - trace.mean()) / trace.std()
+    model = GaussianProcessRegressor(RBF(1.0), alpha=0.0025, optimizer=None)
+    model.fit(np.arange(12.0)[:, None], values)
+    dense = [
+        model.log_marginal_likelihood([theta]) for theta in np.log(np.geomspace(0.1, 200, 800))
+    ]
+    assert fitted.log_likelihoods[0] >= max(dense) - 1e-9

@@ -161,3 +161,19 @@ def test_units(scale):
 def test_bad_arguments(matrix, balls, radius):
     with pytest.raises(ParameterError, match=r"^information must"):
         worst_pair(matrix, balls, radius)
+
+
+def test_a_dual_with_a_gap_tells_both_ends():
+    """Six places in the plane: the dual bound may be a few per cent above what is attained."""
+    told = []
+    for seed in range(6):
+        factor = np.random.default_rng(seed).standard_normal((12, 3))
+        balls = [(2 * k, 2 * k + 1) for k in range(6)]
+        found = worst_pair(factor @ factor.T, balls, 1.0)
+        attained = found.witness @ factor @ factor.T @ found.witness
+        assert attained <= found.value <= 1.2 * attained
+        if found.value > attained * (1 + 1e-6):
+            gap = float(found.how.split("at most ")[1].split(" above")[0])
+            assert gap == pytest.approx(found.value / attained - 1, rel=0.1)
+            told.append(gap)
+    assert told

@@ -398,11 +398,11 @@ def regress_in_balls(belief: Gaussian, secret: SecretEntries) -> Regression | No
     chosen = secret.representatives.tolist()
 
     def attempt(numbers: exact.Balls) -> Regression | None:
-        found = exact.condition(numbers, belief.formula(numbers), chosen)
-        ends = [exact.midpoints(balls) for balls in found]
-        if ends[0] is None or ends[1] is None:
+        balls = exact.condition(numbers, belief.formula(numbers), chosen)
+        shifts, spread = exact.midpoints(balls[0]), exact.midpoints(balls[1])
+        if shifts is None or spread is None:
             return None
-        (weights, off), (left, blurred) = ends
+        (weights, off), (left, blurred) = shifts, spread
         wide = np.max(blurred) > ROUNDOFF**4 * np.max(np.abs(left))
         if wide or np.max(off) > ROUNDOFF * np.max(np.abs(weights)):
             return None

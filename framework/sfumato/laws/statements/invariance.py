@@ -37,6 +37,7 @@ from sfumato.laws.transformations import (
     value_in_units,
 )
 from sfumato.parameters import POSITIVE, SEED
+from sfumato.quantities import POSTERIOR_GAP
 from sfumato.protocols import Reading, Release, Situation
 
 
