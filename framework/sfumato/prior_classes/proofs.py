@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato.channels import AdditiveGaussian
 from sfumato.inference.gaussian.interval_classes import bound_informations
+from sfumato.inference.taylor import TaylorNumbers
 from sfumato.matrices.matrix import Array
 from sfumato.prior_classes.boxes import Box, boxes_of
 from sfumato.protocols import Bound, LossMeasure, Prior, PriorClass, Reading, Release, Secret
@@ -144,6 +145,18 @@ def _halve(lows: Array, highs: Array, axes: Any) -> tuple[Array, Array]:
 
 class _NoProofError(Exception):
     """A prior has no formula, or a measure needs more than the information."""
+
+
+def is_provable(prior: PriorClass) -> bool:
+    """Whether proofs can be tried for a class: its priors have a formula and are not too long.
+
+    >>> import sfumato as sf
+    >>> is_provable(sf.priors.rbf(length_scale=sf.Interval(3, 12), times=50))
+    True
+    """
+    known = boxes_of(prior) is not None
+    formulas = (member.formula(TaylorNumbers(0, 0)) for member in prior.members())
+    return known and all(f is not None and f.nrows() <= MOST_ENTRIES for f in formulas)
 
 
 def prove_over_class(
