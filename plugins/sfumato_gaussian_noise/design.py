@@ -19,7 +19,11 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses, SolverFailed, Undecidable
-from sfumato.inference.gaussian.fisher_information import regress, secret_entries
+from sfumato.inference.gaussian.fisher_information import (
+    regress,
+    regress_in_balls,
+    secret_entries,
+)
 from sfumato.inference.gaussian.worst_pair import WorstSquares, largest_square, worst_squares
 from sfumato.matrices import Diagonal, LowRank, Matrix, Sum
 from sfumato.matrices.matrix import ROUNDOFF, Array
@@ -37,6 +41,7 @@ LARGEST_GLANCE = 128
 # Members of a continuous class up to which all that a search looked at closely are kept.
 PEAKS = 16
 SMALLEST = float(np.finfo(np.float64).tiny)  # below it float64 rounds without a relative bound
+BLURRED = 1e-12  # relative rounding of a regression above which it is done again in balls
 # A loss below its own lower bound by more than this share is no rounding of the loss.
 CONTRADICTION = 1e-9
 
@@ -83,6 +88,8 @@ def block_of(belief: Gaussian, group: Group, radius: float) -> Block | None:
     if secret.representatives.size == 0:
         return None
     found = regress(belief, secret)
+    if found is None or np.max(found.weights_error) > BLURRED * np.max(np.abs(found.weights)):
+        found = regress_in_balls(belief, secret) or found
     if found is None:
         raise Undecidable(
             "float64 must tell the covariance of the secret entries from a singular one for a "
