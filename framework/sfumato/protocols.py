@@ -810,21 +810,27 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
             unverified=found.bound == "exact" and not self.has_brute_force(),
         )
 
-    def of_informations(self, question: Q, informations: Sequence[Any]) -> Any:
+    def of_informations(
+        self,
+        question: Q,  # noqa: ARG002  # authors override it
+        informations: Sequence[Any],  # noqa: ARG002
+        priors: Sequence[Any] | None,  # noqa: ARG002
+    ) -> Any:
         """Return the loss of each of many releases from their informations about the secret.
 
-        `informations` are, for each of the question's groups, matrices (count, k, k); what is not
-        finite is an infinite one. An author who writes it promises that the loss is no better for
-        a larger information, in Loewner order, and that it depends on nothing else: the loss over
-        an interval of parameters can then be proved.
+        `informations` are, for each of the question's groups, matrices M (count, k, k); what is not
+        finite is an infinite one. `priors` are the covariances Σ_SS of the same shape, or None
+        where they vary along with M. An author who writes it promises that the loss depends on
+        nothing else and is no better for a larger M, in Loewner order: the loss over an interval of
+        parameters can then be proved. None, the default, says that it cannot.
         """
-        raise NotImplementedError
+        return None
 
     def _proved(
         self, prior: PriorClass, secret: Secret, release: Release, read: Callable[[Prior], Reading]
     ) -> tuple[Reading, Prior] | None:
         if type(self).of_informations is LossMeasure.of_informations:
-            return None
+            return None  # spare the cells
         from sfumato.prior_classes.proofs import prove_loss
 
         return prove_loss(self, prior, secret, release, read)

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.errors import OutsideHypotheses, SolverFailed
 from sfumato.matrices.matrix import Array
+from sfumato.prior_classes.proofs import is_provable
 from sfumato_gaussian_noise.design import (
     Block,
     Certified,
@@ -83,8 +84,9 @@ def prove_design(task: Task, route: Callable[[Task], Certified]) -> tuple[Task, 
     route is taken again. A smaller floor of noise takes more cells to prove: where they run out,
     the floor is raised, at a price of 1/(1 − floor) in the loss, which the task then says.
     """
-    while True:
-        found = route(task)
+    found = route(task)
+    best = task, found, found.losses.attained
+    while not task.members.prior.finite:
         proved = task.members.proved_losses(found.noise)
         for _ in range(EXCHANGES):
             if proved.attained <= found.losses.worst * (1 + task.tolerance):
@@ -92,17 +94,17 @@ def prove_design(task: Task, route: Callable[[Task], Certified]) -> tuple[Task, 
             task.members.enter(proved.readings[0][0])
             found = route(task)
             proved = task.members.proved_losses(found.noise)
-        near = proved.worst <= proved.attained * (1 + AFFORDABLE)
-        if task.members.prior.finite or (proved.how == "proved" and near):
-            break
-        if (
-            task.floor * FLOOR_STEP > LARGEST_FLOOR
-        ):  # then even a proof is not close, or there is none
+        if proved.how == "proved":
+            worst = max(proved.worst, found.losses.worst)
+            losses = attrs.evolve(found.losses, worst=worst, how=proved.how)
+            best = task, attrs.evolve(found, losses=losses), proved.attained
+            if proved.worst <= proved.attained * (1 + AFFORDABLE):
+                break
+        if not is_provable(task.members.prior) or task.floor * FLOOR_STEP > LARGEST_FLOOR:
             break
         task = attrs.evolve(task, floor=task.floor * FLOOR_STEP)
-    worst = max(proved.worst, found.losses.worst)
-    losses = attrs.evolve(found.losses, worst=worst, how=proved.how)
-    return task, attrs.evolve(found, losses=losses), max(proved.attained, found.losses.attained)
+        found = route(task)
+    return best
 
 
 def _attempts(task: Task) -> Iterator[tuple[float, ReadingSpace | None]]:

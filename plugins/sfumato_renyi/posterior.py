@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -157,6 +158,20 @@ class PosteriorInterval(LossMeasure):
         if error <= EXACT:
             return Reading(value=width, bound="exact", relative_error=error, how=how)
         return Reading(value=width * (1 - 1e-12), bound="lower", how=how)
+
+    def of_informations(
+        self,
+        question: Displacements,
+        informations: Sequence[Array],
+        priors: Sequence[Array] | None,
+    ) -> Array | None:
+        """Return 2 √(Σ / (1 + Σ M)) of one entry, which shrinks as M grows."""
+        if priors is None or len(question.entries) > 1:
+            return None
+        (gained,), (own,) = informations, priors
+        with np.errstate(invalid="ignore"):
+            widths = 2.0 * np.sqrt(own / (1.0 + own * gained))[:, 0, 0] * (1 - 8 * ROUNDOFF)
+        return np.asarray(np.nan_to_num(widths, nan=0.0))
 
     def brute_force(
         self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian

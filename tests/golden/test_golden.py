@@ -102,9 +102,13 @@ def tolerances(table, measure, errors, *, is_loss):
 
 def before_the_proof(old, new):
     """Return what is new as it was searched, where a proof found a bound close to it."""
-    if (old.get("bound"), old.get("ceiling"), new.get("bound")) == ("estimate", "inf", "upper"):
-        near = old["floor"] * (1 - PROOF) <= new["floor"] <= new["value"]
-        if near and old["floor"] <= new["value"] <= old["floor"] * (1 + PROOF):
+    ends = ("floor", "ceiling") if new.get("bound") == "upper" else ("ceiling", "floor")
+    if old.get("bound") == "estimate" and "inf" in str(old.get(ends[1])):
+        found, attained, proved = old[ends[0]], new[ends[0]], new["value"]
+        near = math.isclose(attained, found, rel_tol=PROOF)
+        within = abs(proved - found) <= PROOF * abs(found)
+        safe = proved >= found if new["bound"] == "upper" else proved <= found
+        if new["bound"] in ("upper", "lower") and near and within and safe:
             return {**new, **{key: old[key] for key in PROVED & old.keys()}}
     if (old.get("class_seen"), new.get("class_seen")) == ("searched", "proved"):
         near = new["attained_loss"] <= new["worst_loss"] <= old["worst_loss"] * (1 + PROOF)

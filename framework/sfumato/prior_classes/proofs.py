@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato.channels import AdditiveGaussian
 from sfumato.inference.gaussian.interval_classes import bound_informations
+from sfumato.inference.taylor import TaylorNumbers
 from sfumato.matrices.matrix import Array
 from sfumato.prior_classes.boxes import Box, boxes_of
 from sfumato.protocols import Bound, LossMeasure, Prior, PriorClass, Reading, Release, Secret
@@ -19,6 +20,7 @@ from sfumato.questions.displacements import Displacements
 
 Point = tuple[float, ...]
 Ends = tuple[tuple[float, float], ...]
+Badness = Callable[[Displacements, Sequence[Array], Sequence[Array] | None], Array | None]
 
 # Cells with which a proof begins, along each of as many axes; and corners that are looked at.
 FIRST_CELLS = {1: 16, 2: 6, 3: 3}
@@ -141,21 +143,34 @@ def _halve(lows: Array, highs: Array, axes: Any) -> tuple[Array, Array]:
 # Losses over a class ------------------------------------------------------------------------------
 
 
-class _NoFormulaError(Exception):
-    """A prior of the class has no covariance in numbers of any kind."""
+class _NoProofError(Exception):
+    """A prior has no formula, or a measure needs more than the information."""
+
+
+def is_provable(prior: PriorClass) -> bool:
+    """Whether proofs can be tried for a class: its priors have a formula and are not too long.
+
+    >>> import sfumato as sf
+    >>> is_provable(sf.priors.rbf(length_scale=sf.Interval(3, 12), times=50))
+    True
+    """
+    known = boxes_of(prior) is not None
+    formulas = (member.formula(TaylorNumbers(0, 0)) for member in prior.members())
+    return known and all(f is not None and f.nrows() <= MOST_ENTRIES for f in formulas)
 
 
 def prove_over_class(
     prior: PriorClass,
     question: Displacements,
     channel: AdditiveGaussian,
-    badness: Callable[[Displacements, Sequence[Array]], Array],
+    badness: Badness,
     read: Callable[[Prior], float],
 ) -> Proof | None:
     """Return what a function that grows with the information does not exceed over a class.
 
-    `badness` takes the informations about every group of the question, for many cells at once,
-    `read` a member. None where nothing can be proved: of noise without a floor, a long trace, a
+    `badness` takes the informations about every group of the question, and the priors that they
+    share, for many cells at once, `read` a member.
+    None where nothing can be proved: of noise without a floor, a long trace, a
     prior without a `formula`, or where the cells run out.
     """
     boxes, noise = boxes_of(prior), channel.noise
@@ -166,8 +181,13 @@ def prove_over_class(
         def bound(lows: Array, highs: Array) -> CellValues:
             found = bound_informations(box, question.groups, noise, lows, highs)
             if found is None:
-                raise _NoFormulaError
-            ceilings, centres = (badness(question, m) for m in (found.ceilings, found.centres))
+                raise _NoProofError
+            ceilings, centres = (
+                badness(question, matrices, found.priors)
+                for matrices in (found.ceilings, found.centres)
+            )
+            if ceilings is None or centres is None:
+                raise _NoProofError
             return CellValues(ceilings, centres, found.axes)
 
         return bound
@@ -180,7 +200,7 @@ def prove_over_class(
             TOLERANCE,
             most,
         )
-    except _NoFormulaError:
+    except _NoProofError:
         return None
     return proof if math.isfinite(proof.ceiling) else None
 
@@ -206,8 +226,11 @@ def prove_loss(
         seen.append((member, read(member)))
         return sign * seen[-1][1].value
 
-    def badness(question: Displacements, informations: Sequence[Array]) -> Array:
-        return sign * np.asarray(measure.of_informations(question, informations))
+    def badness(
+        question: Displacements, informations: Sequence[Array], priors: Sequence[Array] | None
+    ) -> Array | None:
+        losses = measure.of_informations(question, informations, priors)
+        return None if losses is None else sign * np.asarray(losses)
 
     proof = prove_over_class(prior, question, channel, badness, value)
     if proof is None:

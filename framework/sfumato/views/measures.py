@@ -16,8 +16,13 @@ import attrs
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.gaussian.fisher_information import EXACT
-from sfumato.inference.gaussian.worst_pair import entries_of, largest_square
+from sfumato.inference.gaussian.fisher_information import EXACT, Information
+from sfumato.inference.gaussian.worst_pair import (
+    entries_of,
+    largest_square,
+    largest_squares,
+    positions,
+)
 from sfumato.inference.markov.enumeration import IntArray
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.protocols import LossMeasure, Reading
@@ -66,6 +71,30 @@ class ViewMeasure(LossMeasure):
         A pair of numbers are two ends between which it lies.
         """
         raise NotImplementedError
+
+    def of_informations(
+        self, question: Any, informations: Sequence[Any], priors: Sequence[Any] | None
+    ) -> Any:
+        """Return the loss for each of many informations.
+
+        Where the prior of the secret entries is the same, less information is a post-processing of
+        more: what obeys data processing grows with M.
+        """
+        if priors is None or not self.obeys_processing:
+            return None
+        pick, worst = (max, -math.inf) if self._sign > 0 else (min, math.inf)
+        losses = np.full(len(priors[0]), worst)
+        asked = zip(question.groups, question.radii, informations, priors, strict=True)
+        for group, radius, matrices, covariances in asked:
+            squares = radius**2 * largest_squares(matrices, group)
+            entries, balls = tuple(entries_of(group)), positions(group)
+            zeros = np.zeros(len(entries))
+            for i, (matrix, prior) in enumerate(zip(matrices, covariances, strict=True)):
+                known, square = Information.bounding(matrix), (0.0, float(squares[i]))
+                part = GaussianPart(entries, zeros, prior, known, balls, radius, square)
+                found = self.of_part(part, "more")
+                losses[i] = pick(losses[i], *(found if isinstance(found, tuple) else (found,)))
+        return losses
 
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the worst loss over what is asked."""
@@ -195,8 +224,11 @@ class PairMeasure(ViewMeasure):
         """Return the distance of the two normal laws that the worst pair is like."""
         return self.of_shift(part.distance(end))
 
-    def of_informations(self, question: Any, informations: Sequence[Any]) -> Any:
+    def of_informations(
+        self, question: Any, informations: Sequence[Any], priors: Sequence[Any] | None
+    ) -> Any:
         """Return the distance of the worst pair for each of many informations: it grows with M."""
+        del priors
         worst = np.sqrt(largest_square(question, informations)) * (1.0 + 2 * ROUNDOFF)
         return np.array([self.of_shift(float(distance)) for distance in worst])
 

@@ -98,7 +98,7 @@ def test_a_seed_repeats_and_is_confessed(tmp_path, trace):
     assert "for research only" in json.loads(paper.read_text(encoding="utf-8"))["random_source"]
 
 
-def test_an_interval_class_is_no_guarantee(tmp_path, trace):
+def test_an_interval_class_is_guaranteed_against_every_member(tmp_path, trace):
     prior = "rbf length_scale={interval=[2.0,3.0]} times=20"
     paper = tmp_path / "p.json"
     done = run(
@@ -108,8 +108,10 @@ def test_an_interval_class_is_no_guarantee(tmp_path, trace):
     )
     assert done.exit_code == 0, done.output
     table = json.loads(paper.read_text(encoding="utf-8"))
-    assert table["guarantees"] == []
-    assert table["estimates"][0]["ceiling"] == "inf"
+    assert table["estimates"] == []
+    (found,) = table["guarantees"]
+    assert "against every belief of the class" in found["statement"]
+    assert found["ceiling"] == found["value"]
 
 
 def test_nothing_is_overwritten_without_force(tmp_path, days):
@@ -301,7 +303,7 @@ def test_what_a_search_found_is_not_worded_as_a_guarantee(tmp_path, trace):
         assert "every belief" not in entry["statement"]
         assert entry["statement"].endswith("the worst belief found; worse is not ruled out")
     # The noise is known whatever the prior is: tr Γ / n needs no search.
-    (error,) = table["guarantees"]
+    (error,) = [g for g in table["guarantees"] if g["measure"]["name"] == "mean_squared_error"]
     assert error["statement"].startswith("mean squared error")
     assert error["statement"].endswith("against every belief of the class")
     assert (error["bound"], error["value"]) == ("exact", pytest.approx(0.04))

@@ -116,6 +116,57 @@ def test_a_target_holds_for_the_whole_interval():
         assert 4.9 <= loss.ceiling <= 5.0 * (1 + 1e-9)
 
 
+VIEWS = [
+    sf.measures.advantage(),
+    sf.measures.hockey_stick(epsilon=1.0),
+    sf.measures.power(false_alarm=0.05),
+    sf.measures.odds_gap(),
+    sf.measures.bayes_success(),
+    sf.measures.bayes_leakage(),
+    sf.measures.posterior_gap(),
+    sf.measures.expected_error(),
+    sf.measures.posterior_interval(),
+]
+
+
+@pytest.mark.parametrize("measure", VIEWS, ids=lambda measure: measure.name)
+def test_every_definition_is_proved_from_the_same_cells(measure):
+    prior, secret = sf.priors.matern(length_scale=sf.Interval(1, 4), times=12), sf.secrets.basic(5)
+    release = sf.mechanisms.gaussian_uniform(mse=0.5).protect(prior, secret)
+    loss = measure.loss(prior, secret, release)
+    members = [sf.priors.matern(length_scale=l, times=12) for l in np.linspace(1, 4, 31)]
+    grid = [measure.loss(member, secret, release).value for member in members]
+    if measure.quantity.worse == "larger":
+        assert loss.bound == "upper"
+        assert max(grid) <= loss.value <= max(grid) * 1.0015
+    else:
+        assert loss.bound == "lower"
+        assert min(grid) * 0.9985 <= loss.value <= min(grid)
+    assert "proved" in loss.how
+
+
+def test_where_the_prior_of_the_secret_varies_only_the_information_is_bounded():
+    prior = sf.priors.rbf(length_scale=sf.Interval(1, 3), variance=sf.Interval(1, 2), times=8)
+    secret = sf.secrets.basic(3)
+    release = sf.mechanisms.gaussian_uniform(mse=0.5).protect(prior, secret)
+    assert sf.measures.advantage().loss(prior, secret, release).bound == "upper"
+    assert sf.measures.bayes_success().loss(prior, secret, release).bound == "estimate"
+
+
+def test_a_fitted_class_is_guaranteed():
+    from sfumato.release.certificates import certify
+
+    rng = np.random.default_rng(1)
+    truth = sf.priors.rbf(length_scale=4.0, times=40).belief()
+    traces = np.array([truth.sample(rng) + rng.normal(0, 0.05, 40) for _ in range(5)])
+    prior = sf.priors.rbf.plugin.fit(traces).prior_class(times=20)
+    assert not prior.finite
+    release = sf.mechanisms.gaussian_optimal(mse=0.05).protect(prior, sf.secrets.basic(9))
+    assert release.claims["class_seen"] == "proved"
+    found = certify(release, [RENYI, sf.measures.advantage()], None)
+    assert [entry["measure"]["name"] for entry in found["guarantees"]] == ["renyi", "advantage"]
+
+
 # The bound of one cell ----------------------------------------------------------------------------
 
 

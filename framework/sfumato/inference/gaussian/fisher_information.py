@@ -61,6 +61,18 @@ class Information:
         return cls(matrix, np.eye(size), infinite=True, relative_error=0.0, how=how)
 
     @classmethod
+    def bounding(cls, matrix: Array) -> Information:
+        """Return a matrix that bounds an information in Loewner order; infinite if not finite.
+
+        It is raised a little, so that what is computed from it bounds in spite of rounding.
+        """
+        if not np.all(np.isfinite(matrix)):
+            return cls.unbounded(len(matrix), "no bound")
+        support = np.eye(len(matrix))
+        raised = matrix * (1 + 1e-13)
+        return cls(raised, support, infinite=False, relative_error=0.0, how="a bound")
+
+    @classmethod
     def spread(cls, matrix: Array, copies: Array, error: float, how: str) -> Information:
         """Return the information about k entries X_S = T Y from that about the r free values Y.
 

@@ -33,6 +33,8 @@ OUTWARDS = 1 + 1e-12
 # Numbers of the secret entries' own weights: on this grid 1 − w is exact.
 GRID = 2.0**45
 LARGEST_WEIGHT = 64.0
+# Relative change of the secret entries' prior that is taken for rounding.
+SHARED = 1e-14
 # Array entries that are held at once.
 HELD = 400_000
 
@@ -45,6 +47,8 @@ class CellBounds:
     ceilings: tuple[Array, ...]
     centres: tuple[Array, ...]  # about M at the centre of the cell
     axes: Any  # (cells,): the parameter that matters most, to be halved first
+    # For each group (cells, k, k): Σ_SS; None where it varies within some cell.
+    priors: tuple[Array, ...] | None
 
 
 def bound_informations(
@@ -74,7 +78,15 @@ def bound_informations(
         tuple(np.concatenate(arrays) for arrays in zip(*(p.ceilings for p in parts), strict=True)),
         tuple(np.concatenate(arrays) for arrays in zip(*(p.centres for p in parts), strict=True)),
         np.concatenate([part.axes for part in parts]),
+        _joined([part.priors for part in parts]),
     )
+
+
+def _joined(chunks: Sequence[tuple[Array, ...] | None]) -> tuple[Array, ...] | None:
+    known = [chunk for chunk in chunks if chunk is not None]
+    if len(known) < len(chunks):
+        return None
+    return tuple(np.concatenate(arrays) for arrays in zip(*known, strict=True))
 
 
 @attrs.frozen(eq=False)
@@ -198,7 +210,22 @@ def _bound_chunk(sigma: _Expansion, groups: Sequence[Group], noise: Matrix) -> C
         worth = worth + _by_axis(sigma, moved)
         for place, j in enumerate(alike):
             ceilings[j], centres[j] = upper[:, place], middle[:, place]
-    return CellBounds(tuple(ceilings), tuple(centres), np.argmax(np.nan_to_num(worth), axis=1))
+    axes = np.argmax(np.nan_to_num(worth), axis=1)
+    return CellBounds(tuple(ceilings), tuple(centres), axes, _shared_priors(sigma, entries))
+
+
+def _shared_priors(sigma: _Expansion, entries: Sequence[Sequence[int]]) -> tuple[Array, ...] | None:
+    """Return Σ_SS of every group, if it is the same all over the cells, but for rounding."""
+    found = []
+    for own in entries:
+        block = np.ix_(own, own)
+        centre = sigma.terms[0][:, block[0], block[1]]
+        moved = np.sum(np.abs(sigma.terms[1:][:, :, block[0], block[1]]), axis=0)
+        moved = moved + sigma.error[:, block[0], block[1]]
+        if not np.all(moved <= SHARED * np.max(np.abs(centre), axis=(1, 2), keepdims=True)):
+            return None
+        found.append(centre)
+    return tuple(found)
 
 
 def _by_axis(sigma: _Expansion, moves: Array) -> Array:

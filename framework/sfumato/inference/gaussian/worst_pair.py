@@ -156,8 +156,12 @@ def largest_squares(informations: Array, group: Group) -> Array:
     return values
 
 
-def largest_square(question: Displacements, informations: Sequence[Array]) -> Array:
+def largest_square(
+    question: Displacements, informations: Sequence[Array], _: object = None
+) -> Array:
     """Return upper bounds of r² sup ΔᵀMΔ over all groups, from many informations of each.
+
+    Priors, the third argument, do not matter.
 
     >>> question = Displacements((((0,),), ((1,),)), radii=(1.0, 2.0))
     >>> largest_square(question, [np.array([[[3.0]]]), np.array([[[1.0]]])]).round(9)
