@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import re
+import signal
 import sys
 import threading
 import tomllib
@@ -36,7 +37,7 @@ from sfumato.prior_classes.combinations import combine
 from sfumato.prior_classes.families import family_of, sets_of
 from sfumato.prior_classes.joint_traces import joint_traces
 from sfumato.prior_classes.sets import AnyOf, Interval
-from sfumato.protocols import NOUNS, Secret
+from sfumato.protocols import NOUNS, Prior, Secret
 from sfumato.questions.secret_unions import SecretUnion
 
 Builder = Callable[["Registry", Mapping[str, Any]], Any]
@@ -109,6 +110,40 @@ FORMS: Mapping[tuple[str, frozenset[str]], Builder] = dict(
         ),
     )
 )
+
+
+class TookTooLong(BaseException):
+    """Something has not ended in its time; no exception of a program, which would catch it."""
+
+
+@contextmanager
+def within(seconds: float | None, what: str) -> Iterator[Callable[[], None]]:
+    """Interrupt what does not end in time, and yield what starts the clock anew.
+
+    Only Python's own steps can be interrupted, in a main thread of Unix; elsewhere nothing is.
+
+    >>> with within(60.0, "this") as start_anew:
+    ...     start_anew()
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if seconds is None or not main or not hasattr(signal, "setitimer"):
+        yield lambda: None
+        return
+
+    def interrupt(*_: object) -> None:
+        raise TookTooLong(f"{what} must end within {seconds:g} s; it does not.")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield lambda: signal.setitimer(signal.ITIMER_REAL, seconds) and None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+IMPORTED_WITHIN = 60.0
+"""Seconds that a plugin's file may take to be imported."""
 
 
 def _build_design(registry: Registry, table: dict[str, Any]) -> Any:
@@ -213,7 +248,7 @@ class Registry:
         for origin, load in _sources(files, installed=installed):
             try:
                 found.extend(_entries(origin, load()))
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit, TookTooLong) as error:
                 if strict:
                     raise PluginError(f"plugin {origin} is broken: {error}") from error
                 problems.append(Problem(origin, _one_line(error)))
@@ -284,7 +319,10 @@ class Registry:
             raise ParameterError(f"a {kind} must be a table with a name; got {specification!r}.")
         form = FORMS.get((kind, frozenset(specification)))
         if form is not None:
-            return form(self, specification)
+            try:
+                return form(self, specification)
+            except RecursionError:
+                raise ParameterError(f"a {kind} must not be nested so deeply.") from None
         plain = dict(specification)
         name = plain.pop("name", None)
         if not isinstance(name, str):
@@ -350,7 +388,8 @@ def _load_file(file: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with within(IMPORTED_WITHIN, f"importing {path.name}"):
+            spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
@@ -474,11 +513,17 @@ class Constructor:
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]  # of the plugin, not of this class
-        return inspect.getdoc(self.plugin)
+        return _document(self.plugin)
 
     @property
     def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self.plugin)
+        given = inspect.signature(self.plugin).parameters.values()
+        bare = [one.replace(annotation=inspect.Parameter.empty) for one in given]
+        return inspect.Signature(bare)
+
+    def __dir__(self) -> list[str]:
+        methods = [name for name in ("fit", "fit_each") if hasattr(self.plugin, name)]
+        return ["parameters", "plugin", *methods]
 
     def __getattr__(self, attribute: str) -> Any:
         """Reach the class's own constructors and methods: ``sf.priors.rbf.fit``."""
@@ -488,6 +533,21 @@ class Constructor:
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}{self.__signature__}>"
+
+
+def _document(cls: type[Declared]) -> str:
+    """Return what a plugin's author wrote, then its parameters with their meanings, and `fit`."""
+    summary, gap, rest = (inspect.getdoc(cls) or "").partition("\n\n")
+    lines = [summary, "", "Parameters", "----------"]
+    for item in cls.parameters():
+        default = "" if item.required else f"; {item.default!r} unless given"
+        lines += [f"{item.name} : {item.domain.sentence}{default}", f"    {item.doc or item.name}"]
+    fit = getattr(cls, "fit", None)
+    plain = inspect.getattr_static(Prior, "fit").__func__  # which only says that there is none
+    if fit is not None and getattr(fit, "__func__", None) is not plain:
+        lines += ["", "Methods", "-------", f"fit{inspect.signature(fit)}"]
+        lines += [f"    {(inspect.getdoc(fit) or '').splitlines()[0]}"]
+    return "\n".join(lines) + (f"{gap}{rest}" if rest else "")
 
 
 @attrs.frozen

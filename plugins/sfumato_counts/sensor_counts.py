@@ -31,7 +31,7 @@ from sfumato.values import FloatArray, encode_labels
 Numbers = NDArray[Any]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class CountingRelease(Release):
     """A release of counts.
 

@@ -35,9 +35,12 @@ CERTIFIED = 1e-5
 
 @declare
 class PosteriorGap(EventMeasure):
-    """max over outputs o and events A of Pr[A | o] − Pr[A].
+    """How far an output can raise the probability of a secret event.
 
-    A release is δ-private exactly when this is at most δ.
+    Claim: nobody who sees the release believes any event with a probability that exceeds its prior
+    one by more than the loss. A release is δ-private exactly when this is at most δ.
+
+    Formula: max over outputs o and events A of Pr[A | o] − Pr[A].
 
     For a Gaussian trace the events of a secret of radius r are "within r of some place"; the worst
     place is far out, where the prior vanishes, and the loss is Pr[‖N(0, V_SS)‖ ≤ r], V the
@@ -47,7 +50,7 @@ class PosteriorGap(EventMeasure):
     Guarantee: exact. For suppression in polynomial time, segment by segment, rounded up by the
     proved error of the check, which the relative error states; a gap that rounding hides, some
     1e-8 of an event's probability or less, is an upper bound. For other channels from the view,
-    between two proved ends where the outputs are too many to list; their events over a window of
+    between two proved ends where the outputs are too many to list; there events over a window of
     times by listing all outputs.
     Reference: Götz, Nath and Gehrke (2012), definition 1.
 
@@ -87,8 +90,8 @@ class PosteriorGap(EventMeasure):
             check = worst_window_gap if question.has_windows else worst_segment_gap
             return self._of_gap(check(belief, channel, question.masks), question)
         if isinstance(question, Events) and question.has_windows:
-            gap = worst_listed_gap(belief, channel, question.masks)
-            return self._of_gap(gap, question, "all outputs")
+            found = worst_listed_gap(belief, channel, question.masks)
+            return self._of_gap(found, question, "all outputs")
         return super().evaluate(belief, question, channel)
 
     def _of_gap(self, gap: Gap, question: Events, how: str = "segments") -> Reading:
@@ -104,10 +107,8 @@ class PosteriorGap(EventMeasure):
     def of_posteriors(
         self, prior: float, posteriors: FloatArray, seen: FloatArray, error: float
     ) -> tuple[float, float]:
-        """Return the largest rise of one event; none is below zero, and of a sure event none."""
+        """Return the largest rise of one event; none is below zero."""
         del seen
-        if prior in (0.0, 1.0):
-            return 0.0, 0.0
         top = float(posteriors.max())
         return max(0.0, top - prior), error * (top + prior)
 

@@ -31,7 +31,7 @@ KEY_BYTES = 32
 AnySuppression = Suppression | RelabelledSuppression | RememberingSuppression
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class SuppressingRelease(Release):
     """A release whose channel suppresses states; it can answer while the trace happens.
 

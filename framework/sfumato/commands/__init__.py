@@ -12,6 +12,12 @@ from sfumato import __version__, errors
 from sfumato.comparison.study import StudyError
 
 SUFFIX = "_command"
+INTERRUPTED = 130
+"""The exit status of a command that was stopped by Ctrl-C."""
+COMPLETION = """\b
+Tab completes commands and options after, in bash (or zsh, fish):
+  eval "$(_SFUMATO_COMPLETE=bash_source sfumato)"
+"""
 
 
 class Commands(click.Group):
@@ -31,8 +37,18 @@ class Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; one that Ctrl-C stops ends with the status that shells expect."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted.", err=True)
+            sys.exit(INTERRUPTED)
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=COMPLETION
+)
 @click.version_option(__version__, prog_name="sfumato")
 def cli() -> None:
     """Inferential privacy of correlated data: state the question, see every definition's answer."""

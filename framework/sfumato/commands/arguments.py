@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -49,6 +50,16 @@ def _load(_context: click.Context, _option: click.Parameter, files: tuple[str, .
     use_registry(registry)
     for problem in registry.problems:
         click.secho(f"plugin {problem.origin} was skipped: {problem.reason}", err=True, fg="yellow")
+
+
+with_json = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+
+
+def print_json(value: Any) -> None:
+    """Print plain values as JSON; infinities are the words "inf" and "-inf", NaN is null."""
+    from sfumato.release.certificates import certificate_text
+
+    click.echo(certificate_text(value))
 
 
 def plain_table(*headings: str) -> Table:
@@ -119,8 +130,12 @@ def _read(path: Path) -> dict[str, Any]:
 def _parse(toml: str, expected: str) -> dict[str, Any]:
     try:
         return tomllib.loads(toml)
+    except RecursionError:
+        raise DataError(f"{expected}; got one that is nested too deeply.") from None
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{expected}; got something else: {error}.") from None
+        bare = re.search(r"=\s*([A-Za-z]\w*)\s*$", toml, re.MULTILINE)
+        hint = f': quote text, as in "{bare[1]}"' if bare else ""
+        raise DataError(f"{expected}; got something else: {error}{hint}.") from None
 
 
 @attrs.frozen

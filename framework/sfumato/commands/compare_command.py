@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.commands.arguments import FORMS, noun, with_plugins
+from sfumato.commands import INTERRUPTED
+from sfumato.commands.arguments import FORMS, noun, print_json, with_json, with_plugins
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.protocols import NOUNS
 
@@ -70,6 +71,9 @@ def check_outputs(files: Mapping[str, Path | None], read: Iterable[str]) -> None
     for (one, file), (other, second) in itertools.combinations(outputs.items(), 2):
         if _same(file, second):
             raise click.UsageError(f"{one} and {other} must be two files; both are {file}.")
+    notebook = outputs.get("--notebook")
+    if notebook and notebook.suffix.lower() != ".ipynb":
+        raise click.UsageError(f"--notebook must end in .ipynb; got {notebook}.")
     plot = outputs.get("--plot")
     if plot and plot.suffix.lower() not in FIGURES:
         raise click.UsageError(f"--plot must end in {', '.join(FIGURES)}; got {plot}.")
@@ -100,8 +104,23 @@ def write_output(file: Path, write: Callable[[Path], object]) -> bool:
     return True
 
 
-INTERRUPTED = 130
-"""The exit status of a command that was stopped by Ctrl-C."""
+FORMULA = ("=", "+", "-", "@")
+"""What a cell begins with that spreadsheets compute instead of showing."""
+
+
+def without_formulas(table: Any) -> Any:
+    """Return a table in which text that would become a formula is marked as text.
+
+    >>> import pandas as pd
+    >>> without_formulas(pd.DataFrame({"label": ["=1+1", "noise"], "value": [-1.0, 2.0]}))
+       label  value
+    0  '=1+1   -1.0
+    1  noise    2.0
+    """
+    return table.map(
+        lambda cell: f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+    )
+
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _BESIDE: dict[str, Any] = {
@@ -122,6 +141,8 @@ _BESIDE: dict[str, Any] = {
 )
 @click.option("--parquet", **_BESIDE, help="Write the tidy table as Parquet.")
 @click.option("--plot", type=_FILE, metavar="FILE", help="Draw the losses (.svg, .pdf or .png).")
+@click.option("--notebook", type=_FILE, metavar="FILE", help="Write the study as a notebook.")
+@with_json
 @click.option(
     "--jobs",
     type=click.IntRange(1),
@@ -153,6 +174,8 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     dask: str | None,
     cache: Path | None,
     no_cache: bool,
+    notebook: Path | None,
+    as_json: bool,
 ) -> None:
     """Compare definitions side by side; without STUDY, on a bundled example of three worlds.
 
@@ -164,11 +187,18 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     The exit status is 1 when a cell failed; that a definition does not apply is an answer.
     """
     from sfumato.comparison.cache import default_cache_folder
+    from sfumato.report.notebook import write_notebook
     from sfumato.report.style import save_figure
 
     csv, parquet = beside(study, csv, ".csv"), beside(study, parquet, ".parquet")
     check_outputs(
-        {"--csv": csv, "--parquet": parquet, "--plot": plot, "--html": html},
+        {
+            "--csv": csv,
+            "--parquet": parquet,
+            "--plot": plot,
+            "--html": html,
+            "--notebook": notebook,
+        },
         read=(str(study), *priors, *secrets, *mechanisms, *measures),
     )
     if cache and no_cache:
@@ -177,12 +207,16 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     question = _question(study, given, default_registry())
     folder = None if no_cache else cache or default_cache_folder()
     result = _run(question, jobs=jobs, dask=dask, cache=folder, maps=html is not None)
-    _print(result)
+    if as_json:
+        print_json(_plain_result(result))
+    else:
+        _print(result)
     outputs: list[tuple[Path | None, Callable[[Path], object]]] = [
-        (csv, lambda file: result.to_pandas().to_csv(file, index=False)),
+        (csv, lambda file: without_formulas(result.to_pandas()).to_csv(file, index=False)),
         (parquet, lambda file: result.to_pandas().to_parquet(file, index=False)),
         (plot, lambda file: save_figure(result.plot(), file)),
         (html, result.to_html),
+        (notebook, lambda file: write_notebook(file, question)),
     ]
     done = [write_output(file, write) for file, write in outputs if file]
     if not all(done):
@@ -235,6 +269,19 @@ def _run(question: Study, *, cache: Path | None, **where: Any) -> StudyResult:
         done, total = finished
         click.echo(f"interrupted: {done} of {total} cells are finished; {kept}", err=True)
         sys.exit(INTERRUPTED)
+
+
+def _plain_result(result: StudyResult) -> dict[str, Any]:
+    """Return the findings and the cells of every part in plain values."""
+    parts = [
+        {
+            "title": comparison.title,
+            "findings": list(comparison.findings),
+            "cells": [cell.row() for cell in comparison.cells],
+        }
+        for comparison in result.comparisons
+    ]
+    return {"title": result.study.title, "seed": result.study.seed, "parts": parts}
 
 
 def _print(result: StudyResult) -> None:

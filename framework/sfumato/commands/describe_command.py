@@ -7,7 +7,13 @@ from typing import Any
 
 import click
 
-from sfumato.commands.arguments import plain_table, require_known, with_plugins
+from sfumato.commands.arguments import (
+    plain_table,
+    print_json,
+    require_known,
+    with_json,
+    with_plugins,
+)
 from sfumato.plugin_registry import Entry, default_registry
 
 WORDS = {"asks": "needs", "reads": "needs", "yields": "gives"}
@@ -16,14 +22,35 @@ WORDS = {"asks": "needs", "reads": "needs", "yields": "gives"}
 
 @click.command("describe")
 @with_plugins
+@with_json
 @click.argument("name")
-def command(name: str) -> None:
+def command(*, name: str, as_json: bool) -> None:
     """Describe the plugin NAME: what it takes, what it computes, where it comes from."""
     from rich.console import Console
 
+    entries = require_known(name, default_registry())
+    if as_json:
+        print_json([_plain(entry) for entry in entries])
+        return
     console = Console()
-    for entry in require_known(name, default_registry()):
+    for entry in entries:
         _describe(entry, console)
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    cls = entry.value
+    parameters = [
+        {
+            "name": item.name,
+            "must be": item.domain.sentence,
+            **({} if item.required else {"default": repr(item.default)}),
+            "meaning": item.doc,
+        }
+        for item in cls.parameters()
+    ]
+    types = {words: _types(getattr(cls, at)) for at, words in WORDS.items() if hasattr(cls, at)}
+    told = {"kind": entry.kind, "name": entry.name, "from": entry.origin}
+    return {**told, "what it is": inspect.getdoc(cls) or "", "parameters": parameters, **types}
 
 
 def _describe(entry: Entry, console: Any) -> None:

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.commands.arguments import plain_table, require_known, with_plugins
+from sfumato.commands.arguments import (
+    plain_table,
+    print_json,
+    require_known,
+    with_json,
+    with_plugins,
+)
 from sfumato.compatibility import why_no_loss, why_no_release
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.protocols import NOUNS
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FACTORS = ("prior", "secret", "mechanism")
+COLUMNS = ("kind", "name", "what it is", "from")
+Fits = dict[str, tuple[str, ...]]
+"""The measures that apply to each mechanism."""
+
 
 @click.command("list")
 @with_plugins
+@with_json
 @click.option(
     "--compatible",
     is_flag=False,
@@ -29,34 +45,53 @@ from sfumato.protocols import NOUNS
     is_flag=True,
     help="Show which definition can be read in which world, tried on small scenarios.",
 )
-def command(compatible: str | None, *, matrix: bool) -> None:
+def command(*, compatible: str | None, as_json: bool, matrix: bool) -> None:
     """List every registered prior, secret, mechanism, adversary and measure."""
     from rich.console import Console
 
-    registry = default_registry()
+    registry, console = default_registry(), Console()
     if matrix:
-        _print_matrix(registry)
+        _print_worlds(registry)
         return
-    if compatible is None:
-        table, rows = plain_table("noun", "name", "what it is", "from"), _summaries(registry)
-    else:
-        table = plain_table(*list(NOUNS)[:3], "measures")
-        rows = _scenarios(registry, compatible)
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)
+    if compatible is not None:
+        scenarios = list(_scenarios(registry, compatible))
+        names = (*FACTORS, "measures")
+        if as_json:
+            print_json([dict(zip(names, one, strict=True)) for one in scenarios])
+        for words, fits in () if as_json else _merged(scenarios).items():
+            console.print(f"[bold]{words}[/bold]", highlight=False)
+            console.print(_matrix(fits, console.width), "")
+        return
+    rows = list(_summaries(registry))
+    if as_json:
+        print_json([dict(zip(COLUMNS, row, strict=True)) for row in rows])
+        return
+    for kind, group in itertools.groupby(rows, key=lambda row: row[0]):
+        console.print(f"[bold]{NOUNS[kind].plural}[/bold]")
+        console.print(_group(list(group)), "")
 
 
 def _summaries(registry: Registry) -> Iterator[tuple[str, ...]]:
-    from rich.markup import escape
-
     for entry in (registry.entry(kind, name) for kind in NOUNS for name in registry.names(kind)):
         summary = (inspect.getdoc(entry.value) or "").split("\n\n")[0].replace("\n", " ")
-        origin = entry.origin.split("'")[1]
-        yield entry.kind, f"[bold]{entry.name}[/bold]", escape(summary), escape(origin)
+        yield entry.kind, entry.name, summary, entry.origin.split("'")[1]
 
 
-def _scenarios(registry: Registry, name: str) -> Iterator[tuple[str, ...]]:
+def _group(rows: list[tuple[str, ...]]) -> Table:
+    """Return the names of one noun, indented, with what they are in as many lines as it takes."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, padding=(0, 0, 0, 2))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    table.add_column(no_wrap=True, style="dim")
+    for _, name, summary, origin in rows:
+        table.add_row(name, escape(summary), escape(origin))
+    return table
+
+
+def _scenarios(registry: Registry, name: str) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
     """Yield each (prior, secret, mechanism) that fits, with the measures that apply to it.
 
     Nothing is constructed: the classes' declared types decide.
@@ -75,12 +110,51 @@ def _scenarios(registry: Registry, name: str) -> Iterator[tuple[str, ...]]:
         ]
         triple = (prior.name, secret.name, mechanism.name)
         if name in ("", *triple):
-            yield *triple, ", ".join(fitting)
+            yield *triple, tuple(fitting)
         elif name in fitting:
-            yield *triple, name
+            yield *triple, (name,)
 
 
-def _print_matrix(registry: Registry) -> None:
+def _merged(scenarios: list[tuple[str, str, str, tuple[str, ...]]]) -> dict[str, Fits]:
+    """Return one matrix for all priors and secrets that fit alike, named by them."""
+    fits: dict[tuple[str, str], Fits] = {}
+    for prior, secret, mechanism, measures in scenarios:
+        fits.setdefault((prior, secret), {})[mechanism] = measures
+    alike: dict[Any, dict[str, list[str]]] = {}
+    for (prior, secret), own in fits.items():
+        alike.setdefault(tuple(own.items()), {}).setdefault(secret, []).append(prior)
+    found: dict[str, Fits] = {}
+    for own, by_secret in alike.items():
+        for priors in dict.fromkeys(map(tuple, by_secret.values())):
+            secrets = [secret for secret, those in by_secret.items() if tuple(those) == priors]
+            found[f"{_words('prior', priors)}; {_words('secret', secrets)}"] = dict(own)
+    return found
+
+
+def _words(kind: str, names: Any) -> str:
+    return f"{kind if len(names) == 1 else f'{kind}s'} {', '.join(names)}"
+
+
+def _matrix(fits: Mapping[str, tuple[str, ...]], width: int) -> Table:
+    """Return mechanisms by measures, a tick where they fit; by numbers where names are too wide."""
+    from rich import box
+    from rich.table import Table
+
+    measures = list(dict.fromkeys(name for row in fits.values() for name in row))
+    room = width - max(map(len, fits)) - 3
+    numbered = sum(len(name) + 3 for name in measures) > room
+    key = "  ".join(f"{place}\N{NO-BREAK SPACE}{name}" for place, name in enumerate(measures, 1))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, caption=key if numbered else None)
+    table.caption_justify = "left"
+    table.add_column("mechanism", no_wrap=True)
+    for place, name in enumerate(measures, start=1):
+        table.add_column(str(place) if numbered else name, justify="center", no_wrap=True)
+    for mechanism, own in fits.items():
+        table.add_row(mechanism, *("✓" if name in own else "·" for name in measures))
+    return table
+
+
+def _print_worlds(registry: Registry) -> None:
     """Print definitions by worlds, with a numbered reason for each that is impossible."""
     from rich.console import Console
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.commands.arguments import DATA, PATH, plain_table, with_plugins
+from sfumato.commands.arguments import DATA, PATH, plain_table, print_json, with_json, with_plugins
 from sfumato.errors import DataError, did_you_mean
 from sfumato.plugin_registry import Registry, default_registry
 
@@ -24,8 +24,15 @@ from sfumato.plugin_registry import Registry, default_registry
 @click.option("--data", type=DATA, help="Your own copy of the data, for figures that need one.")
 @click.option("--ours", is_flag=True, help="Leave out the published programs.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; one for each core by default.")
+@with_json
 def command(
-    *, names: tuple[str, ...], folder: Path, data: Path | None, ours: bool, jobs: int | None
+    *,
+    names: tuple[str, ...],
+    folder: Path,
+    data: Path | None,
+    ours: bool,
+    jobs: int | None,
+    as_json: bool,
 ) -> None:
     """Compute published figures again: their numbers, a picture, and what differs and why.
 
@@ -35,10 +42,10 @@ def command(
 
     registry = default_registry()
     if not names:
-        _list(registry)
+        _list(registry, as_json=as_json)
         return
     request = FigureRequest(data=data, ours=ours, jobs=jobs or os.cpu_count() or 1)
-    missing = False
+    missing, done = False, []
     for name in _matching(registry, names):
         figure = registry.get("figure", name)
         began = time.perf_counter()
@@ -49,9 +56,16 @@ def command(
             missing = True
             continue
         paths = write_drawing(drawing, folder, name, figure.reference)
+        written = list(map(str, paths))
+        told = {"name": name, "reference": figure.reference, "account": drawing.account}
+        done.append({**told, "written": written})
+        if as_json:
+            continue
         click.echo(account_text(drawing, figure.reference), nl=False)
         spent = time.perf_counter() - began
-        click.echo(f"Written in {spent:.1f} s: {', '.join(map(str, paths))}\n")
+        click.echo(f"Written in {spent:.1f} s: {', '.join(written)}\n")
+    if as_json:
+        print_json(done)
     if missing:
         sys.exit(2)
 
@@ -68,8 +82,17 @@ def _matching(registry: Registry, names: tuple[str, ...]) -> list[str]:
     return list(chosen)
 
 
-def _list(registry: Registry) -> None:
+def _list(registry: Registry, *, as_json: bool) -> None:
     from rich.console import Console
+
+    if as_json:
+        figures = {name: registry.get("figure", name) for name in registry.names("figure")}
+        told = [
+            {"name": name, "reference": figure.reference, "needs": figure.needs}
+            for name, figure in figures.items()
+        ]
+        print_json(told)
+        return
 
     table = plain_table("name", "what it is", "")
     notes: dict[str, str] = {}  # what each kind of data is, below the table

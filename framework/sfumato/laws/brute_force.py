@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -66,6 +67,29 @@ def true_value(check: LossMeasure, at: Situation) -> Reading | None:
     if not can_read(check, at):
         return None
     return check.brute_force(at.belief, at.question, at.channel)
+
+
+def calls_of(work: Callable[[], object], home: str) -> set[str]:
+    """Return the functions that some work calls, of a plugin's own package and of the framework.
+
+    Of the framework, only `sfumato.inference` counts, but for exact numbers: everybody asks
+    beliefs and channels.
+    """
+    seen: set[str] = set()
+
+    def note(frame: Any, event: str, _: object) -> None:
+        name = str(frame.f_globals.get("__name__"))
+        inside = name.partition(".")[0] == home or name.startswith("sfumato.inference")
+        inside &= name != "sfumato.inference.exact"  # the one door, for everyone
+        if event == "call" and inside and not frame.f_code.co_name.startswith(("__", "<")):
+            seen.add(f"{name}.{frame.f_code.co_qualname}")
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return seen
 
 
 # Every trace and every output ---------------------------------------------------------------------

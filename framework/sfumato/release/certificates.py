@@ -157,6 +157,8 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, (np.ndarray, np.generic)):
         return _plain(value.tolist())
+    if value != value:  # noqa: PLR0124 - NaN: there is no such number
+        return None
     finite = not isinstance(value, float) or math.isfinite(value)
     known = value is None or isinstance(value, (bool, int, float, str))
     return value if known and finite else str(value)

@@ -78,12 +78,12 @@ def release_card(release: Release) -> str:
     """Return what is promised by a release, and to whom."""
     rows = [
         ("hides", full_name(release.secret)),
-        ("from who believes", full_name(release.prior)),
+        ("from anyone who believes", full_name(release.prior)),
         (f"{release.utility_quantity}", value_text(release.utility_value)),
     ]
-    claims = [(key.replace("_", " "), _claim_text(key, claim)) for key, claim in claims_of(release)]
-    promised = [("promised", "")] if claims else [("promised", "nothing; measure it with a loss")]
-    return _card("Release", full_name(release.mechanism), [*rows, *promised, *claims])
+    claims = [f"{key.replace('_', ' ')} {_claim_text(key, it)}" for key, it in claims_of(release)]
+    promised = "; ".join(claims) or "nothing yet: measure it with a loss"
+    return _card("Release", full_name(release.mechanism), [*rows, ("promised", promised)])
 
 
 def claims_of(release: Release) -> list[tuple[str, Any]]:
@@ -104,7 +104,8 @@ def _claim_text(key: str, claim: Any) -> str:
 
 def noun_line(noun: Any) -> str:
     """Return a prior, secret, mechanism, adversary or measure as one line."""
-    name, _, said = full_name(noun).partition(" ")
+    own = "name" in noun.specification()  # one made of others has none
+    name, _, said = full_name(noun).partition(" ") if own else ("", "", full_name(noun))
     return str(
         Markup('<div><b>{}</b> <code>{}</code> <span style="opacity:0.7">{}</span></div>').format(
             name, said, noun_summary(noun)

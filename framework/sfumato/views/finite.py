@@ -11,11 +11,11 @@ import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, RememberingSuppression
-from sfumato.errors import OutsideHypotheses
+from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.questions.events import Asked
 from sfumato.values import FloatArray
-from sfumato.views.segments import Segments, as_suppression, joint_error
+from sfumato.views.segments import RememberedSegments, Segments, as_suppression, joint_error
 from sfumato.views.windows import TooMany, Window
 
 MOST = 20_000_000
@@ -150,8 +150,9 @@ def finite_view(
     """
     asked = question.asked()
     if isinstance(channel, RememberingSuppression):
-        belief, emission, asked = _of_pairs(belief, channel, asked)
-        channel = emission
+        if all(len(one.times) == 1 for one in asked):
+            return _remembered_view(belief, asked, channel)
+        belief, channel, asked = _of_pairs(belief, channel, asked)
     checked_pair(belief, channel)
     if isinstance(channel, NoisyVectors):
         return _noisy_view(belief, asked, channel)
@@ -164,6 +165,17 @@ def finite_view(
         return FiniteView(above, above, how)
     below = tuple(Outcomes.of(one, low, error) for one, (low, _, _) in each)
     return FiniteView(below, above, how)
+
+
+def _remembered_view(
+    belief: Markov, asked: Sequence[Asked], channel: RememberingSuppression
+) -> FiniteView:
+    segments = RememberedSegments(belief, channel)
+    error = joint_error(belief, len(channel.visits))
+    exact = tuple(
+        Outcomes.of(one, segments.joint(one.times[0], one.members), error) for one in asked
+    )
+    return FiniteView(exact, exact, "segments")
 
 
 def _of_pairs(
@@ -207,7 +219,7 @@ def _listed(belief: Markov, channel: Emission, times: tuple[int, ...]) -> Tables
     try:
         whole = Window.around(belief, channel, times, belief.steps, told=False, most=MOST)
         joint = whole.joint(times)
-    except TooMany:
+    except (TooMany, Undecidable):
         return _widest_window(belief, channel, times)
     return joint, joint, "all outputs"
 
@@ -222,6 +234,10 @@ def _widest_window(belief: Markov, channel: Emission, times: tuple[int, ...]) ->
         try:
             low, high = (end.joint(times) for end in ends)
         except TooMany:
+            break
+        except Undecidable:
+            if found is None:
+                raise
             break
         found = low, high, f"a window of {width} steps on either side"
         below, above = ((table / table.sum(axis=0)).max(axis=1) for table in (low, high))

@@ -14,11 +14,21 @@ and 1 − p_t(a) in place of what follows the dot where a itself is seen at t.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, RelabelledSuppression, Suppression, Symbols
+from sfumato.channels import (
+    Emission,
+    RelabelledSuppression,
+    RememberingSuppression,
+    Suppression,
+    Symbols,
+)
 from sfumato.errors import OutsideHypotheses, Undecidable
+from sfumato.inference.markov.events import TimedEvents
+from sfumato.inference.markov.remembered import follow_segments, remembered_releases
 from sfumato.inference.markov.segments import (
     BEGINNING,
     UNIT_ROUNDOFF,
@@ -61,15 +71,16 @@ def as_suppression(channel: Emission) -> Suppression | None:
     return Suppression.memoryless(channel.states, np.array(silence))
 
 
-def joint_error(belief: Markov) -> float:
+def joint_error(belief: Markov, memories: int = 0) -> float:
     """Return a proved relative error of every joint probability of a view.
 
     All terms are products and sums of numbers that are not negative: relative errors add up. A
     sighting's probability is a sum over the sightings before it, T deep, of at most T·M terms, and
-    each silent step takes M + 1 roundings; stored laws sum to one up to 2M more. Together fewer
-    than 12 (T + 1)(T + M + 2).
+    each silent step takes M + 1 roundings, and one for each hidden memory that is added up; stored
+    laws sum to one up to 2M more. Together fewer than 12 (T + 1)(T + M + memories + 2).
     """
-    roundings = 12.0 * (belief.steps + 1) * (belief.steps + belief.state_count + 2)
+    terms = belief.steps + belief.state_count + memories + 2
+    roundings = 12.0 * (belief.steps + 1) * terms
     return roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)
 
 
@@ -78,6 +89,13 @@ def require_no_underflow(joint: FloatArray) -> FloatArray:
     if joint.min(initial=1.0, where=joint > 0.0) < SMALLEST:
         raise Undecidable("an outcome has a probability below 1e-290: too small for float64.")
     return joint
+
+
+def require_products(*factors: FloatArray) -> None:
+    """Refuse factors of which a product may vanish because float64 cannot hold it."""
+    least = [float(factor.min(initial=1.0, where=factor > 0.0)) for factor in factors]
+    if math.prod(least) < SMALLEST:
+        raise Undecidable("an outcome may have a probability below 1e-290: too small for float64.")
 
 
 class Segments:
@@ -99,6 +117,7 @@ class Segments:
                 )
             every = np.concatenate([[BEGINNING], self._states])[None]
             self._kernels = silent_kernels(belief, channel.start[None], every)[0]
+            require_products(self._kernels, channel.start, belief.transitions)
 
     def joint(self, time: int, members: BoolArray) -> FloatArray:
         """Return Pr[value of X_t, segment], (R, O), for values given by their states, (R, M).
@@ -141,6 +160,7 @@ class Segments:
         into = self._weights[before, None] * self._kernels[self._starts[before] + 1, here]
         onward = self._kernels[1 + time * count : 1 + (time + 1) * count]
         after = self._after(onward, self._channel.start, time)
+        require_products(into, after)
         rows = [(into[:, own] @ after[own]).ravel() for own in members]
         return np.stack(rows)
 
@@ -155,6 +175,44 @@ class Segments:
             table = self._channel.table(last)
             origins = np.concatenate([[start], now])[None]
             kernels = silent_kernels(belief, table[None], origins)[0]
-            into = weight * kernels[0, here]
-            parts.append(members @ (into[:, None] * self._after(kernels[1:], table, time)))
+            into, after = weight * kernels[0, here], self._after(kernels[1:], table, time)
+            require_products(kernels, table, belief.transitions)
+            require_products(into, after)
+            parts.append(members @ (into[:, None] * after))
         return np.concatenate(parts, axis=1)
+
+
+class RememberedSegments:
+    """The segments of a chain whose suppression has a hidden memory since the last release.
+
+    The memory is not seen: it is added up at the end of every segment.
+    """
+
+    def __init__(self, belief: Markov, channel: RememberingSuppression) -> None:
+        self._belief, self._channel = belief, channel
+        self._seen = remembered_releases(belief, channel)
+
+    def joint(self, time: int, members: BoolArray) -> FloatArray:
+        """Return Pr[value of X_t, segment], (R, O), as `Segments.joint` does.
+
+        >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
+        >>> channel = RememberingSuppression.of(Suppression.memoryless("sx", [[1.0, 0.5]]))
+        >>> RememberedSegments(chain, channel).joint(0, np.eye(2, dtype=bool)).tolist()
+        [[0.0, 0.5], [0.25, 0.25]]
+        """
+        parts = [members * self._seen[time]]
+        asked = TimedEvents(np.full(len(members), time), members)
+        for start in range(-1, time):
+            states = np.flatnonzero(self._seen[start]) if start >= 0 else np.zeros(1, dtype=np.intp)
+            weights = self._seen[start, states] if start >= 0 else np.ones(1)
+            if not len(states):
+                continue
+            for step in follow_segments(self._belief, self._channel, start, states, asked):
+                require_products(weights, step.mass, step.joint, step.chances)
+                joint = step.joint * (weights * step.mass)[:, None, None, None]
+                if step.time > time:
+                    shown = (joint * (1.0 - step.chances)[:, None]).sum(axis=2)  # (S, R, M)
+                    parts.append(shown.transpose(1, 0, 2).reshape(len(members), -1))
+            parts.append((joint * step.chances[:, None]).sum(axis=(2, 3)).T)
+        table = np.concatenate(parts, axis=1)
+        return require_no_underflow(table[:, table.any(axis=0)])

@@ -86,6 +86,7 @@ def test_measures_of_a_quantity_stand_side_by_side_and_one_column_has_one_quanti
 
 def test_what_all_share_is_said_once(swept):
     text = printed(swept, 120)
+    text = text[text.index("\nprior ") :]  # what was found says where, too
     assert text.count("times=9") == 1
     assert text.count("index=4") == 1
     assert text.count("length_scale=10") == 1
