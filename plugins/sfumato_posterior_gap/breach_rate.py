@@ -46,8 +46,9 @@ class BreachRate(EventMeasure):
 
     With traces, the share of sensitive states in them that are breached: for each trace an output
     is drawn; a sensitive state X_t ∈ A that occurs in the trace is breached if Pr[A | o] − Pr[A] >
-    δ. The literature divides by two different numbers: ``per="sensitive_state"`` by how many
-    sensitive states occur, ``per="length"`` by the length of the traces. The witness holds both.
+    δ for some such A; it counts once. The literature divides by two different numbers:
+    ``per="sensitive_state"`` by how many sensitive states occur, ``per="length"`` by the length of
+    the traces. The witness holds both.
 
     Assumptions: the adversary knows the prior and the system.
     Guarantee: exact without traces, or an upper bound where rounding hides whether a rise is above
@@ -149,8 +150,10 @@ class BreachRate(EventMeasure):
         paths = np.array([belief.encode(trace) for trace in traces])
         events = TimedEvents.from_masks(belief, question.masks)
         occurred = events.members[np.arange(len(events.times)), paths[:, events.times]]
-        breached = occurred & self._exposed(belief, events, channel, paths)
-        sensitive = occurred.sum(axis=1)
+        exposed = self._exposed(belief, events, channel, paths)
+        # A state is counted once, in however many events it lies.
+        at = events.times[:, None] == np.arange(belief.steps)
+        breached, sensitive = (occurred & exposed) @ at, (occurred @ at).sum(axis=1)
         rates = {"length": float(breached.sum() / paths.size)}
         weights = np.full(len(paths), belief.steps)
         if sensitive.any():

@@ -74,15 +74,17 @@ def breach_rate(
         if outputs.sum() <= 0:
             raise OutsideHypotheses("brute force knows nothing of a trace that cannot occur.")
         possible = outputs > 0
-        for mask in question.masks:
-            if not mask[np.arange(belief.steps), path].any():
-                continue
-            sensitive += 1
-            inside = table.joint[table.inside(mask)]
-            rise = inside[:, possible].sum(axis=0) / seen[possible] - inside.sum()
-            if (np.abs(rise - delta) < CLOSE).any():
-                raise OutsideHypotheses("a rise is too close to δ for brute force to decide.")
-            breached += float(outputs[possible][rise > delta].sum() / outputs.sum())
+        for time, state in enumerate(path):
+            masks = [mask for mask in question.masks if mask[time, state]]
+            sensitive += bool(masks)
+            above = np.zeros(int(possible.sum()), dtype=bool)
+            for mask in masks:
+                inside = table.joint[table.inside(mask)]
+                rise = inside[:, possible].sum(axis=0) / seen[possible] - inside.sum()
+                if (np.abs(rise - delta) < CLOSE).any():
+                    raise OutsideHypotheses("a rise is too close to δ for brute force to decide.")
+                above |= rise > delta
+            breached += float(outputs[possible][above].sum() / outputs.sum())
     whole = sensitive if per == "sensitive_state" else len(traces) * belief.steps
     if whole == 0:
         raise OutsideHypotheses("no sensitive state occurs.")

@@ -1,4 +1,4 @@
-"""Mechanisms that release a state or suppress it."""
+"""Mechanisms that release a state, suppress it or blur it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sfumato.protocols import Mechanism
 def sfumato_mechanisms() -> list[type[Mechanism]]:
     """Register the mechanisms."""
     from sfumato_suppression import mechanisms as ours
+    from sfumato_suppression.blurring import Generalise, RandomisedResponse
     from sfumato_suppression.optimal import Optimal
     from sfumato_suppression.set_labels import SetLabels
 
@@ -22,4 +23,6 @@ def sfumato_mechanisms() -> list[type[Mechanism]]:
         ours.Segmented,
         Optimal,
         SetLabels,
+        RandomisedResponse,
+        Generalise,
     ]

@@ -161,3 +161,16 @@ def test_the_strong_adversary_conditions_on_everything(seed, random_chain, rando
     found = sf.adversaries.hidden_markov_posterior().infer(belief, release.channel, observed)
     truth = posterior_by_enumeration(belief, release.channel, observed)
     np.testing.assert_allclose(found, truth, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize(("per", "rate"), [("length", 1.0), ("sensitive_state", 1.0)])
+def test_a_state_in_two_events_is_breached_once(per, rate):
+    chain = sf.priors.markov_chain(
+        initial=[0.5, 0.5], transitions=[[0.5, 0.5], [0.5, 0.5]], steps=2, states=["s", "x"]
+    )
+    secret = sf.secrets.contexts({"s"}) | sf.secrets.contexts({"s"}, times=[0])
+    shown = sf.mechanisms.suppress_given(probabilities=np.zeros((2, 2))).protect(chain, secret)
+    measure = sf.measures.breach_rate(traces=[["s", "s"]], delta=0.1, per=per)
+    assert measure.loss(chain, secret, shown).value == rate
+    at = shown.situation(chain, secret)
+    assert measure.brute_force(at.belief, at.question, at.channel).value == rate

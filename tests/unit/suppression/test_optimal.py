@@ -59,7 +59,7 @@ def listed_truth(belief, channel, masks):
     return max(0.0, float(np.max(gaps))), released
 
 
-def exact_optimum(belief, masks, delta):  # noqa: C901 - a program, literally
+def exact_optimum(belief, masks, delta):  # noqa: C901, PLR0915 - a program, literally
     """The most any δ-private suppression releases: it sees the state and all events so far."""
     marginals, steps, count = belief.marginals(), belief.steps, belief.state_count
     events = []
@@ -82,7 +82,7 @@ def exact_optimum(belief, masks, delta):  # noqa: C901 - a program, literally
     value = np.zeros((steps, count))
     allowed = np.array([[may_start(t, k) for k in range(count)] for t in range(steps)])
 
-    def segment(u, law):
+    def segment(u, law):  # noqa: C901, PLR0912 - as above
         begun = [event for event in events if event[0] > u]
         columns = {}
 
