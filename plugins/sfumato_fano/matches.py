@@ -135,7 +135,7 @@ def match_costs(sightings: Sightings) -> FloatArray:
     for time in np.flatnonzero(~sightings.unseen.any(axis=1)):
         live[time + 1 :] = sightings.begun_counts[time + 1 :] - sightings.begun_counts[time]
     counts = (tuple(numbers.tolist()) for numbers in (live, ends))
-    return _costs(sightings.belief.state_count, *counts) + sightings.overhead * len(sightings)
+    return _costs(len(sightings.alike[0]), *counts) + sightings.overhead * len(sightings)
 
 
 @functools.lru_cache(maxsize=64)  # everyone in a population asks for the same
@@ -202,34 +202,45 @@ def match_sum(sightings: Sightings, cuts: Sequence[int], size: int) -> float:
 class _Track:
     """The segments of a watch: their starts, and the chances to come from there unseen.
 
-    The end is a step of its own, at T, to which all states lead for certain.
+    Of states that can be exchanged, one stands for all: any is as good a guess, and a sum over them
+    is so many times as large. The end is a step of its own, at T, to which all states lead for
+    certain.
     """
 
     def __init__(self, sightings: Sightings, watch: Watch) -> None:
         belief, steps = sightings.belief, sightings.belief.steps
-        self.starts, self.unseen = watch.starts, watch.unseen
+        first, classes = sightings.alike
+        self.starts, self.unseen = watch.starts, watch.unseen[:, first]
+        self._passing = self.unseen * np.bincount(classes)
         self._seen, self._sightings = watch.seen, sightings
-        self._matrices = [*belief.transitions, np.ones((belief.state_count, 1))]
+        self._places = np.append(classes[sightings.states[:-1]], 0)
+        grid = np.ix_(first, first)
+        moves = [
+            matrix[grid] for matrix in belief.transitions[: 1 if belief.is_homogeneous else None]
+        ]
+        moves *= steps - 1 if belief.is_homogeneous else 1
+        self._matrices = [*moves, np.ones((len(first), 1))]
         times = sightings.times[watch.starts]
         self.before = np.searchsorted(times, np.arange(steps + 1)).tolist()
         # Nobody passes a time at which everyone is seen: what started before it is over.
         closed = np.maximum.accumulate(np.where(watch.unseen.any(axis=1), -1, np.arange(steps)))
         self.over = np.searchsorted(times, [-1, *closed]).tolist()
-        self._ways = [np.repeat(belief.initial[None], self.before[0], axis=0)]
+        self._ways = [np.repeat(belief.initial[None, first], self.before[0], axis=0)]
         self._kernels: dict[int, list[FloatArray]] = {}
 
     def nodes(self, time: int) -> tuple[slice, IntArray, FloatArray]:
-        """Return the nodes at a time, their states, and the chance of each to be seen."""
+        """Return the nodes at a time, their classes, and the chance of each to be seen."""
         nodes = self._sightings.entering(time)
         states = self._sightings.states[nodes]
-        return nodes, states, self._seen[time, states] if time < len(self._seen) else np.ones(1)
+        chances = self._seen[time, states] if time < len(self._seen) else np.ones(1)
+        return nodes, self._places[nodes], chances
 
     def ways(self, time: int) -> FloatArray:
         """Return Pr[X_time = j, unseen since | start] of all starts before, (S, M)."""
         for now in range(len(self._ways), time + 1):
-            matrix, hidden = self._matrices[now - 1], self._ways[-1] * self.unseen[now - 1]
+            matrix, hidden = self._matrices[now - 1], self._ways[-1] * self._passing[now - 1]
             entering = self.starts[self.before[now - 1] : self.before[now]]
-            moved = [hidden @ matrix, matrix[self._sightings.states[entering]]]
+            moved = [hidden @ matrix, matrix[self._places[entering]]]
             self._ways.append(np.concatenate(moved))
         return self._ways[time]
 
@@ -237,7 +248,7 @@ class _Track:
         """Return Pr[X_time = j, unseen between | X_last = i], (M, M)."""
         found = self._kernels.setdefault(last, [self._matrices[last]])
         for now in range(last + len(found) + 1, time + 1):
-            found.append((found[-1] * self.unseen[now - 1]) @ self._matrices[now - 1])
+            found.append((found[-1] * self._passing[now - 1]) @ self._matrices[now - 1])
         return found[time - last - 1]
 
     @functools.cached_property
@@ -250,7 +261,7 @@ class _Track:
             chances = np.zeros_like(found[0])
             chances[:, nodes] = matrix[:, states] * seen
             if time < len(self.unseen):
-                chances[:, later] = matrix @ (self.unseen[time][:, None] * found[-1][:, later])
+                chances[:, later] = matrix @ (self._passing[time][:, None] * found[-1][:, later])
             found.append(chances)
         return found[:0:-1]
 
