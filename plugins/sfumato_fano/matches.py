@@ -65,7 +65,8 @@ def match_limits(mixture: Mixture, mistakes: int, budget: float) -> dict[str, fl
 
     belief, limits = mixture[0][1].belief, dict[str, float]()
     steps, costs = belief.steps, len(mixture) * match_costs(mixture[0][1])
-    if costs[[1, -1], 1].max() > SINGLE:
+    most = SINGLE if mixture[0][1].memory is None else budget
+    if costs[[1, -1], 1].max() > most:
         return limits
     whole = math.log(sum(chance * match_sum(part, (0, steps), 1) for chance, part in mixture))
     others = belief.state_count - 1
@@ -135,7 +136,10 @@ def match_costs(sightings: Sightings) -> FloatArray:
     for time in np.flatnonzero(~sightings.unseen.any(axis=1)):
         live[time + 1 :] = sightings.begun_counts[time + 1 :] - sightings.begun_counts[time]
     counts = (tuple(numbers.tolist()) for numbers in (live, ends))
-    return _costs(sightings.belief.state_count, *counts) + sightings.overhead * len(sightings)
+    costs = _costs(len(sightings.alike[0]), *counts)
+    blocks, sizes = np.indices(costs.shape)
+    alone = sightings.overhead * len(sightings) * sightings.belief.steps
+    return np.asarray(costs + alone * (1.0 + (sizes > 1) * blocks / 2.0))
 
 
 @functools.lru_cache(maxsize=64)  # everyone in a population asks for the same
@@ -184,52 +188,78 @@ def match_sum(sightings: Sightings, cuts: Sequence[int], size: int) -> float:
     T (M + nodes) in a row.
     """
     tracks = [_Track(sightings, watch) for watch in sightings.watches()]
-    reach = np.eye(1, len(sightings))
-    fronts = [_Front(tracks, np.zeros(1, dtype=np.intp), reach, -1, [])]
-    blocks = [range(*pair) for pair in itertools.pairwise(cuts)]
+    rest = _continuations(sightings, tracks)
+    total = float(rest[0]) if size == 0 else 0.0
+    fronts = [_Front(tracks, np.zeros(1, dtype=np.intp), np.eye(1, len(sightings)), -1, [])]
+    blocks = [range(*pair) for pair in itertools.pairwise(cuts)] if size else []
     for left, block in zip(reversed(range(len(blocks))), blocks, strict=True):
-        passing = [front.only(front.sizes + left >= size) for front in fronts]
-        matching = [front.only(front.sizes < size) for front in fronts]
-        fronts = [front.after(block) for front in passing if len(front.sizes)]
-        chosen = [front.matched(block) for front in matching if len(front.sizes)]
-        fronts += [_joined(chosen)] if chosen else []
-    end = [sightings.belief.steps]
-    total = sum(float(front.after(end).reach[:, -1].sum()) for front in fronts)
-    terms = sightings.belief.steps * (sightings.belief.state_count + len(sightings))
-    return total * (1.0 + ROUNDING + terms * 2.0**-52) + UNDERFLOW
+        chosen = _joined([front.matched(block) for front in fronts])
+        if (whole := chosen.only(chosen.sizes == size)).sizes.size:
+            total += whole.closed(rest)
+        going = [front.only(front.sizes + left >= size) for front in fronts]
+        fronts = [front.after(block) for front in going if front.sizes.size]
+        chosen = chosen.only((chosen.sizes < size) & (chosen.sizes + left >= size))
+        fronts += [chosen] if chosen.sizes.size else []
+        if not fronts:
+            break
+    belief = sightings.belief
+    terms = belief.steps * (belief.state_count + len(sightings))
+    most = float((sightings.unseen + sightings.seen).max()) if sightings.memory is None else 1.0
+    lost = math.exp(math.log(UNDERFLOW) + belief.steps * math.log(max(most, 1.0)))
+    return total * (1.0 + ROUNDING + terms * 2.0**-52) + lost
+
+
+def _continuations(sightings: Sightings, tracks: list[_Track]) -> FloatArray:
+    """Return Σ_y Pr[y after the node | node], (N,): one, but for sightings raised to a bound."""
+    rest = np.ones(len(sightings))
+    owner = {int(start): track for track in tracks for start in track.starts}
+    for node in range(len(sightings) - 2, -1, -1):
+        rest[node] = owner[node].onward(node) @ rest
+    return rest
 
 
 class _Track:
     """The segments of a watch: their starts, and the chances to come from there unseen.
 
-    The end is a step of its own, at T, to which all states lead for certain.
+    Of states that can be exchanged, one stands for all: any is as good a guess, and a sum over them
+    is so many times as large. The end is a step of its own, at T, to which all states lead for
+    certain.
     """
 
     def __init__(self, sightings: Sightings, watch: Watch) -> None:
         belief, steps = sightings.belief, sightings.belief.steps
-        self.starts, self.unseen = watch.starts, watch.unseen
+        first, classes = sightings.alike
+        self.starts, self.unseen = watch.starts, watch.unseen[:, first]
+        self._passing = self.unseen * np.bincount(classes)
         self._seen, self._sightings = watch.seen, sightings
-        self._matrices = [*belief.transitions, np.ones((belief.state_count, 1))]
+        self._places = np.append(classes[sightings.states[:-1]], 0)
+        grid = np.ix_(first, first)
+        moves = [
+            matrix[grid] for matrix in belief.transitions[: 1 if belief.is_homogeneous else None]
+        ]
+        moves *= steps - 1 if belief.is_homogeneous else 1
+        self._matrices = [*moves, np.ones((len(first), 1))]
         times = sightings.times[watch.starts]
         self.before = np.searchsorted(times, np.arange(steps + 1)).tolist()
         # Nobody passes a time at which everyone is seen: what started before it is over.
         closed = np.maximum.accumulate(np.where(watch.unseen.any(axis=1), -1, np.arange(steps)))
         self.over = np.searchsorted(times, [-1, *closed]).tolist()
-        self._ways = [np.repeat(belief.initial[None], self.before[0], axis=0)]
+        self._ways = [np.repeat(belief.initial[None, first], self.before[0], axis=0)]
         self._kernels: dict[int, list[FloatArray]] = {}
 
     def nodes(self, time: int) -> tuple[slice, IntArray, FloatArray]:
-        """Return the nodes at a time, their states, and the chance of each to be seen."""
+        """Return the nodes at a time, their classes, and the chance of each to be seen."""
         nodes = self._sightings.entering(time)
         states = self._sightings.states[nodes]
-        return nodes, states, self._seen[time, states] if time < len(self._seen) else np.ones(1)
+        chances = self._seen[time, states] if time < len(self._seen) else np.ones(1)
+        return nodes, self._places[nodes], chances
 
     def ways(self, time: int) -> FloatArray:
         """Return Pr[X_time = j, unseen since | start] of all starts before, (S, M)."""
         for now in range(len(self._ways), time + 1):
-            matrix, hidden = self._matrices[now - 1], self._ways[-1] * self.unseen[now - 1]
+            matrix, hidden = self._matrices[now - 1], self._ways[-1] * self._passing[now - 1]
             entering = self.starts[self.before[now - 1] : self.before[now]]
-            moved = [hidden @ matrix, matrix[self._sightings.states[entering]]]
+            moved = [hidden @ matrix, matrix[self._places[entering]]]
             self._ways.append(np.concatenate(moved))
         return self._ways[time]
 
@@ -237,8 +267,18 @@ class _Track:
         """Return Pr[X_time = j, unseen between | X_last = i], (M, M)."""
         found = self._kernels.setdefault(last, [self._matrices[last]])
         for now in range(last + len(found) + 1, time + 1):
-            found.append((found[-1] * self.unseen[now - 1]) @ self._matrices[now - 1])
+            found.append((found[-1] * self._passing[now - 1]) @ self._matrices[now - 1])
         return found[time - last - 1]
+
+    def onward(self, node: int) -> FloatArray:
+        """Return Pr[the next sighting is the node | the last is this one], (N,)."""
+        time = int(self._sightings.times[node])
+        if time >= 0:
+            return np.asarray(self.endings[time][self._places[node]])
+        nodes, states, seen = self.nodes(0)
+        found = (self._ways[0][0] * self._passing[0]) @ self.endings[0]
+        found[nodes] = self._ways[0][0, states] * seen
+        return np.asarray(found)
 
     @functools.cached_property
     def endings(self) -> list[FloatArray]:
@@ -250,7 +290,7 @@ class _Track:
             chances = np.zeros_like(found[0])
             chances[:, nodes] = matrix[:, states] * seen
             if time < len(self.unseen):
-                chances[:, later] = matrix @ (self.unseen[time][:, None] * found[-1][:, later])
+                chances[:, later] = matrix @ (self._passing[time][:, None] * found[-1][:, later])
             found.append(chances)
         return found[:0:-1]
 
@@ -289,6 +329,20 @@ class _Front:
                     ended = self.arrivals(number, time, chances, track.ways(time)[:, states] * seen)
                     reach[:, nodes] += np.einsum("ps,psk->pk", reach[:, starts], ended)
         return attrs.evolve(self, reach=reach)
+
+    def closed(self, rest: FloatArray) -> float:
+        """Return the sum over all sets, to which nothing is added: what follows is `rest`."""
+        total = 0.0
+        for held, track in zip(self.values, self.tracks, strict=True):
+            begun, end = track.before[self.last], track.before[self.last + 1]
+            total += float(
+                (self.reach[:, track.starts[begun:end]] @ rest[track.starts[begun:end]]).sum()
+            )
+            if held.size:
+                best = max_products(held.reshape(-1, held.shape[2]), track.endings[self.last])
+                reach = self.reach[:, track.starts[begun - held.shape[1] : begun]]
+                total += float(reach.ravel() @ (best @ rest))
+        return total
 
     def matched(self, times: Sequence[int]) -> _Front:
         """Return the sets with a block of times added."""

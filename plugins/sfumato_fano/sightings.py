@@ -102,6 +102,32 @@ class Sightings:
         """The logarithms of the chain's matrices, taken once for all watches."""
         return self.belief.log_transitions
 
+    @functools.cached_property
+    def alike(self) -> tuple[IntArray, IntArray]:
+        """The first of each class of states that can be exchanged, and every state's class, (M,).
+
+        Two states can if no table tells them apart: equal chances at first, of every move to them
+        and from them, also between them, and to stay unseen. A fitted chain has one such class of
+        all places that a person never went to. States that may be seen are alone in theirs.
+        """
+        moves = self.belief.transitions[: 1 if self.belief.is_homogeneous else None]
+        rows, columns = moves.swapaxes(0, 1), moves.swapaxes(0, 2)
+        alone = np.asarray(self.seen.any(axis=0)) | np.array([self.memory is not None])
+        classes: dict[bytes, int] = {}
+        numbers = np.empty(self.belief.state_count, dtype=np.intp)
+        for state in range(len(numbers)):
+            tables = (
+                rows[state],
+                columns[state],
+                self.unseen[:, state],
+                self.belief.initial[state],
+            )
+            key = b"".join(table.tobytes() for table in tables)
+            numbers[state] = classes.setdefault(
+                bytes(f"{state}", "ascii") if alone[state] else key, len(classes)
+            )
+        return np.unique(numbers, return_index=True)[1], numbers
+
     def entering(self, time: int) -> slice:
         """Return the nodes whose time is `time`."""
         first, last = np.searchsorted(self.times, (time, time + 1))
