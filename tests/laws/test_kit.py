@@ -131,8 +131,8 @@ def test_an_expected_failure_that_holds_is_an_error(plugin):
 def test_an_unknown_name_is_a_question():
     with pytest.raises(LookupError, match="did you mean 'gaussian_uniform'"):
         verify("gaussian_unifrom")
-    with pytest.raises(LookupError, match=r"did you mean 'budget\.mse'"):
-        check("budget.mes")
+    with pytest.raises(LookupError, match=r"did you mean 'budget\.promise'"):
+        check("budget.promis")
     with pytest.raises(LookupError, match="did you mean 'quick'"):
         profile_named("quik")
 
@@ -223,7 +223,7 @@ def test_the_pytest_door_gives_every_law_an_id(plugin, tmp_path):
 
 @pytest.mark.parametrize("kind", ["prior", "secret", "mechanism", "adversary", "measure"])
 def test_a_new_plugin_passes_as_written(kind, tmp_path, fresh_registry, monkeypatch):
-    monkeypatch.setitem(PROFILES, "quick", Profile("quick", examples=2, draws=200))
+    monkeypatch.setitem(PROFILES, "quick", Profile("quick", examples=2, draws=200, seconds=20.0))
     name = f"fresh_{kind}"
     done = CliRunner().invoke(cli, ["new", kind, name, "--into", str(tmp_path)])
     assert done.exit_code == 0, done.output

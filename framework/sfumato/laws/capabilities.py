@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -145,12 +146,10 @@ def same_quantity(quantity: Quantity) -> Iterator[Any]:
         declared = {item.name: item.required for item in cls.parameters()}
         needed = {parameter for parameter, required in declared.items() if required}
         if needed <= wanted.keys() <= declared.keys():
-            try:
+            with suppress(ParameterError):  # its parameters are called alike, and are others
                 made = cls(**wanted)
-            except ParameterError:  # of the same name, for another kind of value
-                continue
-            if made.quantity == quantity:
-                yield made
+                if made.quantity == quantity:
+                    yield made
 
 
 def promise_or_skip(measure: Any, word: str) -> None:
