@@ -197,17 +197,17 @@ def _types(cls: Any) -> Iterator[tuple[str, str]]:
         value = getattr(cls, attribute, None)
         if value is None:
             continue
-        words = _words(value)
-        yield label, words[0].upper() + words[1:] + "."
+        rows = _words(value)
+        yield label, "\n".join(f"- {row}" for row in rows) if len(rows) > 1 else f"{rows[0]}."
 
 
-def _words(value: Any) -> str:
+def _words(value: Any) -> list[str]:
+    """Return what fits, a phrase for each way."""
     if isinstance(value, type):
-        return "anything" if value is object else words_of(value)
+        return [words_of(value)]
     if hasattr(value, "items"):
-        return "; ".join(f"of {_words(key)}: {_words(item)}" for key, item in value.items())
-    rows = [[_words(item) for item in row] for row in value]
-    return "; or ".join(" with ".join(word for word in row if word != "anything") for row in rows)
+        return [f"{words_of(item)} of {words_of(key)}" for key, item in value.items()]
+    return [" with ".join(words_of(kind) for kind in row if kind is not object) for row in value]
 
 
 def _table(heads: tuple[str, ...], rows: list[tuple[nodes.Node, ...]]) -> nodes.Node:

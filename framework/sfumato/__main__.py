@@ -2,4 +2,5 @@
 
 from sfumato.commands import main
 
-main()
+if __name__ == "__main__":  # the laws import every module
+    main()
