@@ -106,11 +106,12 @@ def _column_width(table: LossTable, column: Column) -> int:
 
 
 def _name(table: LossTable, column: Column) -> str:
-    """Return what stands above a column: its measure alone where all count one quantity."""
-    _, measure, _ = column.heading
-    if len(table.by_quantity) == 1 and len(table.columns) > 1:
+    """Return what stands above a column: its quantity, and its measure where there are several."""
+    several = len(table.by_quantity[column.quantity]) > 1
+    if several and len(table.by_quantity) == 1:
         return column.measure
-    return ", ".join(filter(None, (str(attrs.evolve(column.quantity, unit="")), measure)))
+    quantity = str(attrs.evolve(column.quantity, unit=""))
+    return f"{quantity}, {column.measure}" if several else quantity
 
 
 def _narrowest(name: str) -> int:

@@ -24,7 +24,10 @@ def printed(comparison, width):
 def words_of(comparison):
     table = loss_table(comparison.measured)
     texts = [name for names, _ in table.rows for name in names]
-    texts += [line for column in table.columns for line in column.heading]
+    texts += [str(quantity) for quantity in table.by_quantity]
+    texts += [f"{quantity.worse} is worse" for quantity in table.by_quantity]
+    several = [columns for columns in table.by_quantity.values() if len(columns) > 1]
+    texts += [column.measure for columns in several for column in columns]
     texts += [loss_text(cell.loss) for _, row in table.rows for cell in row.values()]
     return {word.strip("[]") for text in texts for word in text.split()}
 
