@@ -7,6 +7,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
+from docutils import nodes
+
 from sfumato import __version__
 
 project = "sfumato"
@@ -58,5 +60,14 @@ def prepare_docstring(app, what, name, obj, options, lines):  # noqa: ANN001, AN
         lines[first:first] = ["Examples", "--------"]
 
 
+def trim_blocks(app, doctree):  # noqa: ANN001, ANN201, ARG001 - Sphinx calls it
+    """Drop the empty line that ends an example's expected output before the closing fence."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.rawsource == block.astext():
+            block.rawsource = block.astext().rstrip("\n")
+            block.children = [nodes.Text(block.rawsource)]
+
+
 def setup(app):  # noqa: ANN001, ANN201, D103 - Sphinx calls it
     app.connect("autodoc-process-docstring", prepare_docstring, priority=400)  # before napoleon
+    app.connect("doctree-read", trim_blocks)

@@ -98,6 +98,8 @@ class PluginDirective(SphinxDirective):
                 statement += nodes.definition_list_item("", term, body)
         found += [statement] if statement.children else []
         found += self._parameters(cls)
+        if examples and re.search(rf"\b{cls.__name__}\(", examples):
+            examples = f">>> from {cls.__module__} import {cls.__name__}\n{examples}"
         if examples:
             found.append(nodes.rubric(text="Example"))
             found.append(nodes.literal_block(examples, examples, language="pycon"))

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import re
+import signal
 import sys
 import threading
 import tomllib
@@ -111,6 +112,40 @@ FORMS: Mapping[tuple[str, frozenset[str]], Builder] = dict(
 )
 
 
+class TookTooLong(BaseException):
+    """Something has not ended in its time; no exception of a program, which would catch it."""
+
+
+@contextmanager
+def within(seconds: float | None, what: str) -> Iterator[Callable[[], None]]:
+    """Interrupt what does not end in time, and yield what starts the clock anew.
+
+    Only Python's own steps can be interrupted, in a main thread of Unix; elsewhere nothing is.
+
+    >>> with within(60.0, "this") as start_anew:
+    ...     start_anew()
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if seconds is None or not main or not hasattr(signal, "setitimer"):
+        yield lambda: None
+        return
+
+    def interrupt(*_: object) -> None:
+        raise TookTooLong(f"{what} must end within {seconds:g} s; it does not.")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield lambda: signal.setitimer(signal.ITIMER_REAL, seconds) and None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+IMPORTED_WITHIN = 60.0
+"""Seconds that a plugin's file may take to be imported."""
+
+
 def _build_design(registry: Registry, table: dict[str, Any]) -> Any:
     """Return a mechanism whose table says under `design` for which prior or secret it designs."""
     from sfumato.release.designs import DesignedFor
@@ -213,7 +248,7 @@ class Registry:
         for origin, load in _sources(files, installed=installed):
             try:
                 found.extend(_entries(origin, load()))
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit, TookTooLong) as error:
                 if strict:
                     raise PluginError(f"plugin {origin} is broken: {error}") from error
                 problems.append(Problem(origin, _one_line(error)))
@@ -284,7 +319,10 @@ class Registry:
             raise ParameterError(f"a {kind} must be a table with a name; got {specification!r}.")
         form = FORMS.get((kind, frozenset(specification)))
         if form is not None:
-            return form(self, specification)
+            try:
+                return form(self, specification)
+            except RecursionError:
+                raise ParameterError(f"a {kind} must not be nested so deeply.") from None
         plain = dict(specification)
         name = plain.pop("name", None)
         if not isinstance(name, str):
@@ -350,7 +388,8 @@ def _load_file(file: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with within(IMPORTED_WITHIN, f"importing {path.name}"):
+            spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise

@@ -787,7 +787,7 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
     ) -> tuple[Reading, Prior] | None:
         if type(self).of_informations is LossMeasure.of_informations:
             return None
-        from sfumato.inference.gaussian.interval_classes import prove_loss
+        from sfumato.prior_classes.proofs import prove_loss
 
         return prove_loss(self, prior, secret, release, read)
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import secrets
+import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -128,6 +129,25 @@ def _writable(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError(f"a specification must hold plain values; got {type(value).__name__}.")
+
+
+def printable(text: str) -> str:
+    r"""Return a text with control characters written as escapes, which do nothing to a terminal.
+
+    Ends of lines and tabs stay; so does everything that is not text, for others to refuse.
+
+    >>> print(printable("\x1b[31mred\x1b[0m"))
+    \x1b[31mred\x1b[0m
+    """
+    if not isinstance(text, str) or text.isprintable():
+        return text
+    kinds = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+    return "".join(
+        letter
+        if letter in "\n\t" or unicodedata.category(letter) not in kinds
+        else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
 
 
 def places(table: Mapping[str, Any], wanted: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:

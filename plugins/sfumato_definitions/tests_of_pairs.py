@@ -49,7 +49,9 @@ class HockeyStick(PairMeasure):
 
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """Return Σ max(0, p − e^ε q)."""
-        return np.asarray(np.maximum(p - math.exp(self.epsilon) * q, 0.0).sum(axis=-1))
+        with np.errstate(divide="ignore", over="ignore"):
+            allowed = np.exp(np.log(q) + self.epsilon)  # e^ε alone may be too large for float64
+        return np.asarray(np.maximum(p - allowed, 0.0).sum(axis=-1))
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of what is left of p, Σ p = 1, where it exceeds e^ε q."""
@@ -61,14 +63,14 @@ class HockeyStick(PairMeasure):
         With a = ε/μ − μ/2 and b = ε/μ + μ/2, e^ε = φ(a)/φ(b), so δ = φ(a) (R(a) − R(b)), R(x) the
         Mills ratio Φ(−x)/φ(x) = √(π/2) erfcx(x/√2).
         """
-        from scipy.special import erfcx, ndtr
+        from scipy.special import erfcx, log_ndtr, ndtr
 
         if distance == 0.0 or math.isinf(distance):
             return 0.0 if distance == 0.0 else 1.0
         a = self.epsilon / distance - distance / 2.0
         b = self.epsilon / distance + distance / 2.0
         if a <= 0.0:
-            return float(ndtr(-a) - math.exp(self.epsilon) * ndtr(-b))
+            return float(ndtr(-a) - math.exp(self.epsilon + float(log_ndtr(-b))))
         mills = erfcx(a / math.sqrt(2.0)) - erfcx(b / math.sqrt(2.0))
         return 0.5 * math.exp(-a * a / 2.0) * float(mills)
 
@@ -77,7 +79,7 @@ class HockeyStick(PairMeasure):
         from sfumato_definitions import brute_force
 
         def excess(p: float, q: float) -> float:
-            return max(0.0, p - math.exp(self.epsilon) * q)
+            return max(0.0, p - np.exp(self.epsilon) * q) if q else p
 
         return brute_force.sum_over_outcomes(belief, question, channel, excess)
 

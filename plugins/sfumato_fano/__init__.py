@@ -26,6 +26,12 @@ def sfumato_measures() -> list[type[LossMeasure]]:
 @hookimpl
 def sfumato_adversaries() -> list[type[Adversary]]:
     """Register the adversaries."""
-    from sfumato_fano.attacks import Constant, MarginalMode, MaximumPosterior, PriorMode
+    from sfumato_fano.attacks import (
+        Constant,
+        HammingBall,
+        MarginalMode,
+        MaximumPosterior,
+        PriorMode,
+    )
 
-    return [Constant, MarginalMode, MaximumPosterior, PriorMode]
+    return [Constant, HammingBall, MarginalMode, MaximumPosterior, PriorMode]

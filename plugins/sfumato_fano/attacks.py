@@ -13,7 +13,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors
 from sfumato.errors import Incompatible, ParameterError
 from sfumato.inference.markov.probabilities import log_of
-from sfumato.inference.markov.smoothing import forward_backward, viterbi
+from sfumato.inference.markov.smoothing import TINY, forward_backward, viterbi
 from sfumato.parameters import OPTIONAL, PLUGIN, POSITIVE_WHOLE, SEED, Label, declare, parameter
 from sfumato.protocols import Adversary, Reading
 from sfumato.questions import Guess
@@ -29,6 +29,9 @@ RISK = 1e-6
 _BATCH = 4_000_000
 """How many log-likelihoods are held at once."""
 
+_SWEEPS = 4
+"""How often every state of a guess is reconsidered."""
+
 _PREPARATION = 1e8
 """How many additions may prepare for outputs to come: a fraction of a second."""
 
@@ -42,8 +45,10 @@ class Guesser(Adversary):
     reads = ((Markov, Emission),)
 
     @abstractmethod
-    def guesses(self, belief: Markov, channel: Emission, observed: Outputs) -> IntArray:
-        """Return guesses as positions, (B, T)."""
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+    ) -> IntArray:
+        """Return guesses as positions, (B, T); the mistakes that are allowed may be unknown."""
 
     def infer(self, belief: Markov, channel: Emission, observed: Any) -> tuple[Hashable, ...]:
         """Return the guessed labels."""
@@ -55,14 +60,13 @@ class Guesser(Adversary):
         self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None = None
     ) -> IntArray:
         """Return guesses as positions, (B, T), for so many mistakes; equal outputs solved once."""
-        del mistakes
         self.require(belief, channel)
         for output in observed:
             got = len(output) if isinstance(output, (Sequence, np.ndarray)) else repr(output)
             if got != channel.steps:
                 raise ParameterError(f"observed must have {channel.steps} symbols; got {got}.")
         first, number = _distinct(observed)
-        return self.guesses(belief, channel, [observed[place] for place in first])[number]
+        return self.guesses(belief, channel, [observed[place] for place in first], mistakes)[number]
 
 
 def _distinct(observed: Outputs) -> tuple[IntArray, IntArray]:
@@ -95,8 +99,11 @@ class MaximumPosterior(Guesser):
     name = "map"
     promises = ("most probable trace",)
 
-    def guesses(self, belief: Markov, channel: Emission, observed: Outputs) -> IntArray:
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+    ) -> IntArray:
         """Return the likeliest trajectory for each output."""
+        del mistakes
         if isinstance(channel, NoisyVectors):
             marked = MarkedPaths.of(belief, channel)
             if marked.is_quick:
@@ -216,10 +223,102 @@ class MarginalMode(Guesser):
 
     name = "marginal_mode"
 
-    def guesses(self, belief: Markov, channel: Emission, observed: Outputs) -> IntArray:
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+    ) -> IntArray:
         """Return the likeliest state of every step, for each output."""
+        del mistakes
         smoothed = forward_backward(belief, channel.evidence_batch(observed))
         return np.asarray(smoothed.marginals.argmax(axis=-1), dtype=np.intp)
+
+
+@declare
+class HammingBall(Guesser):
+    """The trajectory around which most posterior probability lies, up to the allowed mistakes.
+
+    max_g Pr[d(X, g) ≤ s | o] is what the best attacker looks for. From the answers of `map` and of
+    `marginal_mode`, one state after another is replaced by the best in its place, the others being
+    as they are: with b(e, x) the probability of the past and of X_t = x with e mistakes before t,
+    and a(e, x) that of the future with at most s − e more,
+
+        Pr[d ≤ s, o] = Σ_{e, x} b(e, x) a(e + 1[x ≠ g_t], x),
+
+    for every g_t at once. No replacement lowers it, so it is never worse than either start; it may
+    miss the best. Where the mistakes are not known (in `infer`), it answers as `marginal_mode`.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain([0.4, 0.6], [[0.5, 0.5], [1.0, 0.0]], steps=2)
+    >>> release = sf.mechanisms.sensor_counts([1, 1]).protect(chain, sf.secrets.trajectory(1))
+    >>> ball = sf.adversaries.hamming_ball()
+    >>> ball.infer_many(chain.belief(), release.channel, [[0, 0]], mistakes=1).tolist()
+    [[0, 0]]
+    """
+
+    name = "hamming_ball"
+
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+    ) -> IntArray:
+        """Climb from both starts, and keep the better one for each output."""
+        modes = MarginalMode().guesses(belief, channel, observed, mistakes)
+        if mistakes is None:
+            return modes
+        paths = MaximumPosterior().guesses(belief, channel, observed, mistakes)
+        if mistakes == 0:
+            return paths
+        stride = max(1, _BATCH // (belief.steps * belief.state_count * (mistakes + 1)))
+        for begin in range(0, len(observed), stride):
+            part = slice(begin, begin + stride)
+            evidence = channel.evidence_batch(observed[part])
+            found = [_climb(belief, evidence, start[part], mistakes) for start in (paths, modes)]
+            better = found[1][1] > found[0][1]
+            paths[part] = np.where(better[:, None], found[1][0], found[0][0])
+        return paths
+
+
+def _climb(
+    belief: Markov, evidence: FloatArray, guesses: IntArray, mistakes: int
+) -> tuple[IntArray, FloatArray]:
+    """Return better guesses, (B, T), and the logs of the mass around them, (B,).
+
+    Laws are over (mistakes so far, state), (B, s + 1, M). They are scaled to sum to one at every
+    step; the future's scales do not matter, as they are those of all g_t.
+    """
+    weights = np.exp(evidence - evidence.max(axis=2, keepdims=True))[:, :, None]  # (B, T, 1, M)
+    steps, shape = belief.steps, (len(evidence), mistakes + 1, belief.state_count)
+    guesses, best = guesses.copy(), np.full(len(evidence), -np.inf)
+    for _ in range(_SWEEPS):
+        future = [np.ones(shape)]
+        for time in range(steps - 1, 0, -1):
+            later = _allow_mistakes(future[-1], guesses[:, time]) * weights[:, time]
+            later = later @ belief.matrix(time - 1).T
+            future.append(later / np.maximum(later.max(axis=(1, 2), keepdims=True), TINY))
+        law, logs = np.zeros(shape), np.zeros(len(evidence))
+        law[:, 0] = belief.initial * weights[:, 0, 0]
+        for time in range(steps):
+            law = law if time == 0 else (law @ belief.matrix(time - 1)) * weights[:, time]
+            after = future[steps - 1 - time]
+            spared = after.copy()
+            spared[:, :-1] -= after[:, 1:]  # what one mistake less is worth
+            gains = (law * spared).sum(axis=1)
+            now, rows = gains.argmax(axis=1), np.arange(len(gains))
+            improved = gains[rows, now] > gains[rows, guesses[:, time]] * (1.0 + 1e-12)
+            guesses[improved, time] = now[improved]
+            law = count_mistakes(law, guesses[:, time])
+            total = np.maximum(law.sum(axis=(1, 2)), TINY)
+            law, logs = law / total[:, None, None], logs + np.log(total)
+        if not (logs > best + 1e-9).any():
+            break
+        best = logs
+    return guesses, logs
+
+
+def _allow_mistakes(future: FloatArray, guesses: IntArray) -> FloatArray:
+    """Return a(e + 1[x ≠ g], x) of a(e, x), for each of B guesses of one state, (B, s + 1, M)."""
+    rows, moved = np.arange(len(future)), np.zeros_like(future)
+    moved[:, :-1] = future[:, 1:]
+    moved[rows, :, guesses] = future[rows, :, guesses]
+    return moved
 
 
 @declare
@@ -239,9 +338,11 @@ class PriorMode(Guesser):
 
     name = "prior_mode"
 
-    def guesses(self, belief: Markov, channel: Emission, observed: Outputs) -> IntArray:
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+    ) -> IntArray:
         """Return the same trajectory for each output."""
-        del channel
+        del channel, mistakes
         path, _ = viterbi(belief, np.zeros((belief.steps, belief.state_count)))
         return np.tile(path, (len(observed), 1))
 
@@ -270,24 +371,20 @@ class Constant(Guesser):
         OPTIONAL(Label("M")), default=None, doc="the place; the best one by default"
     )
 
-    def guesses(self, belief: Markov, channel: Emission, observed: Outputs) -> IntArray:
-        """Return the same place everywhere."""
+    def guesses(
+        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+    ) -> IntArray:
+        """Return the same place everywhere, the best for these mistakes if they are known."""
         del channel
-        best = belief.marginals().sum(axis=0).argmax()
         if self.place is not None:
             if self.place not in belief.states:
                 raise self.reject("place", f"among {list(belief.states)}", self.place)
             best = belief.index(self.place)
+        elif mistakes is None:
+            best = int(belief.marginals().sum(axis=0).argmax())
+        else:
+            best = int(staying_successes(belief, mistakes).argmax())
         return np.full((len(observed), belief.steps), best, dtype=np.intp)
-
-    def infer_many(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None = None
-    ) -> IntArray:
-        """Return the same place everywhere, the best for these mistakes if they are known."""
-        found = super().infer_many(belief, channel, observed)
-        if self.place is None and mistakes is not None:
-            found[:] = staying_successes(belief, mistakes).argmax()
-        return found
 
 
 def staying_successes(belief: Markov, mistakes: int) -> FloatArray:
@@ -305,7 +402,8 @@ def staying_successes(belief: Markov, mistakes: int) -> FloatArray:
 class AttackSuccess(SuccessMeasure):
     """The share of trials in which an attacker's guess is right up to the allowed mistakes.
 
-    Traces are drawn from the prior and released through the channel; the attacker guesses.
+    Formula: traces are drawn from the prior and released through the channel, the attacker guesses,
+    and right guesses are counted.
     An attacker who answers with a posterior of every state, (T, M), is taken to guess its mode.
 
     Assumptions: the attacker knows the chain and the channel.

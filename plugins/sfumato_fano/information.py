@@ -22,7 +22,7 @@ from sfumato.channels import (
 )
 from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses, Undecidable
-from sfumato.inference.exact import log_determinant_ratio
+from sfumato.inference.exact import log_determinant_ratio, sampled_rank
 from sfumato.inference.gaussian.fisher_information import EXACT, UPPER, check_fit
 from sfumato.inference.markov.enumeration import checked_pair, enumerate_outputs
 from sfumato.inference.markov.probabilities import entropies, entropy_terms, top_term
@@ -49,6 +49,8 @@ UNDERFLOW = 1e-300
 @declare
 class MutualInformation(OfPopulation, LossMeasure):
     """I(X; Y), the expected gain of log-probability of the true trace from the release.
+
+    Formula: Σ Pr[x, y] log(Pr[x, y] / (Pr[x] Pr[y])).
 
     For raw counts and for suppression, exactly in polynomial time: Pr[y] is a product over the
     segments between sightings, so H(Y) is a sum over segments. For other finite channels, exactly
@@ -320,6 +322,15 @@ def _rounded_up(how: str, gained: float, lost: float, belief: Markov, terms: int
 # What is known of a Gaussian trace ----------------------------------------------------------------
 
 
+def _certain_rank(belief: Gaussian) -> int:
+    """Return how many independent directions the belief surely moves, whatever rounding did."""
+    if belief.definite:
+        return belief.entries
+    covariance = belief.covariance.dense()
+    error = (belief.rounding + 8 * len(covariance) * ROUNDOFF) * float(np.trace(covariance))
+    return int(np.count_nonzero(np.linalg.eigvalsh(covariance) > error))
+
+
 def gaussian_mutual_information(belief: Gaussian, channel: AdditiveGaussian) -> Reading:
     """Return I(X; Z) = ½ log (det K / det Γ), K = Σ + Γ, in nats.
 
@@ -333,12 +344,14 @@ def gaussian_mutual_information(belief: Gaussian, channel: AdditiveGaussian) -> 
     if np.any(belief.covariance.diagonal()[noise.diagonal() == 0] > 0):
         how = "an entry is released without noise"
         return Reading(value=math.inf, bound="exact", how=how)
-    if belief.definite and noise.rank_bound() < belief.entries:
+    if noise.rank_bound() < _certain_rank(belief):
         return Reading(value=math.inf, bound="exact", how="the noise has too small a rank")
     value, error = _whitened(belief, noise)
     if error <= EXACT:
         how = "float64, error certified"
         return Reading(value=value, bound="exact", relative_error=error, how=how)
+    if sampled_rank(noise) < _certain_rank(belief):
+        return Reading(value=math.inf, bound="exact", how="the noise has too small a rank")
     if found := log_determinant_ratio(belief, noise):
         ratio, error, how = found
         return Reading(value=ratio / 2, bound="exact", relative_error=error, how=how)

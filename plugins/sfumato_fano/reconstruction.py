@@ -35,8 +35,8 @@ lest the loss fall where one is allowed."""
 class Reconstruction(SuccessMeasure):
     """The success of the best possible guess: max over guessers of Pr[d(X, X̂) ≤ mistakes].
 
-    Without mistakes it is Σ_y max_x Pr[x, y], exactly. With s mistakes it is the smallest of
-    these bounds, each of which holds for every guesser:
+    Formula: without mistakes it is Σ_y max_x Pr[x, y], exactly. With s mistakes it is the smallest
+    of these bounds, each of which holds for every guesser:
 
     - matches: cut the positions into b blocks. A success gets C(b − s, k) sets of k blocks wholly
       right, of which anyone can expect m_k = Σ_{|A| = k} Σ_y max_x Pr[X_A = x, y] at most; by

@@ -18,7 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, NoisyVectors, Suppression, Symbols
+from sfumato.channels import (
+    Emission,
+    NoisyVectors,
+    RelabelledSuppression,
+    Suppression,
+    Symbols,
+)
 from sfumato.inference.markov.enumeration import checked_pair
 from sfumato.inference.markov.probabilities import log_of, max_products, reachable_states
 from sfumato.values import FloatArray
@@ -129,8 +135,13 @@ class Sightings:
 
 
 def sightings_of(belief: Markov, channel: Emission) -> Sightings | None:
-    """Return the channel as sightings, or None where an output may tell something in between."""
+    """Return the channel as sightings, or None where an output may tell something in between.
+
+    What a sighting is called does not matter, nor by how many names.
+    """
     checked_pair(belief, channel)
+    if isinstance(channel, RelabelledSuppression):
+        channel = channel.suppression
     if isinstance(channel, Suppression):
         if channel.after is None:
             return Sightings.where(belief, channel.start, 1.0 - channel.start)
@@ -142,7 +153,7 @@ def sightings_of(belief: Markov, channel: Emission) -> Sightings | None:
     possible = channel.probabilities > 0.0
     telling = possible.sum(axis=1) <= 1  # (T, Y): a symbol that at most one state can emit
     told = possible & telling[:, None, :]
-    if ((~telling).sum(axis=1) > 1).any() or (told.sum(axis=2) > 1).any():
+    if ((~telling).sum(axis=1) > 1).any():
         return None
     unseen = (channel.probabilities * ~telling[:, None, :]).sum(axis=2)
     return Sightings.where(belief, unseen, (channel.probabilities * told).sum(axis=2))

@@ -19,12 +19,16 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses, SolverFailed, Undecidable
-from sfumato.inference.gaussian.fisher_information import regress, secret_entries
-from sfumato.inference.gaussian.interval_classes import prove_over_class
+from sfumato.inference.gaussian.fisher_information import (
+    regress,
+    regress_in_balls,
+    secret_entries,
+)
 from sfumato.inference.gaussian.worst_pair import WorstSquares, largest_square, worst_squares
 from sfumato.matrices import Diagonal, LowRank, Matrix, Sum
 from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.prior_classes.families import Family
+from sfumato.prior_classes.proofs import prove_over_class
 from sfumato.protocols import Prior, PriorClass, Secret, Supremum
 from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
@@ -34,7 +38,10 @@ Indices = NDArray[np.intp]
 
 # Entries of a trace up to which a few hundred dense covariances are looked at together.
 LARGEST_GLANCE = 128
+# Members of a continuous class up to which all that a search looked at closely are kept.
+PEAKS = 16
 SMALLEST = float(np.finfo(np.float64).tiny)  # below it float64 rounds without a relative bound
+BLURRED = 1e-12  # relative rounding of a regression above which it is done again in balls
 # A loss below its own lower bound by more than this share is no rounding of the loss.
 CONTRADICTION = 1e-9
 
@@ -81,6 +88,8 @@ def block_of(belief: Gaussian, group: Group, radius: float) -> Block | None:
     if secret.representatives.size == 0:
         return None
     found = regress(belief, secret)
+    if found is None or np.max(found.weights_error) > BLURRED * np.max(np.abs(found.weights)):
+        found = regress_in_balls(belief, secret) or found
     if found is None:
         raise Undecidable(
             "float64 must tell the covariance of the secret entries from a singular one for a "
@@ -244,7 +253,7 @@ class Members:
         supremum = self._supremum(noise, loss)
         worst = seen.pop(supremum.member)
         self._known.setdefault(supremum.member, worst[0])
-        others = seen.values() if self.prior.finite else ()
+        others = seen.values() if self.prior.finite or len(seen) <= PEAKS else ()
         return ClassLosses(supremum.value, supremum.how, (worst, *others))
 
     def proved_losses(self, noise: Matrix) -> ClassLosses:

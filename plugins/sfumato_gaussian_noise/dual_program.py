@@ -145,7 +145,8 @@ class _Program:
         shares, price = cp.Variable(len(self.chosen), nonneg=True), cp.Variable()
         self.weights: list[Any] = []
         self.shared_out: list[Any] = []
-        objective, constraints, apart = -price, [counts @ shares == 1], []
+        apart: list[Any] = []
+        objective, constraints = -price, [counts @ shares == 1]
         roots = self._roots(even)
         moved = [self.basis.T @ blocks[j].shifts for j in self.chosen]
         self.unit = max(_least(a, roots[j]) for a, j in zip(moved, self.chosen, strict=True))

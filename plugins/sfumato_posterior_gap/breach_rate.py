@@ -39,9 +39,10 @@ CONFIDENCE = 0.99
 class BreachRate(EventMeasure):
     """How often what is seen makes a sensitive event likelier by more than δ.
 
-    Without traces: Pr[Pr[A | o] − Pr[A] > δ], over all that can be seen, of the worst event. It may
-    rise when less is seen, so only exact views are read; near a place on a Gaussian trace it is the
-    chance that the posterior mean falls into an interval, whose ends are found by one root.
+    Formula: without traces, Pr[Pr[A | o] − Pr[A] > δ], over all that can be seen, of the worst
+    event. It may rise when less is seen, so only exact views are read; near a place on a
+    Gaussian trace it is the chance that the posterior mean falls into an interval, whose ends are
+    found by one root.
 
     With traces, the share of sensitive states in them that are breached: for each trace an output
     is drawn; a sensitive state X_t ∈ A that occurs in the trace is breached if Pr[A | o] − Pr[A] >
@@ -93,8 +94,6 @@ class BreachRate(EventMeasure):
         self, prior: float, posteriors: FloatArray, seen: FloatArray, error: float
     ) -> tuple[float, float]:
         """Return Pr[posterior > prior + δ], half-way between what is certain and what may be."""
-        if prior in (0.0, 1.0):
-            return 0.0, 0.0
         certain = posteriors * (1.0 - error) > prior * (1.0 + error) + self.delta
         possible = posteriors * (1.0 + error) > prior * (1.0 - error) + self.delta
         low = float(seen[certain].sum()) * (1.0 - error)
@@ -117,6 +116,10 @@ class BreachRate(EventMeasure):
 
         ball = Displacements((((question.entry,),),), question.radius)
         part = GaussianView((belief, ball, channel)).parts[0]
+        if part.information.bound != "exact":
+            raise OutsideHypotheses(
+                "breach_rate may rise when less is seen, so a bound on what is told says nothing."
+            )
         found = []
         for end in ENDS:
             middle, spread, deviation = near_law(part, end)
@@ -218,7 +221,11 @@ def _half_width(ranges: NDArray[np.intp], weights: NDArray[np.intp]) -> float:
 class ReleasedFraction(LossMeasure):
     """The expected share of states that are released, of T.
 
-    Exact, for suppression that depends on the last release at most.
+    Formula: Σ_t Pr[X_t is released] / T.
+
+    Assumptions: suppression that depends on the last release at most.
+
+    Guarantee: exact.
 
     Reference: Götz, Nath and Gehrke (2012), section 2, utility.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.channels import AdditiveGaussian, Emission
+from sfumato.channels import AdditiveGaussian, Emission, RememberingSuppression
 from sfumato.errors import OutsideHypotheses
 from sfumato.laws.brute_force import Table, expected_releases, worst_of_tables
 from sfumato.laws.exact_gaussian import ball_success, entries_left
@@ -105,6 +105,6 @@ def _chance_of_breach(belief: Any, question: Any, channel: Any, delta: float) ->
     return worst_of_tables(belief, question, channel, chance)
 
 
-def released_fraction(belief: Markov, channel: Emission) -> Reading:
+def released_fraction(belief: Markov, channel: Emission | RememberingSuppression) -> Reading:
     """Return the expected number of symbols that are not withheld, over the steps."""
     return Reading(value=expected_releases(belief, channel) / belief.steps, bound="exact")

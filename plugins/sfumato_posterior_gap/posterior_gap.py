@@ -20,6 +20,7 @@ from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.probabilities import row_maxima
 from sfumato.inference.markov.remembered import worst_remembered_gap
 from sfumato.inference.markov.segments import worst_segment_gap
+from sfumato.inference.markov.windows import worst_window_gap
 from sfumato.parameters import declare
 from sfumato.protocols import Quantity, Reading
 from sfumato.quantities import POSTERIOR_GAP
@@ -34,9 +35,12 @@ CERTIFIED = 1e-5
 
 @declare
 class PosteriorGap(EventMeasure):
-    """max over outputs o and events A of Pr[A | o] − Pr[A].
+    """How far an output can raise the probability of a secret event.
 
-    A release is δ-private exactly when this is at most δ.
+    Claim: nobody who sees the release believes any event with a probability that exceeds its prior
+    one by more than the loss. A release is δ-private exactly when this is at most δ.
+
+    Formula: max over outputs o and events A of Pr[A | o] − Pr[A].
 
     For a Gaussian trace the events of a secret of radius r are "within r of some place"; the worst
     place is far out, where the prior vanishes, and the loss is Pr[‖N(0, V_SS)‖ ≤ r], V the
@@ -46,8 +50,8 @@ class PosteriorGap(EventMeasure):
     Guarantee: exact. For suppression in polynomial time, segment by segment, rounded up by the
     proved error of the check, which the relative error states; a gap that rounding hides, some
     1e-8 of an event's probability or less, is an upper bound. For other channels from the view,
-    between two proved ends where the outputs are too many to list; events over a window of times
-    by listing all outputs.
+    between two proved ends where the outputs are too many to list; there events over a window of
+    times by listing all outputs.
     Reference: Götz, Nath and Gehrke (2012), definition 1.
 
     >>> import sfumato as sf
@@ -81,30 +85,30 @@ class PosteriorGap(EventMeasure):
                 lifted = Events(channel.lift_masks(question.masks), question.names)
                 return self.evaluate(pairs, lifted, emission)
             return self._of_gap(worst_remembered_gap(belief, channel, question.masks), question)
-        if isinstance(question, Events) and question.has_windows:
-            return self._of_gap(worst_listed_gap(belief, channel, question.masks), question)
         if isinstance(question, Events) and isinstance(channel, Suppression):
             # The check that certifies designs: the same segments, and the worst of them first.
-            return self._of_gap(worst_segment_gap(belief, channel, question.masks), question)
+            check = worst_window_gap if question.has_windows else worst_segment_gap
+            return self._of_gap(check(belief, channel, question.masks), question)
+        if isinstance(question, Events) and question.has_windows:
+            found = worst_listed_gap(belief, channel, question.masks)
+            return self._of_gap(found, question, "all outputs")
         return super().evaluate(belief, question, channel)
 
-    def _of_gap(self, gap: Gap, question: Events) -> Reading:
+    def _of_gap(self, gap: Gap, question: Events, how: str = "segments") -> Reading:
         is_known = gap.relative_error <= CERTIFIED
         return Reading(
             value=max(gap.value, 0.0),  # some output leaves an event as it is, or raises it
             bound="exact" if is_known else "upper",
             relative_error=gap.relative_error if is_known else 0.0,
             witness={"output": gap.output, "event": question.names[gap.event]},
-            how="all outputs" if question.has_windows else "segments",
+            how=how,
         )
 
     def of_posteriors(
         self, prior: float, posteriors: FloatArray, seen: FloatArray, error: float
     ) -> tuple[float, float]:
-        """Return the largest rise of one event; none is below zero, and of a sure event none."""
+        """Return the largest rise of one event; none is below zero."""
         del seen
-        if prior in (0.0, 1.0):
-            return 0.0, 0.0
         top = float(posteriors.max())
         return max(0.0, top - prior), error * (top + prior)
 

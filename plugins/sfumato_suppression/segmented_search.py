@@ -386,5 +386,5 @@ class _Constraints:
         """
         excess = self.joint - self.bound
         need = np.where(allowed[:, None], 0.0, excess).sum(axis=-1)
-        share = np.divide(1.0, need, out=np.zeros_like(need), where=need > 0.0)
+        share = np.divide(1.0, need, out=np.zeros_like(need), where=need > 1e-300)
         return np.asarray(np.einsum("gcm,gc->gm", np.maximum(-excess, 0.0), share)) + 1e-300

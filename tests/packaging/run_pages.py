@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-BLOCK = re.compile(r"^```(?:\{code-cell\} )?(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 OPTIONS = re.compile(r"\A(?:---\n.*?\n---\n|(?::\w+:[^\n]*\n)+)", re.DOTALL)
 
 
@@ -31,7 +31,8 @@ def blocks_of(page: str) -> list[tuple[str, str]]:
     ... ''')
     [('python', 'x = 1\\n')]
     """
-    return [(language, OPTIONS.sub("", text)) for language, text in BLOCK.findall(page)]
+    found = BLOCK.findall(page)
+    return [(kind.removeprefix("{code-cell} "), OPTIONS.sub("", text)) for kind, text in found]
 
 
 def run(file: Path) -> int:

@@ -30,3 +30,16 @@ def test_the_study_of_the_readme_runs(tmp_path):
     (tmp_path / "study.toml").write_text(study, encoding="utf-8")
     result = sf.Study.read(tmp_path / "study.toml").run()
     assert [len(comparison.measured) for comparison in result.comparisons] == [40]
+
+
+def test_the_readme_shows_what_the_bundled_comparison_prints(tmp_path):
+    from click.testing import CliRunner
+
+    from sfumato.commands import cli
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL)
+    runner = CliRunner(env={"COLUMNS": "100", "SFUMATO_CACHE": str(tmp_path)})
+    printed = runner.invoke(cli, ["compare"]).output
+    assert shown.splitlines()
+    assert set(shown.splitlines()) <= {line.rstrip() for line in printed.splitlines()}

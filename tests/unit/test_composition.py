@@ -173,3 +173,13 @@ def test_a_secret_beyond_the_traces_is_refused_at_once():
     release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, sf.secrets.basic(0))
     with pytest.raises(sf.ParameterError, match=r"basic.index must be .*got 77"):
         sf.compose([release], prior, sf.secrets.basic(77))
+
+
+def test_a_prefix_of_the_trace_is_a_selection_like_any_other():
+    """Whoever gets three of four times knows what a prior of three times says."""
+    secret, renyi = sf.secrets.basic(1), sf.measures.renyi(order=2.0)
+    longer, shorter = (sf.priors.rbf(length_scale=1.0, times=n) for n in (4, 3))
+    release = sf.mechanisms.gaussian_uniform(mse=0.1).protect(shorter, secret)
+    composed = sf.compose([release], longer, secret, positions=[[0, 1, 2]])
+    expected = renyi.loss(shorter, secret, release).value
+    assert renyi.loss(composed.prior, secret, composed).value == pytest.approx(expected, rel=1e-12)

@@ -152,7 +152,7 @@ class RememberingSuppression(ByContent, Channel):
 
     def log_likelihood(self, observed: Sequence[Any], trace: Sequence[Hashable]) -> float:
         """Return log Pr[observed | trace]; −∞ where it is impossible."""
-        pairs = self._pairs(encode_labels(self.states, trace, "states")[None])[0]
+        pairs = self.pairs(encode_labels(self.states, trace, "states")[None])[0]
         rows = MemoryEmission(self).evidence(observed)
         return float(rows[np.arange(len(rows)), pairs[: len(rows)]].sum())
 
@@ -169,9 +169,9 @@ class RememberingSuppression(ByContent, Channel):
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
     ) -> NDArray[np.object_]:
         """Draw one output per trace of positions, (B, T), as an array of labels."""
-        return MemoryEmission(self).sample_many(self._pairs(np.asarray(traces)), rng)
+        return MemoryEmission(self).sample_many(self.pairs(np.asarray(traces)), rng)
 
-    def _pairs(self, traces: NDArray[np.intp]) -> NDArray[np.intp]:
+    def pairs(self, traces: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the pairs that traces of positions, (B, T), go through."""
         memories = np.zeros_like(traces)
         for number, (time, state) in enumerate(self.visits, start=1):

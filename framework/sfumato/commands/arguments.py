@@ -129,6 +129,8 @@ def _read(path: Path) -> dict[str, Any]:
 def _parse(toml: str, expected: str) -> dict[str, Any]:
     try:
         return tomllib.loads(toml)
+    except RecursionError:
+        raise DataError(f"{expected}; got one that is nested too deeply.") from None
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{expected}; got something else: {error}.") from None
 

@@ -85,6 +85,7 @@ def command(
             profile=profile,
             audit=audit,
             workers=workers or os.cpu_count() or 1,
+            isolated=True,
             progress=advance,
             kept=examples,
         )

@@ -32,7 +32,7 @@ from sfumato.protocols import (
     Secret,
 )
 from sfumato.release.designs import Finished
-from sfumato.values import from_json, to_json
+from sfumato.values import from_json, printable, to_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +65,7 @@ class Labelled:
     """
 
     noun: Any
-    label: str = ""
+    label: str = attrs.field(default="", converter=printable)
 
     @classmethod
     def of(cls, given: Any) -> Labelled:
@@ -224,6 +224,8 @@ def attempt(wanted: type, work: Callable[[], Any]) -> tuple[Any, Outcome, str]:
         return None, "refused", str(error)
     except ParameterError as error:
         return None, "failed", str(error)
+    except MemoryError:
+        return None, "failed", "this needs more memory than there is: ask about a shorter trace"
     except Exception as error:  # noqa: BLE001 - a failed cell must not end the comparison
         where = traceback.extract_tb(error.__traceback__)[-1]
         return None, "failed", f"{type(error).__name__}: {error} ({where.name})"
@@ -254,8 +256,8 @@ class Comparison:
     """
 
     cells: tuple[Cell, ...]
-    title: str = ""
-    notes: str = ""
+    title: str = attrs.field(default="", converter=printable)
+    notes: str = attrs.field(default="", converter=printable)
     maps: tuple[RiskMap, ...] | None = attrs.field(default=None, eq=False, repr=False)
 
     def to_pandas(self) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import re
 import signal
@@ -42,6 +43,7 @@ def run(
     *,
     jobs: int = 1,
     cluster: str | None = None,
+    limit: float | None = None,
     what: str = "",
     total: int | None = None,
 ) -> Generator[tuple[int, Future[R]]]:
@@ -55,18 +57,21 @@ def run(
 
     `work` is a function of an importable module, and tasks are plain values, such as
     specifications: instances of plugin classes cannot travel. They may be anything where `jobs`
-    is 1, which means this process. `cluster` is the address of a Dask scheduler to use instead.
+    is 1, which means this process, unless there is a `limit`: a task that has not ended after so
+    many seconds has failed (`WorkerDied`), and its process is stopped.
+    `cluster` is the address of a Dask scheduler to use instead.
     `what` a progress bar is to say, and of how many tasks in `total`; without, there is none.
 
     >>> [(number, future.result()) for number, future in run(abs, [-1, 2])]
     [(0, 1), (1, 2)]
     """
     if what:
-        yield from with_progress(run(work, tasks, jobs=jobs, cluster=cluster), what, total)
+        finished = run(work, tasks, jobs=jobs, cluster=cluster, limit=limit)
+        yield from with_progress(finished, what, total)
         return
-    here = jobs == 1 and cluster is None
+    here = jobs == 1 and cluster is None and limit is None
     call = work if here else partial(_call, work, default_registry().paths)
-    with _open_place(jobs, cluster) as place:
+    with _open_place(jobs, cluster, limit) as place:
         again: list[tuple[int, T]] = []
         for number, task, future in _iterate_finished(place, call, enumerate(tasks), place.room):
             if _died(future):
@@ -122,12 +127,19 @@ def _iterate_finished(
     Nothing is submitted between the end of a task and its yield: what runs here would hold it up.
     """
     under_way: dict[Future[R], tuple[int, T]] = {}
+    begun: dict[Future[R], float] = {}
     while True:
         for number, task in itertools.islice(tasks, room - len(under_way)):
-            under_way[place.take(call, task)] = number, task
+            future = place.take(call, task)
+            under_way[future], begun[future] = (number, task), time.monotonic()
         if not under_way:
             return
         done = wait(under_way, timeout=PULSE, return_when=FIRST_COMPLETED).done
+        late = [f for f in under_way.keys() - done if time.monotonic() - begun[f] > place.limit]
+        for future in late:
+            place.stop(future)
+            error = WorkerDied(f"the task did not end within {place.limit:g} seconds")
+            yield *under_way.pop(future), _failed_future(error)
         lost = place.trouble(done)
         for future in done:
             if lost is None or not future.cancelled():
@@ -192,6 +204,12 @@ class Workers:
         self._last[pool] = pool.submit(call, task)
         return self._last[pool]
 
+    def stop_one(self, future: Future[Any]) -> None:
+        """Stop the process that has a task."""
+        for pool in [pool for pool, last in self._last.items() if last is future]:
+            del self._last[pool]
+            pool.shutdown(kill_workers=True)
+
     def stop(self) -> None:
         """Stop the processes, whatever they are doing."""
         for pool in self._last:
@@ -214,6 +232,8 @@ class Place:
     submit: Callable[..., Future[Any]]
     room: int = 1
     trouble: Callable[[Iterable[Future[Any]]], Exception | None] = lambda _done: None
+    limit: float = math.inf
+    stop: Callable[[Future[Any]], None] = lambda _future: None
 
     def take(self, call: Callable[[T], R], task: T) -> Future[R]:
         """Return the future of a call, failed where it was refused; only Ctrl-C is not caught."""
@@ -224,16 +244,16 @@ class Place:
 
 
 @contextlib.contextmanager
-def _open_place(jobs: int, cluster: str | None) -> Iterator[Place]:
+def _open_place(jobs: int, cluster: str | None, limit: float | None) -> Iterator[Place]:
     if cluster is not None:
         with _connect(cluster) as client:
             room = max(1, sum(client.nthreads().values()))
             # Equal tasks are still two tasks: `pure` would do them once.
             yield Place(client.get_executor(pure=False).submit, room, _watch(client))
-    elif jobs > 1:
+    elif jobs > 1 or limit is not None:
         workers = Workers()
         try:
-            yield Place(workers.submit, jobs)
+            yield Place(workers.submit, jobs, limit=limit or math.inf, stop=workers.stop_one)
         finally:
             workers.stop()
     else:

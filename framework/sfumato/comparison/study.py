@@ -11,6 +11,7 @@ import attrs
 
 from sfumato.comparison.cells import MAX_CELLS, Comparison, Labelled
 from sfumato.plugin_registry import Registry, default_registry
+from sfumato.values import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,8 +97,8 @@ class Part:
     `maps` says whether it has risk maps; None means that whoever runs it does.
     """
 
-    title: str = ""
-    notes: str = ""
+    title: str = attrs.field(default="", converter=printable)
+    notes: str = attrs.field(default="", converter=printable)
     maps: bool | None = None
     priors: tuple[Labelled, ...] = attrs.field(converter=_label_each)
     secrets: tuple[Labelled, ...] = attrs.field(converter=_label_each)
@@ -126,8 +127,8 @@ class Study:
     [12.1, 31.92, 58.37]
     """
 
-    title: str
-    notes: str = ""
+    title: str = attrs.field(converter=printable)
+    notes: str = attrs.field(default="", converter=printable)
     seed: int = 0
     parts: tuple[Part, ...] = attrs.field(converter=_list_parts)
     max_cells: int = MAX_CELLS

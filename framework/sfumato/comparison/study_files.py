@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
@@ -38,6 +39,8 @@ LISTS = {NOUNS[kind].plural: kind for kind in KINDS}
 ADVERSARIES = NOUNS["adversary"].plural
 OWN_KEYS = (*LISTS, ADVERSARIES, "maps")
 """What a study of one part says itself, and one of several parts in each of them."""
+MOST_LEVELS = 50
+"""How deep tables and lists may lie in one another."""
 MANY_CELLS = 1_000_000
 """What `max_cells` can be raised to: all cells of a study are kept in memory."""
 
@@ -116,7 +119,8 @@ def _sweep(plain: Mapping[str, Any], where: str) -> tuple[int, Callable[[int], A
     require(whole, "be [from, to, how many], with 2 or more of them")
     low, high, steps = given
     last = steps - 1
-    require(-math.inf < low < high < math.inf, "go up between finite ends")
+    largest = sys.float_info.max
+    require(-largest <= low < high <= largest, "go up between finite ends")
     if form == "linspace":
         require(math.isfinite(float(high) - float(low)), "span a finite range")
         if isinstance(low, int) and isinstance(high, int) and (high - low) % last == 0:
@@ -134,6 +138,7 @@ def _sweep(plain: Mapping[str, Any], where: str) -> tuple[int, Callable[[int], A
 
 def study_from_table(table: Mapping[str, Any], registry: Registry, source: str) -> Study:
     """Return the study that a table describes; its size is known before anything is built."""
+    _require_shallow(table, source)
     _only_keys(table, {"title", "notes", "seed", "max_cells", "parts", *OWN_KEYS}, source)
     most = _whole(table, "max_cells", MAX_CELLS, source)
     if not 1 <= most <= MANY_CELLS:
@@ -154,6 +159,17 @@ def study_from_table(table: Mapping[str, Any], registry: Registry, source: str) 
         max_cells=most,
         parts=tuple(part.build() for part in parts),
     )
+
+
+def _require_shallow(table: Mapping[str, Any], source: str) -> None:
+    """Refuse what is nested so deeply that it could not be built."""
+    left: list[tuple[Any, int]] = [(table, 1)]
+    while left:
+        value, level = left.pop()
+        if level >= MOST_LEVELS:
+            raise StudyError(f"{source} must not be nested {MOST_LEVELS} levels or more.")
+        inner = value.values() if isinstance(value, Mapping) else value
+        left += [(one, level + 1) for one in inner if isinstance(one, (Mapping, list, tuple))]
 
 
 def _part_tables(table: Mapping[str, Any], source: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -344,6 +360,10 @@ def parse_study(text: str, registry: Registry, source: str) -> Study:
     """Return the study that a TOML text describes; a syntax error names its line."""
     try:
         table = tomllib.loads(text)
+    except RecursionError:
+        raise StudyError(
+            f"{source} must not be nested {MOST_LEVELS} levels deep or more."
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise StudyError(f"{source} is not TOML: {_with_line(str(error), text)}.") from None
     return study_from_table(table, registry, source)

@@ -265,6 +265,13 @@ def midpoints(balls: Any) -> tuple[Array, Array] | None:
     return (middle, radius) if np.all(np.isfinite(middle) & np.isfinite(radius)) else None
 
 
+def sampled_rank(noise: Matrix) -> int:
+    """Return the rank of the covariance that noise is sampled with; of large ones a bound."""
+    if noise.size > MOST_RATIONAL:
+        return noise.rank_bound()
+    return int(noise.formula(Rationals(), sampled=True).rank())
+
+
 # --- entries that are equal ----------------------------------------------------------------------
 
 

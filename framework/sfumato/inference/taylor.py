@@ -1,4 +1,4 @@
-"""Taylor coefficients in parameters that vary over cells, each a ball that surely holds the true one.
+"""Taylor coefficients in parameters that vary over cells, each a ball that holds the true one.
 
 A cell is a box of parameters, θ = centre + halfwidth · t with t in [−1, 1]^m. A formula that takes
 these numbers in place of its parameters gives all its coefficients up to some degree in t, for many
@@ -97,7 +97,7 @@ class Taylor:
         return self + -self._other(value)
 
     def __rsub__(self, value: Any) -> Taylor:
-        return -self + value
+        return self._other(value) + -self
 
     def __mul__(self, value: Any) -> Taylor:
         other = self._other(value)
@@ -121,12 +121,10 @@ class Taylor:
     __rmul__ = __mul__
 
     def __truediv__(self, value: Any) -> Taylor:
-        if isinstance(value, Taylor):
-            return self * value.power(-1.0)
         return self * self._other(value).power(-1.0)
 
     def __rtruediv__(self, value: Any) -> Taylor:
-        return self.power(-1.0) * value
+        return self._other(value) * self.power(-1.0)
 
     def __pow__(self, exponent: int) -> Taylor:
         result = self.numbers.number(1.0)
@@ -247,7 +245,7 @@ class TaylorNumbers:
         return exponents(self.parameters, self.degree)
 
     def parameter(self, axis: int, centres: Array, halfwidths: Array, *, over_cell: bool) -> Taylor:
-        """Return a parameter of every cell; `over_cell`, its coefficients hold all over the cell."""
+        """Return a parameter of every cell, at its centre or as a ball over all of it."""
         middle = np.zeros((len(self.exponents), 1, 1, centres.size))
         radius = np.zeros_like(middle)
         unit = tuple(int(other == axis) for other in range(self.parameters))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,7 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, NoisyVectors, Symbols
+from sfumato.channels import (
+    Emission,
+    MemoryEmission,
+    NoisyVectors,
+    RememberingSuppression,
+    Symbols,
+)
 from sfumato.errors import OutsideHypotheses
 from sfumato.laws.capabilities import can_read, same_quantity
 from sfumato.protocols import LossMeasure, Quantity, Reading, Situation
@@ -62,6 +69,29 @@ def true_value(check: LossMeasure, at: Situation) -> Reading | None:
     return check.brute_force(at.belief, at.question, at.channel)
 
 
+def calls_of(work: Callable[[], object], home: str) -> set[str]:
+    """Return the functions that some work calls, of a plugin's own package and of the framework.
+
+    Of the framework, only `sfumato.inference` counts, but for exact numbers: everybody asks
+    beliefs and channels.
+    """
+    seen: set[str] = set()
+
+    def note(frame: Any, event: str, _: object) -> None:
+        name = str(frame.f_globals.get("__name__"))
+        inside = name.partition(".")[0] == home or name.startswith("sfumato.inference")
+        inside &= name != "sfumato.inference.exact"  # the one door, for everyone
+        if event == "call" and inside and not frame.f_code.co_name.startswith(("__", "<")):
+            seen.add(f"{name}.{frame.f_code.co_qualname}")
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
 # Every trace and every output ---------------------------------------------------------------------
 
 
@@ -74,7 +104,12 @@ class Table:
     joint: FloatArray
 
     @classmethod
-    def of(cls, belief: Markov, channel: Emission, outputs: Sequence[Any] = ()) -> Table:
+    def of(
+        cls,
+        belief: Markov,
+        channel: Emission | RememberingSuppression,
+        outputs: Sequence[Any] = (),
+    ) -> Table:
         """Multiply out the chain and the channel, for every output or for those given."""
         traces, prior = every_trace(belief)
         listed = list(outputs) or every_output(channel)
@@ -122,7 +157,9 @@ def every_trace(belief: Markov) -> tuple[NDArray[np.intp], FloatArray]:
     return traces, chances
 
 
-def every_output(channel: Emission, most: int = MOST) -> list[tuple[Any, ...]]:
+def every_output(
+    channel: Emission | RememberingSuppression, most: int = MOST
+) -> list[tuple[Any, ...]]:
     """Return every sequence of symbols."""
     alphabets = channel.outputs()
     if math.prod(map(len, alphabets)) > most:
@@ -131,9 +168,13 @@ def every_output(channel: Emission, most: int = MOST) -> list[tuple[Any, ...]]:
 
 
 def likelihoods(
-    channel: Emission, traces: NDArray[np.intp], outputs: Sequence[tuple[Any, ...]]
+    channel: Emission | RememberingSuppression,
+    traces: NDArray[np.intp],
+    outputs: Sequence[tuple[Any, ...]],
 ) -> FloatArray:
     """Return Pr[o | x] for every trace (rows) and output (columns)."""
+    if isinstance(channel, RememberingSuppression):
+        return likelihoods(MemoryEmission(channel), channel.pairs(traces), outputs)
     chances = np.exp(channel.evidence_batch(outputs))
     factors = (chances[:, time, traces[:, time]].T for time in range(channel.steps))
     return np.asarray(functools.reduce(np.multiply, factors))
@@ -147,7 +188,7 @@ def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ..
     return np.asarray(np.einsum("n,ntm->tm", chances, visits))
 
 
-def expected_releases(belief: Markov, channel: Emission) -> float:
+def expected_releases(belief: Markov, channel: Emission | RememberingSuppression) -> float:
     """Return the expected number of symbols that are not withheld."""
     table = Table.of(belief, channel)
     released = [sum(symbol is not SUPPRESSED for symbol in output) for output in table.outputs]
@@ -217,7 +258,9 @@ def without_noise(channel: NoisyVectors) -> Symbols:
     return Symbols(channel.states, alphabet, chances)
 
 
-def from_table(loss: Callable[[Table], float], belief: Markov, channel: Emission) -> Reading:
+def from_table(
+    loss: Callable[[Table], float], belief: Markov, channel: Emission | RememberingSuppression
+) -> Reading:
     """Return ``loss(table)``, where an adversary gains no less by a more telling channel.
 
     Real outputs are first put into cells, which tell less, then stripped of noise, which tells

@@ -52,6 +52,7 @@ class Surroundings:
         labels = None
         if isinstance(belief, Markov):  # secrets about a time take any of the steps
             labels, sizes["n"] = belief.states, belief.steps
+            sizes["M"] = belief.state_count  # which the parameters need not count
         return attrs.evolve(self, sizes=sizes, labels=labels)
 
 

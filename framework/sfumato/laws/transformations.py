@@ -7,8 +7,9 @@ from typing import Any
 
 import attrs
 import numpy as np
+from scipy.linalg import block_diag
 
-from sfumato.beliefs import Gaussian
+from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import (
     AdditiveGaussian,
     Emission,
@@ -18,11 +19,13 @@ from sfumato.channels import (
     Symbols,
 )
 from sfumato.laws.law import NotHere
-from sfumato.matrices import Diagonal, LowRank, Sum
+from sfumato.matrices import Dense, Diagonal, LowRank, Sum
+from sfumato.parameters import PLUGIN, VECTOR, declare, parameter
 from sfumato.prior_classes.families import Family
 from sfumato.prior_classes.sets import AnyOf, Interval
-from sfumato.protocols import PriorClass
-from sfumato.questions import Displacements, Events, Guess
+from sfumato.protocols import Prior, PriorClass, Situation
+from sfumato.questions import Displacements, Events, Guess, JointStates, Nearness, StateAt
+from sfumato.values import FloatArray
 
 SILENCE = 1e14
 """How many times more noise than signal counts as releasing nothing."""
@@ -67,6 +70,108 @@ def beginning(channel: Suppression, length: int) -> Suppression:
     start, after = channel.start.copy(), np.array(channel.after)
     start[length:], after[:, :, length:] = 1.0, 1.0
     return Suppression(channel.states, start, after)
+
+
+LARGER = {"entries": (9, 30), "steps": (39, 45), "states": (1, 5)}
+"""How much a situation is enlarged by what does not matter."""
+
+
+def padded(at: Situation, rng: np.random.Generator) -> Situation:
+    """Return the situation with what does not matter beside it.
+
+    Independent times of a Gaussian trace, or states that nobody is ever in and steps that nothing
+    is told of, behind the last one that is.
+    """
+    if isinstance(at.belief, Gaussian) and isinstance(at.question, Displacements):
+        return _with_independent_entries(at, int(rng.integers(*LARGER["entries"])))
+    if isinstance(at.belief, Markov) and isinstance(at.question, Events | JointStates):
+        return _with_idle_states(at, rng)
+    raise NotHere("what does not matter to such a question is not known")
+
+
+def _with_independent_entries(at: Situation, times: int) -> Situation:
+    belief, extra = at.belief, np.eye(times * at.belief.dimensions)
+    mean = None if belief.mean is None else np.append(belief.mean, np.ones(len(extra)))
+    covariance = Dense(block_diag(belief.covariance.dense(), extra))
+    noise = Dense(block_diag(at.channel.covariance(), extra))
+    larger = attrs.evolve(belief, covariance=covariance, mean=mean, exact=None)
+    return attrs.evolve(at, belief=larger, channel=attrs.evolve(at.channel, noise=noise))
+
+
+def _with_idle_states(at: Situation, rng: np.random.Generator) -> Situation:
+    belief, channel = at.belief, at.channel
+    steps, states = (int(rng.integers(*LARGER[what])) for what in ("steps", "states"))
+    if isinstance(at.question, StateAt | JointStates):  # every state is a value of theirs
+        states = 0
+    before, count = belief.steps, belief.state_count
+    matrices = np.zeros((before + steps - 1, count + states, count + states))
+    for time, matrix in enumerate(matrices):
+        row = rng.dirichlet(np.ones(count), size=count)
+        matrix[:count, :count] = belief.matrix(time) if time < before - 1 else row
+        matrix[count:] = 1.0 / (count + states)
+    labels = (*belief.states, *(f"never {number}" for number in range(states)))
+    initial = np.append(belief.initial, np.zeros(states))
+    question = at.question
+    if isinstance(question, Events):
+        masks = np.pad(question.masks, ((0, 0), (0, steps), (0, states)))
+        question = attrs.evolve(question, masks=masks)
+    return Situation(
+        Markov(initial, matrices, states=labels),
+        question,
+        _longer_channel(channel, labels, steps, states),
+    )
+
+
+def _longer_channel(channel: Any, labels: tuple[Any, ...], steps: int, states: int) -> Any:
+    """Return the channel for more states, at which it is silent, and for more such steps."""
+    sides = ((0, steps), (0, states))
+    if isinstance(channel, Suppression) and channel.after is None:
+        return Suppression.memoryless(labels, np.pad(channel.start, sides, constant_values=1.0))
+    if isinstance(channel, Symbols):
+        chances = np.pad(channel.probabilities, (*sides, (0, 0)))
+        chances[channel.steps :, :, 0] = chances[:, len(channel.states) :, 0] = 1.0
+        return Symbols(labels, channel.alphabet, chances)
+    if isinstance(channel, NoisyVectors):
+        return NoisyVectors(labels, np.pad(channel.means, (*sides, (0, 0))), channel.scale)
+    raise NotHere(f"longer {type(channel).__name__} channels are not known")
+
+
+def elsewhere(at: Situation, rng: np.random.Generator) -> Situation:
+    """Return the situation in a world with every feature that a measure may meet.
+
+    A mean, and pairs of a second radius; or moves that differ from step to step.
+    """
+    belief = at.belief
+    if isinstance(belief, Gaussian):
+        shifted = attrs.evolve(belief, mean=rng.normal(0.0, 3.0, belief.entries))
+        if not isinstance(at.question, Displacements):
+            return attrs.evolve(at, belief=shifted)
+        ball = belief.entries_at(int(rng.integers(belief.times)))
+        radius = float(at.question.radii[0] * rng.choice([0.25, 4.0]))
+        second = Displacements(groups=((ball,),), radii=radius)
+        question = Displacements.union([at.question, second])
+        return attrs.evolve(at, belief=shifted, question=question)
+    if isinstance(belief, Markov) and belief.steps > 1:
+        shape = (belief.steps - 1, belief.state_count)
+        moves = rng.dirichlet(np.full(belief.state_count, 0.7), size=shape)
+        return attrs.evolve(at, belief=Markov(belief.initial, moves, states=belief.states))
+    raise NotHere("there is no other world for such a belief")
+
+
+@declare
+class Shifted(Prior):
+    """Another prior's belief with a mean: what no loss and no design depends on."""
+
+    name = "shifted"
+    yields = Gaussian
+
+    prior: Prior = parameter(PLUGIN("prior"), doc="whose covariance it has")
+    mean: FloatArray = parameter(VECTOR("k"), doc="of every entry")
+
+    def belief(self) -> Gaussian:
+        """Return the belief with the mean."""
+        belief: Gaussian = self.prior.belief()
+        return attrs.evolve(belief, mean=self.mean)
 
 
 WELL_CONDITIONED = 1e6
@@ -141,19 +246,42 @@ def channel_of_permuted_states(channel: Any, order: Sequence[int]) -> Any:
 
 def question_of_permuted_states(question: Any, order: Sequence[int]) -> Any:
     """Return the question for states listed in another order."""
+    places = np.asarray(order)
+    if isinstance(question, StateAt):
+        # Its events are grouped by time, all states of each: their masks are listed anew.
+        count = len(places)
+        rows = (np.arange(0, len(question.masks), count)[:, None] + places).ravel()
+        masks, names = question.masks[rows], tuple(question.names[row] for row in rows)
+        close = _permuted(question.close, places)
+        return attrs.evolve(question, masks=masks[:, :, places], names=names, close=close)
     if isinstance(question, Events):
-        return attrs.evolve(question, masks=question.masks[:, :, np.asarray(order)])
+        return attrs.evolve(question, masks=question.masks[:, :, places])
+    if isinstance(question, JointStates):
+        states = tuple(question.states[place] for place in places)
+        return attrs.evolve(question, states=states, close=_permuted(question.close, places))
     if isinstance(question, Guess):
         return question
     raise NotHere(f"reordering states is not known for {type(question).__name__} questions")
 
 
-def question_of_permuted_times(
-    question: Displacements, order: Sequence[int], belief: Gaussian
-) -> Displacements:
+def _permuted(close: Any, places: Any) -> Any:
+    return None if close is None else close[np.ix_(places, places)]
+
+
+def question_shifted(question: Any, shift: Any) -> Any:
+    """Return the question about X + shift."""
+    if isinstance(question, Nearness):
+        return attrs.evolve(question, place=question.place + float(shift[question.entry]))
+    return question
+
+
+def question_of_permuted_times(question: Any, order: Sequence[int], belief: Gaussian) -> Any:
     """Return the question about the trace whose time i is the old trace's time order[i]."""
     new_place = np.argsort(np.asarray(order))
     d = belief.dimensions
+    if isinstance(question, Nearness):
+        entry = int(new_place[question.entry // d]) * d + question.entry % d
+        return attrs.evolve(question, entry=entry)
     groups = tuple(
         tuple(tuple(int(new_place[e // d]) * d + e % d for e in ball) for ball in group)
         for group in question.groups
@@ -161,8 +289,11 @@ def question_of_permuted_times(
     return attrs.evolve(question, groups=groups)
 
 
-def question_in_units(question: Displacements, factor: float) -> Displacements:
+def question_in_units(question: Any, factor: float) -> Any:
     """Return the question about √factor · X."""
+    if isinstance(question, Nearness):
+        root = float(np.sqrt(factor))
+        return attrs.evolve(question, place=question.place * root, radius=question.radius * root)
     return attrs.evolve(question, radii=tuple(r * float(np.sqrt(factor)) for r in question.radii))
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import math
 import pkgutil
+import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import entry_points
 from typing import Any, Literal
@@ -19,9 +21,15 @@ import attrs
 
 from sfumato.errors import REFUSALS, ImpossibleObservation, SolverFailed, did_you_mean
 from sfumato.laws.counterexamples import Counterexamples, classes_in, script_of
-from sfumato.laws.law import Case, NotHere, OutOfReach, Unverified, law_named
+from sfumato.laws.law import Case, NotHere, OutOfReach, Unverified, Violation, law_named
 from sfumato.parameters import Declared
-from sfumato.plugin_registry import Registry, default_registry, use_registry
+from sfumato.plugin_registry import (
+    Registry,
+    TookTooLong,
+    default_registry,
+    use_registry,
+    within,
+)
 
 
 @attrs.frozen
@@ -32,12 +40,18 @@ class Profile:
     examples: int
     draws: int
     shrink: bool = True
+    seconds: float = math.inf
+    """For all cases of the plugins that are named; each then ends when its share is used up."""
+    share: float = math.inf
+    """Seconds of one case, after which it is content with the examples it has had."""
+    limit: float = 60.0
+    """Seconds of one example, after which it is taken to hang."""
 
 
 PROFILES = {
-    "quick": Profile("quick", examples=6, draws=500),
-    "default": Profile("default", examples=20, draws=4_000),
-    "thorough": Profile("thorough", examples=200, draws=100_000),
+    "quick": Profile("quick", examples=6, draws=500, seconds=20.0),
+    "default": Profile("default", examples=20, draws=4_000, seconds=140.0),
+    "thorough": Profile("thorough", examples=200, draws=100_000, limit=1800.0),
 }
 
 
@@ -89,6 +103,9 @@ NOTHING_TO_SAY = (*REFUSALS, SolverFailed, ImpossibleObservation, NotHere)
 """What lets a law pass over an example: something that does not apply, a solver that says it
 failed, or data among the drawn parameters that cannot have been observed."""
 
+FEW = 5
+"""Examples to which a law did not apply, after which a case without time gives up."""
+
 HOPELESS = 40
 """After so many examples to which the law does not apply, and no other, no more are drawn."""
 
@@ -102,15 +119,18 @@ class _Record:
     """What happened in the examples so far."""
 
     case: Case
+    end: float = math.inf
     tried: int = 0
     reasons: Counter[str] = attrs.field(factory=Counter)
     out_of_reach: str = ""
     broken: tuple[dict[str, Any], BaseException] | None = None
     failures: dict[str, BaseException] = attrs.field(factory=dict)
     since: int = 0
+    last: dict[str, Any] = attrs.field(factory=dict)
 
     def check(self, arguments: dict[str, Any]) -> bool:
         """Return whether the law has something to say of the example; raise what breaks it."""
+        self.last = arguments
         try:
             self.case.law.check(**arguments)
         except NOTHING_TO_SAY as reason:
@@ -118,16 +138,21 @@ class _Record:
             if isinstance(reason, OutOfReach):
                 self.out_of_reach = str(reason)
             return False
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self.broken = (arguments, error)
             self.failures[repr(arguments)] = error
             raise
         return True
 
+    @property
+    def late(self) -> bool:
+        """Whether the case has had its time, and at least one example."""
+        return time.monotonic() > self.end and (self.tried > 0 or self.reasons.total() > FEW)
+
     def is_settled(self, arguments: dict[str, Any]) -> bool:
         """Whether shrinking has taken long enough; a failure known by then is raised again."""
         self.since += bool(self.failures)
-        if self.since < PATIENCE:
+        if self.since < PATIENCE and not (self.failures and time.monotonic() > self.end):
             return False
         known = self.failures.get(repr(arguments))
         if known is not None:
@@ -160,19 +185,23 @@ def try_case(
     A counterexample that is found is kept.
     """
     began = time.perf_counter()
-    record = _Record(case)
+    record = _Record(case, time.monotonic() + profile.share)
     if kept is not None:
         kept.plain(case.law)  # a damaged file is nobody's violation: it raises here
-    with using(registry):
+    with using(registry), within(profile.limit, "an example") as start_anew:
         try:
             for arguments in kept.of(case, registry) if kept is not None else ():
-                with suppress(Exception):  # which the record has
+                start_anew()
+                with suppress(Exception, SystemExit):  # which the record has
                     record.check(arguments)
                 if record.broken is not None:
                     break
             else:
-                _run(case, registry, profile, record)
-        except Exception as error:  # noqa: BLE001 - a class that cannot even be drawn is at fault
+                _run(case, registry, profile, record, start_anew)
+            _require_untouched(case, record)
+        except TookTooLong as error:
+            record.broken = (record.last, error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a class that cannot even be drawn
             message = f"nothing can be drawn: {type(error).__name__}: {error}"
             return Verdict(case, "violated", record.tried, message)
     verdict = _verdict(record, registry, kept)
@@ -186,8 +215,8 @@ def _verdict(record: _Record, registry: Registry, kept: Counterexamples | None) 
         outcome: Outcome = "unverified" if isinstance(failure, Unverified) else "violated"
         message, text = f"{type(failure).__name__}: {failure}", ""
         try:
-            text = script_of(case.law, arguments, registry)
-            if kept is not None:
+            text = script_of(case.law, arguments, registry) if arguments else ""
+            if kept is not None and arguments:
                 kept.keep(case.law, arguments)
         except OSError:
             raise  # of the folder, not of the plugin
@@ -203,7 +232,30 @@ def _verdict(record: _Record, registry: Registry, kept: Counterexamples | None) 
     return Verdict(case, "does not apply", 0, reason)
 
 
-def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> None:
+def _require_untouched(case: Case, record: _Record) -> None:
+    """Take a plugin that has replaced a function of the framework for broken."""
+    classes = [*case.classes.values(), *classes_in(record.last)]
+    homes = {cls.__module__ for cls in classes if cls.__module__.partition(".")[0] != "sfumato"}
+    files = {getattr(sys.modules.get(home), "__file__", None) for home in homes} - {None}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] != "sfumato":
+            continue
+        own = [one for one in vars(module).values() if getattr(one, "__module__", None) == name]
+        tables = [vars(module), *(vars(one) for one in own if isinstance(one, type))]
+        for key, value in (item for table in tables for item in table.items()):
+            code = getattr(value, "__code__", None)
+            if code is not None and code.co_filename in files:
+                error = Violation(f"a plugin must leave the framework alone; it changed {key}")
+                record.broken = (record.last, error)
+
+
+def _run(
+    case: Case,
+    registry: Registry,
+    profile: Profile,
+    record: _Record,
+    start_anew: Callable[[], None],
+) -> None:
     from hypothesis import HealthCheck, Phase, given, reject, seed, settings
     from hypothesis.errors import HypothesisDeprecationWarning, HypothesisWarning, Unsatisfiable
 
@@ -219,8 +271,11 @@ def _run(case: Case, registry: Registry, profile: Profile, record: _Record) -> N
     )
     @given(case.strategy(registry, profile.draws))
     def example(arguments: dict[str, Any]) -> None:
+        start_anew()
         if record.is_settled(arguments):
             return
+        if record.late and record.broken is None:
+            raise SkipTest("the case has had its time")
         if record.check(arguments):
             record.tried += 1
             return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -46,11 +48,16 @@ def verify(
     profile: str = "quick",
     audit: bool = False,
     workers: int = 1,
+    isolated: bool = False,
     progress: Callable[[int, int, Verdict], None] | None = None,
     kept: str | Path | None = None,
     registry: Registry | None = None,
 ) -> Verification:
-    """Try every law (or those named) on every plugin (or those named).
+    """Try every law (or those named) on every plugin (or those named), the quickest laws first.
+
+    With several workers, or `isolated`, every case runs in a process of its own and has a time
+    limit: a plugin that hangs or exits fails, and the others are still tried.
+    Where plugins are named, their cases share the time of the profile.
 
     >>> verify("belief.possible", "rbf").ok
     True
@@ -59,13 +66,17 @@ def verify(
     laws = audit_laws() if audit else all_laws()
     chosen = [law for law in laws if law.name in names] or laws
     focus = _focus(set(names) - {law.name for law in laws}, every, laws)
-    cases = [case for law in chosen for case in cases_of(law, every, focus)]
+    quickest = sorted(chosen, key=lambda law: law.cost)
+    cases = [case for law in quickest for case in cases_of(law, every, focus)]
+    hard = profile_named(profile)
+    if not focus:
+        hard = attrs.evolve(hard, seconds=math.inf)
     found: dict[int, Verdict] = {}
-    for number, verdict in _try_all(cases, every, profile_named(profile), kept, workers):
+    for number, verdict in _try_all(cases, every, hard, kept, workers, isolated=isolated):
         found[number] = verdict
         if progress is not None:
             progress(len(found), len(cases), verdict)
-    verdicts = tuple(found[number] for number in range(len(cases)))
+    verdicts = tuple(sorted(found.values(), key=lambda one: str(one.case)))
     plugins = {entry.name for entry in focus}
     return Verification(verdicts, tuple(_unneeded_excuses(chosen, plugins, every, verdicts)))
 
@@ -108,19 +119,30 @@ def _unneeded_excuses(
                 yield f"{says}, which it does not: delete that."
 
 
+STARTING = 60.0
+"""Seconds that a process may need beside its examples, before it is stopped."""
+
+
 def _try_all(
     cases: Sequence[Case],
     registry: Registry,
     profile: Profile,
     kept: str | Path | None,
     workers: int,
+    *,
+    isolated: bool,
 ) -> Iterator[tuple[int, Verdict]]:
     """Yield the number and the verdict of every case, as they come."""
-    here = workers == 1
+    here = workers == 1 and not isolated
     folder = None if kept is None else Counterexamples(Path(kept))
-    work: Any = partial(_try_here if here else _try_named, profile, folder)
-    tasks = cases if here else map(_names_in, cases)
-    with using(registry), closing(run(work, tasks, jobs=workers)) as finished:
+    work: Any = partial(_try_here if here else _try_named, folder)
+    limit = None if here else profile.limit + STARTING
+    with (
+        using(registry),
+        closing(
+            run(work, _with_shares(cases, profile, workers, here=here), jobs=workers, limit=limit)
+        ) as finished,
+    ):
         for number, future in finished:
             try:
                 yield number, attrs.evolve(future.result(), case=cases[number])
@@ -128,7 +150,18 @@ def _try_all(
                 yield number, Verdict(cases[number], "violated", message=str(death))
 
 
-def _try_here(profile: Profile, kept: Counterexamples | None, case: Case) -> Verdict:
+def _with_shares(
+    cases: Sequence[Case], profile: Profile, workers: int, *, here: bool
+) -> Iterator[tuple[Profile, Any]]:
+    """Yield what is to be tried, each with its share of the time that is left by then."""
+    end = time.monotonic() + profile.seconds
+    for number, case in enumerate(cases):
+        share = max(0.0, end - time.monotonic()) * workers / (len(cases) - number)
+        yield attrs.evolve(profile, share=share), case if here else _names_in(case)
+
+
+def _try_here(kept: Counterexamples | None, task: tuple[Profile, Case]) -> Verdict:
+    profile, case = task
     return try_with_excuses(case, default_registry(), profile, kept)
 
 
@@ -140,11 +173,11 @@ def _names_in(case: Case) -> Names:
     return case.law.name, {noun: (cls.kind, cls.name) for noun, cls in case.classes.items()}
 
 
-def _try_named(profile: Profile, kept: Counterexamples | None, names: Names) -> Verdict:
+def _try_named(kept: Counterexamples | None, task: tuple[Profile, Names]) -> Verdict:
     """Try a case in another process, and leave out of its verdict what cannot travel."""
-    law, plugins = names
+    profile, (law, plugins) = task
     classes = {noun: default_registry().get(*plugin) for noun, plugin in plugins.items()}
-    verdict = _try_here(profile, kept, Case(law_named(law), classes))
+    verdict = _try_here(kept, (profile, Case(law_named(law), classes)))
     return attrs.evolve(verdict, case=None, counterexample=None)  # type: ignore[arg-type]
 
 

@@ -1,16 +1,13 @@
-"""Suprema over boxes of parameters: searched, which proves nothing, or proved cell by cell."""
+"""Searching a box for a large value of a function: good at finding, unable to prove."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import attrs
-import numpy as np
 
-from sfumato.matrices.matrix import Array
 from sfumato.protocols import Bound, Prior, PriorClass, Quantity, Reading
 
 Point = tuple[float, ...]
@@ -25,9 +22,6 @@ WHOLE_NUMBERS = 64
 # Each round of a zoom cuts a bracket into this many parts.
 PARTS = 16
 ROUNDS = 3
-# Cells with which a proof begins, along each of as many axes; and corners that are looked at.
-FIRST_CELLS = {1: 16, 2: 6, 3: 3}
-CORNERS = 16
 
 
 def search_box(value_at: Callable[[Point], float], box: Box) -> Point:
@@ -128,104 +122,6 @@ def _refine(value_at: Callable[[Point], float], start: Point, axes: list[list[fl
             candidate = (*best[:place], float(result.x), *best[place + 1 :])
             best = max(best, candidate, key=value_at)
     return best
-
-
-@attrs.frozen(eq=False)
-class CellValues:
-    """For every cell a bound of the function all over it, about its value at the centre, an axis.
-
-    The axis is the coordinate that matters most, along which the cell is halved first.
-    """
-
-    ceilings: Array
-    centres: Array
-    axes: Any
-
-
-@attrs.frozen
-class Proof:
-    """A value that a function does not exceed, and the number of cells that it took."""
-
-    ceiling: float
-    cells: int
-
-
-def prove_supremum(
-    boxes: Sequence[tuple[Box, Callable[[Array, Array], CellValues]]],
-    value_at: Callable[[int, Point], float],
-    tolerance: float,
-    most: int,
-) -> Proof:
-    """Return a proved upper bound of a function over boxes: branch and bound.
-
-    `value_at` takes the number of a box and a point. Cells whose bound exceeds the largest value
-    found by more than `tolerance` of it are halved, until there are none or `most` cells have been
-    bounded; the largest bound of a cell is one of the function, infinite if nothing is proved.
-
-    >>> def square(lows, highs):
-    ...     return CellValues(highs[:, 0] ** 2, lows[:, 0] * highs[:, 0], np.zeros(len(lows), int))
-    >>> prove_supremum([(((1.0, 3.0),), square)], lambda _, x: x[0] ** 2, 1e-3, 100)
-    Proof(ceiling=9.0, cells=18)
-    """
-    best = max(
-        value_at(j, corner)
-        for j, (box, _) in enumerate(boxes)
-        for corner in itertools.islice(itertools.product(*box), CORNERS)
-    )
-    # A box of no axes is its corner.
-    boxes = [pair for pair in boxes if pair[0]]
-    pending = [_first_cells(box) for box, _ in boxes]
-    settled, count = -math.inf, 0
-    while any(len(lows) for lows, _ in pending):
-        found = [
-            bound(*cells) if len(cells[0]) else None
-            for (_, bound), cells in zip(boxes, pending, strict=True)
-        ]
-        count += sum(len(lows) for lows, _ in pending)
-        for j, (cells, values) in enumerate(zip(pending, found, strict=True)):
-            if values is not None and np.nanmax(values.centres, initial=-math.inf) > best:
-                top = int(np.nanargmax(values.centres))
-                middle = (cells[0][top] + cells[1][top]) / 2
-                best = max(best, value_at(j, tuple(middle.tolist())))
-        limit = best + tolerance * abs(best)
-        waiting = []
-        for cells, values in zip(pending, found, strict=True):
-            ceilings = np.zeros(0) if values is None else values.ceilings
-            ceilings = np.where(np.isnan(ceilings), math.inf, ceilings)
-            above = ceilings > limit
-            settled = max(settled, float(np.max(ceilings[~above], initial=-math.inf)))
-            axes = None if values is None else values.axes[above]
-            waiting.append((cells[0][above], cells[1][above], axes, ceilings[above]))
-        left = sum(len(ceilings) for *_, ceilings in waiting)
-        if count + 2 * left > most:
-            unsettled = (float(np.max(c, initial=-math.inf)) for *_, c in waiting)
-            return Proof(max(settled, best, *unsettled), count)
-        pending = [_halve(lows, highs, axes) for lows, highs, axes, _ in waiting]
-    return Proof(max(settled, best), count)
-
-
-def _first_cells(box: Box) -> tuple[Array, Array]:
-    """Return cells of equal ratios, or of equal widths where a box reaches zero."""
-    parts = FIRST_CELLS.get(len(box), 2)
-    edges = [
-        np.geomspace(low, high, parts + 1) if low > 0 else np.linspace(low, high, parts + 1)
-        for low, high in box
-    ]
-    for axis, (low, high) in zip(edges, box, strict=True):
-        axis[0], axis[-1] = low, high
-    lows = itertools.product(*(axis[:-1] for axis in edges))
-    highs = itertools.product(*(axis[1:] for axis in edges))
-    return np.array(list(lows)), np.array(list(highs))
-
-
-def _halve(lows: Array, highs: Array, axes: Any) -> tuple[Array, Array]:
-    if not len(lows):
-        return lows, highs
-    rows = np.arange(len(lows))
-    middles = (lows[rows, axes] + highs[rows, axes]) / 2
-    upper_lows, lower_highs = np.array(lows), np.array(highs)
-    upper_lows[rows, axes] = lower_highs[rows, axes] = middles
-    return np.concatenate([lows, upper_lows]), np.concatenate([lower_highs, highs])
 
 
 def over_class(

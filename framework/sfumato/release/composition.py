@@ -90,7 +90,8 @@ def compose(
     channels = [release.channel for release in composed]
     dimensions = channels[0].dimensions
     counts = [channel.entries // dimensions for channel in channels]
-    joint = joint_traces(prior, _flat_positions(counts, positions))
+    whole = next(prior.members()).belief().times
+    joint = joint_traces(prior, _flat_positions(counts, positions, whole))
     belief = next(joint.members()).belief()
     if belief.dimensions != dimensions or belief.times != sum(counts):
         raise Incompatible(
@@ -135,9 +136,9 @@ def _checked_releases(releases: Iterable[Any]) -> list[Release[AdditiveGaussian]
 
 
 def _flat_positions(
-    counts: Sequence[int], positions: Iterable[Iterable[int]] | None
+    counts: Sequence[int], positions: Iterable[Iterable[int]] | None, whole: int
 ) -> tuple[int, ...] | None:
-    """Return the position of every time of the joint trace; None where they follow in order."""
+    """Return the position of every time of the joint trace; None where it is the prior's trace."""
     if positions is None:
         return None
     if isinstance(positions, (str, Mapping)) or not isinstance(positions, Iterable):
@@ -151,4 +152,4 @@ def _flat_positions(
             f"{' and '.join(str(len(places)) for places in each)}."
         )
     flat = tuple(place for places in each for place in places)
-    return None if flat == tuple(range(len(flat))) else flat
+    return None if flat == tuple(range(whole)) else flat

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, RememberingSuppression
-from sfumato.errors import OutsideHypotheses
+from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.questions.events import Asked
 from sfumato.values import FloatArray
@@ -219,7 +219,7 @@ def _listed(belief: Markov, channel: Emission, times: tuple[int, ...]) -> Tables
     try:
         whole = Window.around(belief, channel, times, belief.steps, told=False, most=MOST)
         joint = whole.joint(times)
-    except TooMany:
+    except (TooMany, Undecidable):
         return _widest_window(belief, channel, times)
     return joint, joint, "all outputs"
 
@@ -234,6 +234,10 @@ def _widest_window(belief: Markov, channel: Emission, times: tuple[int, ...]) ->
         try:
             low, high = (end.joint(times) for end in ends)
         except TooMany:
+            break
+        except Undecidable:
+            if found is None:
+                raise
             break
         found = low, high, f"a window of {width} steps on either side"
         below, above = ((table / table.sum(axis=0)).max(axis=1) for table in (low, high))

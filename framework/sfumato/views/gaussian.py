@@ -165,13 +165,19 @@ class GaussianView:
 # Being near a place: an event about a real value, which is seen through the posterior mean -------
 
 CELLS = 20_000
-"""Cells of the posterior mean, over its own law and again around the place."""
+"""Cells of the posterior mean, over its own law, over that given the event, around either edge."""
 
 REACH = 9.0
 """Standard deviations around the middle of either; beyond them lies one cell on each side."""
 
 NODES = 8
 """Points at which the chance of the event is looked at in each cell."""
+
+LEAST = 1e-290
+"""What a possible outcome that is rarer than float64 can hold is taken to weigh, from above."""
+
+NARROW = 1e-3
+"""Below this width in deviations a chance is a series, in which nothing cancels."""
 
 
 def near_view(belief: Gaussian, question: Nearness, channel: AdditiveGaussian) -> FiniteView:
@@ -214,11 +220,15 @@ def near_chances(means: FloatArray, question: Nearness, deviation: float) -> Flo
     """Return Pr[event | m] and Pr[not the event | m], (2, ...): each with all its digits."""
     from scipy.special import ndtr
 
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         above = (question.place + question.radius - means) / deviation
         below = (question.place - question.radius - means) / deviation
+        centre, width = (question.place - means) / deviation, 2.0 * question.radius / deviation
+        density = np.exp(-np.square(centre) / 2.0) * width / math.sqrt(2.0 * math.pi)
+        series = density * (1.0 + (np.square(centre) - 1.0) * width * width / 24.0)
+        narrow = width * (1.0 + np.abs(centre)) < NARROW
     inside = np.where(below > 0, ndtr(-below) - ndtr(-above), ndtr(above) - ndtr(below))
-    return np.stack([inside, ndtr(-above) + ndtr(below)])
+    return np.stack([np.where(narrow, series, inside), ndtr(-above) + ndtr(below)])
 
 
 def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[FloatArray, FloatArray]:
@@ -233,16 +243,14 @@ def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[Float
     if spread == 0.0:  # nothing is told
         chances = near_chances(np.array([middle]), question, deviation)
         return chances, chances
-    own = middle + spread * np.linspace(-REACH, REACH, CELLS + 1)
-    around = place + (radius + REACH * deviation) * np.linspace(-1, 1, CELLS + 1)
-    cuts = np.unique(np.concatenate([own, around, [place]]))
+    cuts = _cuts(middle, spread, deviation, question)
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     half = np.diff(cuts)[:, None] / 2
     points = cuts[:-1, None] + half * (1 + nodes)
     density = np.exp(-np.square((points - middle) / spread) / 2) / (spread * math.sqrt(2 * math.pi))
     inner = (near_chances(points, question, deviation) * (density * half * weights)).sum(axis=-1)
     table = np.concatenate([inner, _tails(cuts, part, question, end)], axis=1)
-    below = table[:, table.sum(axis=0) > 0]
+    below = np.where(table < LEAST, 0.0, table)[:, table.sum(axis=0) >= LEAST]
     at = np.concatenate([near_chances(cuts, question, deviation), [[0.0], [1.0]]], axis=1)
     left = np.concatenate([np.arange(len(cuts) - 1), [0, len(cuts) - 1]])
     right = np.concatenate([np.arange(1, len(cuts)), [len(cuts), len(cuts)]])
@@ -253,8 +261,25 @@ def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[Float
     move = np.clip(move, 0.0, 1.0)
     mass = np.bincount(left, total * (1 - move), len(cuts) + 1)
     mass += np.bincount(right, total * move, len(cuts) + 1)
-    above = (at * mass)[:, mass > 0]
-    return np.asarray(below), np.asarray(above, dtype=float)
+    # The place, where the event is likeliest, and a place far away can be posterior means.
+    extremes = [int(np.searchsorted(cuts, place)), len(cuts)]
+    mass[extremes] = np.maximum(mass[extremes], len(cuts) * LEAST)
+    return np.asarray(below), np.asarray((at * mass)[:, mass >= LEAST], dtype=float)
+
+
+def _cuts(middle: float, spread: float, deviation: float, question: Nearness) -> FloatArray:
+    """Return where the cells end: fine wherever m is likely, with or without the event, or p turns.
+
+    Given X = x the posterior mean is N(m₀ + k (x − m₀), k v), k = 1 − v/σ².
+    """
+    ends, far = np.linspace(-1, 1, CELLS + 1), REACH * deviation
+    place, radius = question.place, question.radius
+    sigma = math.hypot(spread, deviation)
+    shrink = (spread / sigma) ** 2
+    told = shrink * radius + REACH * spread * deviation / sigma
+    grids = [middle + REACH * spread * ends, middle + shrink * (place - middle) + told * ends]
+    grids += [edge + far * ends[::2] for edge in (place - radius, place + radius)]
+    return np.unique(np.concatenate([*grids, [place]]))
 
 
 def _tails(cuts: FloatArray, part: GaussianPart, question: Nearness, end: End) -> FloatArray:

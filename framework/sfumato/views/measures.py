@@ -262,15 +262,15 @@ class EventMeasure(ViewMeasure):
         """Return the worst event."""
         found = []
         for row in outcomes.events:
-            prior = float(outcomes.prior[row])
             if len(outcomes.joint) == 1:
-                prior = 1.0  # certain, whatever is seen
+                continue  # certain, whatever is seen
+            prior = float(outcomes.prior[row])
             # A posterior is a quotient of two sums: twice the error, and a little.
             value, slack = self.of_posteriors(
                 prior, outcomes.posteriors[row], outcomes.seen, 4.0 * outcomes.error
             )
             found.append(Found(value, slack, {"event": outcomes.name(int(row))}))
-        if not found:  # no event can happen: nothing can make it likelier
+        if not found:  # no event is open: nothing can make it likelier
             value, slack = self.of_posteriors(0.0, np.zeros(1), np.ones(1), 0.0)
             found.append(Found(value, slack))
         return max(found, key=lambda one: self._sign * (one.value + self._sign * one.slack))

@@ -14,6 +14,8 @@ and 1 − p_t(a) in place of what follows the dot where a itself is seen at t.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sfumato.beliefs import Markov
@@ -89,6 +91,13 @@ def require_no_underflow(joint: FloatArray) -> FloatArray:
     return joint
 
 
+def require_products(*factors: FloatArray) -> None:
+    """Refuse factors of which a product may vanish because float64 cannot hold it."""
+    least = [float(factor.min(initial=1.0, where=factor > 0.0)) for factor in factors]
+    if math.prod(least) < SMALLEST:
+        raise Undecidable("an outcome may have a probability below 1e-290: too small for float64.")
+
+
 class Segments:
     """The segments of one chain under one suppression, for any time that is asked about."""
 
@@ -108,6 +117,7 @@ class Segments:
                 )
             every = np.concatenate([[BEGINNING], self._states])[None]
             self._kernels = silent_kernels(belief, channel.start[None], every)[0]
+            require_products(self._kernels, channel.start, belief.transitions)
 
     def joint(self, time: int, members: BoolArray) -> FloatArray:
         """Return Pr[value of X_t, segment], (R, O), for values given by their states, (R, M).
@@ -150,6 +160,7 @@ class Segments:
         into = self._weights[before, None] * self._kernels[self._starts[before] + 1, here]
         onward = self._kernels[1 + time * count : 1 + (time + 1) * count]
         after = self._after(onward, self._channel.start, time)
+        require_products(into, after)
         rows = [(into[:, own] @ after[own]).ravel() for own in members]
         return np.stack(rows)
 
@@ -164,8 +175,10 @@ class Segments:
             table = self._channel.table(last)
             origins = np.concatenate([[start], now])[None]
             kernels = silent_kernels(belief, table[None], origins)[0]
-            into = weight * kernels[0, here]
-            parts.append(members @ (into[:, None] * self._after(kernels[1:], table, time)))
+            into, after = weight * kernels[0, here], self._after(kernels[1:], table, time)
+            require_products(kernels, table, belief.transitions)
+            require_products(into, after)
+            parts.append(members @ (into[:, None] * after))
         return np.concatenate(parts, axis=1)
 
 
@@ -195,6 +208,7 @@ class RememberedSegments:
             if not len(states):
                 continue
             for step in follow_segments(self._belief, self._channel, start, states, asked):
+                require_products(weights, step.mass, step.joint, step.chances)
                 joint = step.joint * (weights * step.mass)[:, None, None, None]
                 if step.time > time:
                     shown = (joint * (1.0 - step.chances)[:, None]).sum(axis=2)  # (S, R, M)

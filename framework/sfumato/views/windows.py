@@ -17,10 +17,11 @@ import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
+from sfumato.channels.emission import MemorylessEmission
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.values import FloatArray
-from sfumato.views.segments import require_no_underflow
+from sfumato.views.segments import require_no_underflow, require_products
 
 
 class TooMany(OutsideHypotheses):
@@ -76,7 +77,9 @@ class Window:
                 front = self._split(front)
             front = self._extend(front, time)
             if time < self.last or (self.told and time < self.belief.steps - 1):
-                front = attrs.evolve(front, laws=front.laws @ self.belief.matrix(time))
+                matrix = self.belief.matrix(time)
+                require_products(front.laws, matrix)
+                front = attrs.evolve(front, laws=front.laws @ matrix)
         if self.told and self.last < self.belief.steps - 1:
             joint = front.laws.transpose(1, 0, 2).reshape(front.laws.shape[1], -1)
         else:
@@ -89,6 +92,7 @@ class Window:
         if self.first == 0:
             return _Front(laws[:, None], memories, np.arange(len(memories)))
         matrix = self.belief.matrix(self.first - 1)
+        require_products(laws, matrix)
         if not self.told:
             return _Front((laws @ matrix)[:, None], memories, np.arange(len(memories)))
         number, state = np.nonzero(laws)
@@ -104,14 +108,16 @@ class Window:
         memories: list[Hashable] = [()]
         if self.first == 0:
             return laws, tuple(memories)
-        if self._forgets():
+        if isinstance(self.channel, MemorylessEmission):
             return self.belief.marginals()[self.first - 1][None], tuple(memories)
         for time in range(self.first):
             if time > 0:
                 laws = laws @ self.belief.matrix(time - 1)
             sums: dict[Hashable, FloatArray] = {}
             for memory, law in zip(memories, laws, strict=True):
-                shown = np.exp(self.channel.next_evidence(memory, time)) * law
+                evidence = np.exp(self.channel.next_evidence(memory, time))
+                require_products(evidence, law)
+                shown = evidence * law
                 for symbol, part in zip(self.channel.outputs()[time], shown, strict=True):
                     if part.any():
                         after = self.channel.remember(memory, time, symbol)
@@ -119,11 +125,6 @@ class Window:
             self._check(len(sums) * self.belief.state_count)
             memories, laws = list(sums), np.stack(list(sums.values()))
         return laws, tuple(memories)
-
-    def _forgets(self) -> bool:
-        """Whether no symbol of the first step is remembered."""
-        symbols = self.channel.outputs()[0]
-        return all(self.channel.remember((), 0, symbol) == () for symbol in symbols)
 
     def _split(self, front: _Front) -> _Front:
         """Make the present state part of the secret: r becomes r·M + m."""
@@ -139,6 +140,7 @@ class Window:
             np.stack([self.channel.next_evidence(memory, time) for memory in front.memories])
         )
         self._check(front.laws.size * len(symbols))
+        require_products(front.laws, evidence)
         laws = front.laws[:, None] * evidence[front.groups][:, :, None, :]  # (N, Y, R, M)
         number, symbol = np.nonzero(laws.any(axis=(2, 3)))
         moves = [

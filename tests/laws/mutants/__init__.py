@@ -12,7 +12,9 @@ from mutants import (
     mechanisms,
     priors,
     samplers,
+    secrets,
     unverified,
+    worlds,
 )
 from mutants.mutant import Mutant
 
@@ -26,7 +28,9 @@ KINDS = (
     mechanisms,
     priors,
     samplers,
+    secrets,
     unverified,
+    worlds,
 )
 
 

@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mutants.mutant import Mutant, PlainRenyi
-from sfumato.beliefs import Gaussian
+from sfumato.beliefs import Gaussian, Markov
+from sfumato.channels import Emission
+from sfumato.comparison.populations import OfPopulation
+from sfumato.laws.brute_force import every_trace
 from sfumato.matrices import Diagonal
 from sfumato.parameters import COUNT, POSITIVE, TABLE, Domain, Rejected, Sizes, declare, parameter
-from sfumato.protocols import Loss, Prior, PriorClass, Secret
-from sfumato.questions import Displacements
+from sfumato.protocols import Loss, LossMeasure, Prior, PriorClass, Quantity, Reading, Secret
+from sfumato.questions import Displacements, Guess
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -171,7 +174,31 @@ class RandomQuestion(Secret):
         return Displacements(groups=(((entry,),),), radii=self.radius)
 
 
+@declare
+class CrowdsLoseLess(OfPopulation, LossMeasure):
+    """The chance of the most probable trace; of many people, less for each."""
+
+    name = "mutant_crowds_lose_less"
+    reads = ((Markov, Guess, Emission),)
+
+    @property
+    def quantity(self) -> Quantity:
+        """A chance of success."""
+        return Quantity("blind success", unit="probability")
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return a lower bound: the best guess without looking."""
+        del question, channel
+        return Reading(value=float(every_trace(belief)[1].max()), bound="lower")
+
+    def of_population(self, people: Any, secret: Any, mechanism: Any, **where: Any) -> Any:
+        """Divide by the number of people."""
+        found = super().of_population(people, secret, mechanism, **where)
+        return attrs.evolve(found, values=found.values / len(people))
+
+
 MUTANTS = (
+    Mutant("contract.population", CrowdsLoseLess, "everyone loses what they lose alone"),
     Mutant("interface.equality", AllEqual, "measures of different orders are not equal"),
     Mutant("interface.round_trip", ForgetfulSpecification, "a specification rebuilds its plugin"),
     Mutant("contract.reading", HalvedLoss, "the loss of one prior is what is read for it"),

@@ -235,7 +235,7 @@ class ClippedNoise(Mechanism):
 class _ClippingRelease(Release):
     def apply(self, trace: Any, rng: np.random.Generator | None = None) -> Any:
         """Draw again until no number is far away."""
-        far = 3.5 * float(np.sqrt(self.channel.noise.diagonal()[0]))
+        far = 3.0 * float(np.sqrt(self.channel.noise.diagonal()[0]))
         while True:
             found = super().apply(trace, rng)
             if np.abs(found - np.asarray(trace)).max() < far:

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from mutants.mutant import Mutant, PlainRenyi
+from mutants.mutant import Mutant, PlainRenyi, gain
 from sfumato.errors import OutsideHypotheses
 from sfumato.parameters import declare
 from sfumato.protocols import Quantity, Reading
@@ -52,7 +52,75 @@ class AnythingGoes(HalfTheTruth):
         return Reading(value=0.0, bound="estimate", interval=(float("-inf"), float("inf")))
 
 
+@declare
+class WithoutTheAccent(PlainRenyi):
+    """Half of the loss, under a name that only looks like another."""
+
+    name = "mutant_without_the_accent"
+
+    @property
+    def quantity(self) -> Quantity:
+        """Nearly the Rényi divergence."""
+        return Quantity("Renyi divergence", {"order": self.order}, unit="nats")
+
+
+@declare
+class InBits(PlainRenyi):
+    """The Rényi divergence in another unit, under the same name."""
+
+    name = "mutant_in_bits"
+
+    @property
+    def quantity(self) -> Quantity:
+        """A quantity of another unit."""
+        return Quantity("Rényi divergence", {"order": self.order}, unit="bits")
+
+
+@declare
+class AsksItself(HalfTheTruth):
+    """Brings a brute force that calls what it should check."""
+
+    name = "mutant_asks_itself"
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Evaluate again."""
+        return self.evaluate(belief, question, channel)
+
+
+@declare
+class SharesTheMistake(HalfTheTruth):
+    """Brings a brute force that calls the function with the mistake in it."""
+
+    name = "mutant_shares_the_mistake"
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Write the formula out, but for its middle."""
+        sigma, gamma = belief.covariance.dense(), channel.covariance()
+        value = max(
+            0.25 * self.order * radius**2 * gain(sigma, gamma, group[0][0])
+            for group, radius in zip(question.groups, question.radii, strict=True)
+        )
+        return Reading(value=value, bound="exact")
+
+
+@declare
+class LoudIsClear(HalfTheTruth):
+    """Brings a brute force that grows with the noise."""
+
+    name = "mutant_loud_is_clear"
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return the variance of the noise."""
+        del belief, question
+        return Reading(value=float(channel.covariance().trace()), bound="exact")
+
+
 MUTANTS = (
+    Mutant("contract.quantity", WithoutTheAccent, "an accent makes no quantity"),
+    Mutant("contract.quantity", InBits, "a quantity has one unit"),
+    Mutant("oracle.independent", AsksItself, "a check that asks what it checks is none"),
+    Mutant("oracle.independent", SharesTheMistake, "a check must not share the mistake"),
+    Mutant("oracle.brute_force", LoudIsClear, "a brute force is a loss, too"),
     Mutant("oracle.exists", HalfTheTruth, "what is exact can be checked"),
     Mutant("oracle.exists", AlwaysTooLarge, "a check that never checks is none"),
     Mutant("oracle.exists", AnythingGoes, "a check that lets everything pass is none"),

@@ -165,3 +165,28 @@ def test_a_day_of_24_steps(states, mistakes, at_most):
     sensors = sf.mechanisms.sensor_counts([37 * t % states for t in range(24)])
     loss = sf.measures.reconstruction().loss(chain, secret, sensors.protect(chain, secret))
     assert loss.value <= at_most
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_the_ball_attacker_lies_between_its_starts_and_the_truth(seed):
+    """Attack ≤ truth ≤ bound, each summed over every output."""
+    rng = np.random.default_rng(200 + seed)
+    states, steps = int(rng.integers(2, 4)), int(rng.integers(2, 6))
+    belief = random_belief(rng, states, steps)
+    channel = random_channel(rng, "sensors", states, steps)
+    paths, table = joint_table(belief, channel)
+    outputs = list(itertools.product(*channel.outputs()))
+    possible = np.flatnonzero(table.sum(axis=0))
+    for mistakes in range(steps):
+        exact, successes = truth(paths, table, mistakes), {}
+        for name in ("map", "marginal_mode", "hamming_ball"):
+            adversary = getattr(sf.adversaries, name)()
+            shown = [outputs[place] for place in possible]
+            guesses = adversary.infer_many(belief, channel, shown, mistakes)
+            near = (paths[None] != guesses[:, None]).sum(axis=2) <= mistakes  # (Y, X)
+            successes[name] = float((near * table[:, possible].T).sum())
+        assert successes["hamming_ball"] >= max(successes.values()) * (1 - 1e-9)
+        assert successes["hamming_ball"] >= 0.97 * exact
+        assert successes["hamming_ball"] <= exact * (1 + 1e-9)
+        limits = match_limits([(1.0, sightings_of(belief, channel))], mistakes, 1e8)
+        assert exact <= min(limits.values()) * (1 + 1e-12)

@@ -1,11 +1,17 @@
 """Losses of a whole population."""
 
+import os
+import signal
+import threading
+
 import numpy as np
 import pytest
+from pandas import read_parquet
 
 import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import Symbols
+from sfumato.comparison import populations
 from sfumato.questions import Guess
 
 
@@ -61,11 +67,79 @@ def test_plain_lists_of_priors_will_do(people):
     np.testing.assert_allclose(found.values, whole.values[[0, 1, 50]], rtol=1e-12)
 
 
-def test_a_refusal_says_for_whom(people):
+def test_what_goes_wrong_for_one_person_is_that_person_s_row(people):
+    moving = sf.priors.markov_chain([1.0] + [0.0] * 5, people[0].transitions, 3)
+    found = sf.measures.fano_tight().of_population([people[0], moving], SECRET, SENSORS)
+    assert found.errors[0] is None
+    assert "stationary" in found.errors[1]
+    assert (found.values[1], found.bounds[1]) == (np.inf, "upper")
+    assert found.to_pandas()["error"].isna().tolist() == [True, False]
+
+
+def test_what_goes_wrong_for_everyone_is_raised(people):
     moving = sf.priors.markov_chain([1.0] + [0.0] * 5, people[0].transitions, 3)
     with pytest.raises(sf.OutsideHypotheses, match="stationary") as caught:
-        sf.measures.fano_tight().of_population([people[0], moving], SECRET, SENSORS)
-    assert "person 1" in caught.value.__notes__[0]
+        sf.measures.fano_tight().of_population([moving, moving], SECRET, SENSORS)
+    assert "person 0" in caught.value.__notes__[0]
+
+
+def test_a_run_that_was_stopped_goes_on(people, tmp_path, monkeypatch):
+    measure, path = sf.measures.fano_loose(), tmp_path / "losses.parquet"
+    whole = measure.of_population(people, SECRET, SENSORS, processes=1)
+    solve, solved = populations._solve, []
+
+    def stop(task):
+        if len(solved) == 1:
+            raise KeyboardInterrupt
+        solved.append(task[2])
+        return solve(task)
+
+    monkeypatch.setattr(populations, "_solve", stop)
+    with pytest.raises(KeyboardInterrupt):
+        measure.of_population(people, SECRET, SENSORS, processes=1, path=path)
+    partial = tmp_path / "losses.parquet.partial"
+    assert partial.exists()
+    assert not path.exists()
+    with partial.open("a") as file:
+        file.write('[[99, [0.5, "up')  # torn by the end of the process
+    monkeypatch.setattr(populations, "_solve", lambda task: solved.append(task[2]) or solve(task))
+    found = measure.of_population(people, SECRET, SENSORS, processes=1, path=path)
+    assert sorted(person for chunk in solved for person in chunk) == sorted(
+        {*range(50), *range(60, 70)}  # everyone once, the equal ones not at all
+    )
+    assert not partial.exists()
+    np.testing.assert_array_equal(found.values, whole.values)
+    table = read_parquet(path)
+    assert table["value"].tolist() == whole.values.tolist()
+    assert table["how"].tolist() == list(whole.hows)
+    assert table["person"].tolist() == list(range(70))
+
+
+def test_losses_of_others_are_not_gone_on_with(people, tmp_path):
+    path = tmp_path / "losses.parquet"
+    (tmp_path / "losses.parquet.partial").write_text("something else\n")
+    with pytest.raises(sf.ParameterError, match="holds others"):
+        sf.measures.fano_loose().of_population(people, SECRET, SENSORS, processes=1, path=path)
+
+
+def test_a_cluster_that_loses_a_worker_finds_the_same(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="a cluster needs sfumato[dask]")
+    traces = np.random.default_rng(1).integers(8, size=(300, 12))
+    many = sf.priors.markov_chain.fit_each(traces, states=range(12), steps=6)
+    sensors, measure = sf.mechanisms.sensor_counts("drawn"), sf.measures.reconstruction()
+    here = measure.of_population(many, SECRET, sensors, processes=1)
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, **options) as cluster:
+        process = cluster.workers[0].pid
+        killer = threading.Timer(1.0, os.kill, (process, signal.SIGKILL))
+        killer.start()
+        there = measure.of_population(
+            many, SECRET, sensors, cluster=cluster.scheduler_address, path=tmp_path / "all.parquet"
+        )
+        killer.join()
+    np.testing.assert_array_equal(here.values, there.values)
+    assert set(there.errors) == {None}
+    assert len(read_parquet(tmp_path / "all.parquet")) == 300
 
 
 def test_nobody_is_refused():

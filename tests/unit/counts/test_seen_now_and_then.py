@@ -87,6 +87,44 @@ def test_information_success_and_matches(seed, kind):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", [1, 2])
+def test_the_same_decisions_under_other_labels(seed, kind):
+    from sfumato.channels import RelabelledSuppression
+    from sfumato.questions import Guess
+
+    rng = np.random.default_rng(seed)
+    belief, channel = random_belief(rng, 3, 12), channels(rng, 3, 12)[kind]
+    other = RelabelledSuppression(channel, ("x", "y", "z"))
+    for measure in (sf.measures.reconstruction(), sf.measures.mutual_information()):
+        plain, shown = (measure.evaluate(belief, Guess(0), one) for one in (channel, other))
+        assert plain.bound == shown.bound == "exact"
+        assert plain.value == shown.value
+    short, decides = random_belief(rng, 3, 3), channels(rng, 3, 3)[kind]
+    truth = sum(max(weights.values()) for weights in joint(short, decides).values())
+    named = RelabelledSuppression(decides, ("x", "y", "z"))
+    reading = sf.measures.reconstruction().evaluate(short, Guess(0), named)
+    assert reading.value == pytest.approx(truth, rel=1e-12)
+
+
+def test_a_state_with_two_names_is_still_seen():
+    from sfumato.questions import Guess
+
+    rng = np.random.default_rng(0)
+    belief = random_belief(rng, 3, 4)
+    laws = np.zeros((4, 3, 3))
+    laws[:, 0] = [0.2, 0.3, 0.5]  # two names for the first state, and silence
+    laws[:, 1:, 2] = 1.0
+    channel = Symbols(range(3), range(3), laws)
+    truth = sum(max(weights.values()) for weights in joint(belief, channel).values())
+    reading = sf.measures.reconstruction().evaluate(belief, Guess(0), channel)
+    assert reading.value == pytest.approx(truth, rel=1e-12)
+    assert sightings_of(belief, channel) is not None
+    assert sf.measures.mutual_information().evaluate(
+        belief, Guess(0), channel
+    ).value == pytest.approx(listed_information(belief, channel).value, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", [1, 2])
 def test_reconstruction_answers_for_suppression(seed, kind):
     rng = np.random.default_rng(seed)
     belief = random_belief(rng, 3, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato_gaussian_noise import long_trace
+from sfumato.inference.gaussian import grid_information
 from sfumato_gaussian_noise import optimal as design_routes
 
 RENYI = sf.measures.renyi(order=2.0)
@@ -14,15 +14,15 @@ RENYI = sf.measures.renyi(order=2.0)
 @pytest.fixture
 def widths(monkeypatch):
     """Windows of 64 times and then more; the widths that were tried."""
-    monkeypatch.setattr(long_trace, "WINDOW", 64)
+    monkeypatch.setattr(grid_information, "WINDOW", 64)
     tried = []
-    designed = long_trace._design_in_window  # to see which widths it is asked for
+    solved = grid_information.GridRegression._window  # to see which widths it is asked for
 
-    def counted(task, block, start, width):
+    def counted(self, inside, width):
         tried.append(width)
-        return designed(task, block, start, width)
+        return solved(self, inside, width)
 
-    monkeypatch.setattr(long_trace, "_design_in_window", counted)
+    monkeypatch.setattr(grid_information.GridRegression, "_window", counted)
     return tried
 
 

@@ -368,6 +368,19 @@ def test_independent_noise_on_the_secret_of_the_papers_figure():
     assert found["relative_gap"] < 1e-4
 
 
+@pytest.mark.parametrize(
+    ("length_scale", "count", "mse"), [(12.0, 8, 0.02), (12.0, 6, 1e-4), (8.0, 6, 2.5e-4)]
+)
+def test_neighbours_that_nearly_determine_one_another(length_scale, count, mse):
+    """Float64 cannot tell their covariance from a singular one: they are regressed in balls."""
+    prior = sf.priors.rbf(length_scale=length_scale, times=50)
+    secret = sf.secrets.compound(range(20, 20 + count))
+    release = sf.mechanisms.gaussian_optimal(mse=mse).protect(prior, secret)
+    assert release.claims["relative_gap"] < 1e-5
+    exact = sf.measures.renyi(order=2.0).loss(prior, secret, release)
+    assert exact.value == pytest.approx(release.claims["worst_loss"], rel=1e-9)
+
+
 def test_a_gap_above_the_tolerance_is_told():
     prior, secret = Given(random_covariance(2, 4)), sf.secrets.compound([0, 2])
     found = claims(prior, secret, mse=0.1, floor=1e-12, tolerance=1e-14)

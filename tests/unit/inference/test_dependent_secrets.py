@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import mpmath
 import numpy as np
@@ -207,3 +208,26 @@ def test_entries_that_differ_in_the_last_of_many_digits_are_no_copies(length_sca
     matrix = periodic_information(length_scale, 7.3, 3, 0.02, [0, 1])
     worst = max(np.array([1, sign]) @ matrix @ np.array([1, sign]) for sign in (1, -1))
     assert RENYI.loss(prior, secret, release).value == pytest.approx(worst, rel=1e-5)
+
+
+@pytest.mark.parametrize(("times", "index"), [(8, 3), (7, 3), (12, 3)])
+def test_entries_released_without_noise_that_are_copies_count_once(times, index):
+    """The paper's periodic kernel and its concentrated baseline, in 60 digits."""
+    prior, secret = (
+        sf.priors.periodic(length_scale=1.0, period=5.0, times=times),
+        sf.secrets.basic(index),
+    )
+    release = sf.mechanisms.gaussian_concentrated(mse=0.1).protect(prior, secret)
+    loss = sf.measures.renyi(order=2.0).loss(prior, secret, release)
+    if times > index + 5:  # a copy of the secret itself is released as it is
+        assert loss.value == math.inf
+        return
+    with mpmath.workdps(60):
+        covariance = mpmath.matrix(5, 5)
+        for i, j in itertools.product(range(5), repeat=2):
+            covariance[i, j] = mpmath.exp(-2 * mpmath.sin(mpmath.pi * (i - j) / 5) ** 2)
+        column, total = covariance[:, index], covariance.copy()
+        total[index, index] += times * mpmath.mpf("0.1")
+        left = 1 - (column.T * mpmath.lu_solve(total, column))[0]
+        assert loss.value == pytest.approx(float(1 / left - 1), rel=1e-9)
+    assert loss.bound == "exact"

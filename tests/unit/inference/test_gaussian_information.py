@@ -114,3 +114,14 @@ def test_more_noise_tells_less_and_units_do_not_matter(variance, more, seed):
     assert noisier <= less * (1 + 1e-9)
     scaled = information(belief.scaled(16.0), Diagonal.constant(16 * variance, 4)).value
     assert scaled == pytest.approx(less, rel=1e-9)
+
+
+def test_noise_of_smaller_rank_than_a_singular_prior_tells_all():
+    prior = sf.priors.periodic(length_scale=1.0, period=5.0, times=8)
+    shape = np.arange(1.0, 9.0)
+    release = sf.mechanisms.gaussian_given(covariance=np.outer(shape, shape)).protect(
+        prior, sf.secrets.basic(3)
+    )
+    assert (
+        sf.measures.mutual_information().loss(prior, sf.secrets.basic(3), release).value == np.inf
+    )

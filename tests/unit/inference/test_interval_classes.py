@@ -14,10 +14,10 @@ from sfumato.inference.gaussian.interval_classes import bound_informations
 from sfumato.inference.taylor import TaylorNumbers
 from sfumato.matrices import Dense, Diagonal
 from sfumato.prior_classes.boxes import boxes_of
-from sfumato.prior_classes.suprema import CellValues, prove_supremum
+from sfumato.prior_classes.proofs import CellValues, prove_supremum
 
-_place = Path(__file__).parent / "interval_problems.py"
-_specification = importlib.util.spec_from_file_location("interval_problems", _place)
+_place = Path(__file__).parents[2] / "benchmarks" / "bench_interval_proofs.py"
+_specification = importlib.util.spec_from_file_location("bench_interval_proofs", _place)
 problems = importlib.util.module_from_spec(_specification)
 _specification.loader.exec_module(problems)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import time
 
 import pytest
 
@@ -33,6 +34,12 @@ def test_a_death_is_tried_again_and_costs_its_task_only():
     assert isinstance(seen[0], WorkerDied)
     assert str(seen[0]) == "the worker process died (exit status 3), 2 times"
     assert isinstance(seen[1], TypeError)
+
+
+def test_a_task_that_does_not_end_is_stopped_and_costs_itself_only():
+    seen = dict(run(time.sleep, [3600, 0], jobs=1, limit=20.0))
+    assert "did not end within 20 seconds" in str(seen[0].exception())
+    assert seen[1].result() is None
 
 
 def test_tasks_are_taken_as_there_is_room_and_closing_stops():

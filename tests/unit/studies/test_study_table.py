@@ -146,3 +146,65 @@ def test_a_plugin_bundles_studies(tmp_path, fresh_registry):
     use_registry(registry)
     result = bundled_study("figure", registry).run()
     assert len(result.to_pandas()) == 3
+
+
+def nested(levels):
+    value = 1.0
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("levels", [60, 100_000])
+def test_what_is_nested_too_deeply_is_refused_in_one_sentence(small_table, levels):
+    table = small_table()
+    table["priors"][0]["length_scale"] = nested(levels)
+    with pytest.raises(StudyError, match="must not be nested 50 levels"):
+        sf.Study.from_table(table)
+
+
+def test_a_file_that_is_nested_too_deeply_is_refused_in_one_sentence(tmp_path):
+    file = tmp_path / "deep.toml"
+    file.write_text(f"title = {'[' * 50_000}{']' * 50_000}")
+    with pytest.raises(StudyError, match=r"deep\.toml must not be nested 50 levels"):
+        sf.Study.read(file)
+
+
+def test_classes_in_classes_are_refused_in_one_sentence():
+    table = {"name": "rbf", "length_scale": 1.0, "times": 3}
+    for _ in range(100_000):
+        table = {"any_of": [table]}
+    with pytest.raises(sf.ParameterError, match="must not be nested so deeply"):
+        sf.registry.build("prior", table)
+
+
+def test_whole_numbers_beyond_float64_are_refused(small_table):
+    table = small_table()
+    table["priors"][0]["length_scale"] = {"linspace": [1, 10**400, 3]}
+    with pytest.raises(StudyError, match="go up between finite ends"):
+        sf.Study.from_table(table)
+
+
+def test_control_characters_do_nothing_to_a_terminal(small_table):
+    table = small_table()
+    table["title"] = "\x1b]0;owned\x07 a title"
+    table["mechanisms"][0] = {"name": "gaussian_uniform", "mse": 0.1, "label": "a\x1b[2Jb"}
+    study = sf.Study.from_table(table)
+    shown = str(study.run().comparisons[0])
+    assert "\x1b" not in study.title + shown
+    assert "a\\x1b[2Jb" in shown
+
+
+def test_a_label_does_not_become_a_formula(small_table, tmp_path, monkeypatch):
+    import tomli_w
+    from click.testing import CliRunner
+
+    from sfumato.commands import cli
+
+    monkeypatch.chdir(tmp_path)
+    table = small_table()
+    table["mechanisms"][0] = {"name": "gaussian_uniform", "mse": 0.1, "label": "=cmd()"}
+    (tmp_path / "s.toml").write_text(tomli_w.dumps(table))
+    done = CliRunner().invoke(cli, ["compare", "s.toml", "--no-cache", "--csv", "out.csv"])
+    assert done.exit_code == 0, done.output
+    assert ",'=cmd()," in (tmp_path / "out.csv").read_text()

@@ -12,15 +12,20 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.errors import Incompatible, ParameterError, Undecidable
+from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError, Undecidable
 from sfumato.inference import exact
-from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix, as_indices
+from sfumato.inference.gaussian.grid_information import grid_information
+from sfumato.matrices import Dense, Diagonal
+from sfumato.matrices.matrix import MAX_DENSE, ROUNDOFF, Array, Matrix, as_indices
 
 EXACT = 1e-5
 """Largest certified relative error of an information that still counts as exact."""
 
 UPPER = 0.5
 """Largest certified relative error at which float64 still gives an upper bound."""
+
+LONG = 4_000
+"""Entries above which a regular grid is read without a dense matrix."""
 
 TINY = 1e-303
 """Below this, float64 runs out of digits, and relative errors say nothing."""
@@ -90,24 +95,91 @@ def fisher_information(
     array([[2.]])
     """
     check_fit(belief, channel)
+    if belief.entries > MAX_DENSE and not belief.definite:
+        raise _too_long(belief)  # its copies would be looked for one by one
     secret, noise = secret_entries(belief, entries), channel.noise
-    size, copies = secret.entries.size, secret.spread
     if secret.representatives.size == 0:
-        return Information.spread(np.zeros((0, 0)), copies, 0.0, "constants")
+        return Information.spread(np.zeros((0, 0)), secret.spread, 0.0, "constants")
     if reason := _structurally_infinite(belief, noise, secret):
-        return Information.unbounded(size, reason)
-    matrix, error = fisher_form(belief, noise, secret)
+        return Information.unbounded(secret.entries.size, reason)
+    kept = _without_noiseless_copies(belief, noise, secret)
+    if len(kept) < belief.entries:
+        chosen = [kept.index(entry) for entry in secret.entries.tolist()]
+        smaller, rest = _restrict(belief, noise, kept)
+        return fisher_information(smaller, AdditiveGaussian(rest), chosen)
+    return _certified(belief, noise, secret)
+
+
+def _certified(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> Information:
+    """Return the information from float64, from exact arithmetic, or as an upper bound."""
+    copies = secret.spread
+    matrix, error = _of_a_long_trace(belief, noise, secret) or fisher_form(belief, noise, secret)
     if error <= EXACT:
         return Information.spread(matrix, copies, error, "float64, error certified")
     if found := exact.information(belief, noise, secret):
         if found.matrix is None:
-            return Information.unbounded(size, found.how)
+            return Information.unbounded(len(copies), found.how)
         return Information.spread(found.matrix, copies, found.relative_error, found.how)
     if error < UPPER:
         raised = matrix + error * np.diag(np.diag(matrix))
         how = "float64, raised by the certified error"
         return Information.spread(raised, copies, 2 * error / (1 - error), how)
     raise Undecidable(_why(belief, secret))
+
+
+def _without_noiseless_copies(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> list[int]:
+    """Return the entries but for those released without noise that equal another such entry.
+
+    What is seen of them is the same number twice, and twice makes C + Γ singular.
+    """
+    silent = secret.others[noise.diagonal()[secret.others] == 0]
+    every = list(range(belief.entries))
+    independent = isinstance(noise, Diagonal) and belief.is_known_exactly
+    if belief.definite or silent.size < 2 or not independent:
+        return every
+    differences, first = exact.Differences(belief), list[int]()
+    for entry in silent.tolist():
+        if any(differences.is_copy(other, entry) for other in first):
+            every.remove(entry)
+        else:
+            first.append(entry)
+    return every
+
+
+def _restrict(belief: Gaussian, noise: Matrix, kept: list[int]) -> tuple[Gaussian, Matrix]:
+    """Return what is believed of, and added to, some entries, as a trace of one coordinate."""
+    smaller = attrs.evolve(
+        belief,
+        covariance=Dense(belief.covariance.block(kept, kept)),
+        mean=None if belief.mean is None else belief.mean[kept],
+        exact=belief.exact_block(kept),
+        dimensions=1,
+    )
+    return smaller, Diagonal(noise.diagonal()[kept])
+
+
+def _of_a_long_trace(
+    belief: Gaussian, noise: Matrix, secret: SecretEntries
+) -> tuple[Array, float] | None:
+    """Return M about the entries of one time and its relative error; None for a dense matrix."""
+    if belief.entries <= LONG:
+        return None
+    entries = secret.entries.tolist()
+    if belief.definite and len({entry // belief.dimensions for entry in entries}) == 1:
+        found = grid_information(belief, noise, entries, EXACT)
+        if found is not None and (found[1] <= EXACT or belief.entries > MAX_DENSE):
+            return found
+    if belief.entries > MAX_DENSE:
+        raise _too_long(belief)
+    return None
+
+
+def _too_long(belief: Gaussian) -> OutsideHypotheses:
+    return OutsideHypotheses(
+        f"above {MAX_DENSE} entries a loss is read for one secret time of a definite prior on a "
+        f"regular grid, of independent coordinates; got {belief.entries} entries and another "
+        "question: use a shorter trace."
+    )
 
 
 def check_fit(belief: Gaussian, channel: AdditiveGaussian) -> None:
@@ -129,7 +201,7 @@ def _structurally_infinite(belief: Gaussian, noise: Matrix, secret: SecretEntrie
 
 
 def _why(belief: Gaussian, secret: SecretEntries) -> str:
-    if regress(belief, secret) is None:
+    if belief.entries <= LONG and regress(belief, secret) is None:
         reason = "float64 cannot tell the covariance of the secret entries from a singular one"
         remedy = "leave out secret entries that others nearly determine"
     else:
@@ -319,6 +391,27 @@ def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
     blurred = np.zeros(belief.entries)
     blurred[others] = math.sqrt(1.01 * rounding) * reach
     return Regression(weights, conditional, slack, blurred)
+
+
+def regress_in_balls(belief: Gaussian, secret: SecretEntries) -> Regression | None:
+    """Return Ã and C from the belief's parameters, rounded to float64; None where balls cannot."""
+    chosen = secret.representatives.tolist()
+
+    def attempt(numbers: exact.Balls) -> Regression | None:
+        found = exact.condition(numbers, belief.formula(numbers), chosen)
+        ends = [exact.midpoints(balls) for balls in found]
+        if ends[0] is None or ends[1] is None:
+            return None
+        (weights, off), (left, blurred) = ends
+        wide = np.max(blurred) > ROUNDOFF**4 * np.max(np.abs(left))
+        if wide or np.max(off) > ROUNDOFF * np.max(np.abs(weights)):
+            return None
+        # Rounding to float64: |δC_ij| ≤ u |C_ij| ≤ u √(C_ii C_jj).
+        own = np.maximum(np.diagonal(left), 0.0)
+        reach = np.sqrt(2 * ROUNDOFF * own) + math.sqrt(float(np.max(blurred)))
+        return Regression(weights, left, off + 2 * ROUNDOFF * np.abs(weights), reach)
+
+    return exact.certify(attempt) if exact.balls_apply(belief) else None
 
 
 def _solve(regression: Regression, total: Array, error: float, floor: float) -> tuple[Array, float]:

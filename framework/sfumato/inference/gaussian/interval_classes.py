@@ -16,20 +16,16 @@ is counted as an error of the entries, and all inverses are checked by multiplyi
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
-from sfumato.channels import AdditiveGaussian
 from sfumato.inference.taylor import Taylor, TaylorNumbers
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
-from sfumato.prior_classes.boxes import Box, boxes_of
-from sfumato.prior_classes.suprema import CellValues, Proof, prove_supremum
-from sfumato.protocols import Bound, LossMeasure, Prior, PriorClass, Reading, Release, Secret
-from sfumato.questions.displacements import Displacements, Group
+from sfumato.prior_classes.boxes import Box
+from sfumato.questions.displacements import Group
 
 DEGREE = 2  # of the Taylor polynomials
 # Sums of nonnegative bounds are themselves rounded: each is raised by more than that.
@@ -37,8 +33,7 @@ OUTWARDS = 1 + 1e-12
 # Numbers of the secret entries' own weights: on this grid 1 − w is exact.
 GRID = 2.0**45
 LARGEST_WEIGHT = 64.0
-# Entries of a trace up to which cells are bounded, and array entries that are held at once.
-MOST_ENTRIES = 400
+# Array entries that are held at once.
 HELD = 400_000
 
 
@@ -64,7 +59,7 @@ def bound_informations(
     >>> low, high = np.array([[3.0]]), np.array([[3.1]])
     >>> found = bound_informations(box, (((2,),),), Diagonal([0.1] * 5), low, high)
     >>> found.centres[0].round(1), found.ceilings[0].round(1)
-    (array([[[37.8]]]), array([[[38.3]]]))
+    (array([[[28.7]]]), array([[[29.1]]]))
     """
     step = max(1, HELD // noise.size**2)
     with np.errstate(all="ignore"):  # what is not finite proves nothing, and is cut again
@@ -176,7 +171,7 @@ def _inverse_factor(matrices: Array) -> Array:
 def _norm(symmetric: Array) -> Array:
     """Bound the 2-norm: by the Frobenius norm and by the largest absolute row sum."""
     rows = np.max(np.sum(np.abs(symmetric), axis=-1), axis=-1)
-    return np.minimum(_frobenius(symmetric), rows) * OUTWARDS
+    return np.asarray(np.minimum(_frobenius(symmetric), rows) * OUTWARDS)
 
 
 def _frobenius(matrices: Array) -> Array:
@@ -212,15 +207,21 @@ def _by_axis(sigma: _Expansion, moves: Array) -> Array:
     return np.asarray(moves.T @ powers)
 
 
-def _bound_groups(sigma: _Expansion, metric: _Metric, entries: Any) -> tuple[Array, Array, Array]:
-    """Return M_up and about M₀ (cells, g, k, k) of g groups of k entries, and ‖terms‖ of V.
+@attrs.frozen(eq=False)
+class _Readings:
+    """V(t) + r(t)ᵀK(t)⁻¹r(t) and r(t) of g groups of k entries: terms, and bounds of the rest."""
 
-    With X V(t) Xᵀ ⪰ I + P(t) − τ I, ‖P‖ + τ ≤ p < 1, and X' Σ_SS(t) X'ᵀ = I + N(t):
+    variances: Array  # (a, cells, g, k, k)
+    variances_off: Array  # (cells, g, k, k), entry by entry
+    residuals: Array  # (a, cells, g, n, k)
+    residuals_off: Array  # (cells, g, n, k), entry by entry
+    lengths: Array  # ‖w‖, (cells, g, k): by so much times its norm an error of Γ moves r
 
-        V⁻¹ ⪯ Xᵀ(I − P + τ + p²/(1 − p)) X,      −Σ_SS⁻¹ ⪯ −X'ᵀ(I − N) X' ,
 
-    so M is at most a polynomial in t plus what is of second order; its terms are taken at their
-    largest, |B_a| in the norm of V⁻¹, or the positive part where t^a ≥ 0.
+def _read(sigma: _Expansion, metric: _Metric, entries: Any) -> _Readings:
+    """Return the terms for w = K₀⁻¹Σ_S, as computed: what follows holds for any w.
+
+    Rounded products are exact ones of entries that are a little off.
     """
     (count, k), size = entries.shape, metric.noise.shape[0]
     columns, terms = entries.reshape(-1), sigma.terms
@@ -238,60 +239,93 @@ def _bound_groups(sigma: _Expansion, metric: _Metric, entries: Any) -> tuple[Arr
     products, jitter = terms @ left, metric.noise @ weights
     residuals = np.array(products)
     residuals[0] -= jitter
-    # Rounded products are exact ones of entries that are a little off.
     blurred = sigma.error + (2 * size + 16) * ROUNDOFF * np.sum(np.abs(terms), axis=0)
     shaken = (2 * size + 16) * ROUNDOFF * np.abs(metric.noise)
     left_off, weights_off = blurred @ np.abs(left), shaken @ np.abs(weights)
-    left_, weights_ = split(left), split(weights)
-    lengths = np.sqrt(np.sum(weights_**2, axis=-2))
-    variances = _t(left_) @ split(products)
-    variances[0] += _t(weights_) @ split(jitter)
+    left, weights = split(left), split(weights)
+    variances = _t(left) @ split(products)
+    variances[0] += _t(weights) @ split(jitter)
+    lengths = np.sqrt(np.sum(weights**2, axis=-2)) * OUTWARDS
+    off = np.abs(_t(left)) @ split(left_off) + np.abs(_t(weights)) @ split(weights_off)
+    off += metric.noise_error * lengths[..., :, None] * lengths[..., None, :]
     variances = (variances + _t(variances)) / 2
-    variances_off = np.abs(_t(left_)) @ split(left_off) + np.abs(_t(weights_)) @ split(weights_off)
-    variances_off += metric.noise_error * lengths[..., :, None] * lengths[..., None, :]
+    return _Readings(variances, off, split(residuals), split(left_off + weights_off), lengths)
 
-    root, back = _roots(variances[0])
-    up = np.abs(root)
-    changes = root @ variances @ _t(root)
+
+def _residual_square(metric: _Metric, found: _Readings, root: Array) -> Array:
+    """Bound ‖X rᵀK⁻¹r Xᵀ‖: r term by term in the norm of K, its errors in that of the floor."""
+    (size, k), up = found.residuals.shape[-2:], np.abs(root)
+    scaled = metric.root[:, None] @ found.residuals @ _t(root)
+    slack = (2 * size + 2 * k + 16) * ROUNDOFF * _frobenius(metric.root)[:, None]
+    slack = slack * _frobenius(root) * _frobenius(found.residuals)
+    reached = np.sum(_frobenius(scaled) + slack, axis=0)
+    off = _frobenius(found.residuals_off @ _t(up))
+    off += metric.noise_error * _frobenius(found.lengths[..., None, :] @ _t(up))
+    root_of = np.sqrt(metric.stretch)[:, None] * reached + off / np.sqrt(metric.floor)
+    return np.asarray(root_of**2 * OUTWARDS)
+
+
+@attrs.frozen(eq=False)
+class _Prior:
+    """X' Σ_SS(t) X'ᵀ = I + N(t); nothing, where float64 takes Σ_SS for singular."""
+
+    root: Array  # X'
+    shifts: Array  # the terms of N
+    ratio: Array  # ‖Σ_SS⁻¹‖ in units of V⁻¹
+    off: Array  # bound of what the terms leave out, in units of Σ_SS⁻¹
+
+
+def _prior_of(sigma: _Expansion, entries: Any, back: Array) -> _Prior:
+    block = (entries[:, :, None], entries[:, None, :])
+    terms = sigma.terms[:, :, block[0], block[1]]
+    root, _ = _roots(terms[0])
+    shifts = root @ terms @ _t(root)
+    shifts[0] -= np.eye(entries.shape[1])
+    off = _frobenius(np.abs(root) @ sigma.error[:, block[0], block[1]] @ _t(np.abs(root)))
+    ratio = _frobenius(root @ back) ** 2
+    known = np.isfinite(off + ratio + np.sum(_frobenius(shifts), axis=0))
+    wide = known[..., None, None]  # M ⪯ V⁻¹ holds without it
+    return _Prior(
+        np.where(wide, root, 0.0),
+        np.where(wide, shifts, 0.0),
+        np.where(known, ratio, 0.0),
+        np.where(known, off, 0.0),
+    )
+
+
+def _bound_groups(sigma: _Expansion, metric: _Metric, entries: Any) -> tuple[Array, Array, Array]:
+    """Return M_up and about M₀ (cells, g, k, k) of g groups of k entries, and ‖terms‖ of V.
+
+    With X V(t) Xᵀ ⪰ I + P(t) − τ I, ‖P‖ + τ ≤ p < 1, and X' Σ_SS(t) X'ᵀ = I + N(t):
+
+        V⁻¹ ⪯ Xᵀ(I − P + τ + p²/(1 − p)) X,      −Σ_SS⁻¹ ⪯ −X'ᵀ(I − N) X' ,
+
+    so M is at most a polynomial in t plus what is of second order; its terms are taken at their
+    largest, |B_a| in the norm of V⁻¹, or the positive part where t^a ≥ 0. The products of small
+    matrices are rounded, by less than 256 k² units times the square of their condition.
+    """
+    k = entries.shape[1]
+    found = _read(sigma, metric, entries)
+    root, back = _roots(found.variances[0])
+    changes = root @ found.variances @ _t(root)
     changes[0] -= np.eye(k)
-    # τ: the residual in the norm of K, term by term, and its errors in the norm of the floor.
-    scaled = split(metric.root @ residuals) @ _t(root)
-    long, rooted = _frobenius(split(residuals)), _frobenius(root)
-    slack = (2 * size + 2 * k + 16) * ROUNDOFF * _frobenius(metric.root)[:, None] * rooted
-    reached = np.sum(_frobenius(scaled) + slack * long, axis=0)
-    off = _frobenius(split(left_off + weights_off) @ _t(up))
-    off += metric.noise_error * _frobenius(lengths[..., None, :] @ _t(up))
-    tau = (np.sqrt(metric.stretch)[:, None] * reached + off / np.sqrt(metric.floor)) ** 2
-    # V in the norm of its own centre.
-    moved = _norm(changes)
-    off = _frobenius(up @ variances_off @ _t(up))
+    tau = _residual_square(metric, found, root)
+    moved, off = _norm(changes), _frobenius(np.abs(root) @ found.variances_off @ _t(np.abs(root)))
     total = (np.sum(moved, axis=0) + off + tau) * OUTWARDS
     second = np.where(total < 1, total**2 / (1 - total), np.inf)
-
-    block = (entries[:, :, None], entries[:, None, :])
-    prior = np.moveaxis(terms[:, :, block[0], block[1]], 0, 0)
-    prior_off = sigma.error[:, block[0], block[1]]
-    own_root, _ = _roots(prior[0])
-    shifts = own_root @ prior @ _t(own_root)
-    shifts[0] -= np.eye(k)
-    prior_off = _frobenius(np.abs(own_root) @ prior_off @ _t(np.abs(own_root)))
-    ratio = _frobenius(own_root @ back) ** 2  # Σ_SS⁻¹ in units of V⁻¹
-    known = np.isfinite(prior_off + ratio + np.sum(_frobenius(shifts), axis=0))
-    bent = [np.where(known[..., None, None], a, 0.0) for a in (own_root, *shifts)]
-    own_root, shifts = bent[0], np.array(bent[1:])
-    ratio, prior_off = np.where(known, ratio, 0.0), np.where(known, prior_off, 0.0)
+    prior = _prior_of(sigma, entries, back)
 
     gained = _t(root) @ root - _t(root) @ changes[0] @ root
-    gained += _t(own_root) @ shifts[0] @ own_root - _t(own_root) @ own_root
-    slopes = _t(own_root) @ shifts[1:] @ own_root - _t(root) @ changes[1:] @ root
+    gained += _t(prior.root) @ prior.shifts[0] @ prior.root - _t(prior.root) @ prior.root
+    slopes = _t(prior.root) @ prior.shifts[1:] @ prior.root - _t(root) @ changes[1:] @ root
     slopes = _t(back) @ slopes @ back
     upper = np.zeros_like(gained)
     for power, slope in zip(sigma.exponents[1:], slopes, strict=True):
         upper += _largest(slope, nonnegative=all(e % 2 == 0 for e in power))
-    spread = rooted * _frobenius(back)
-    rounding = 256 * k**2 * ROUNDOFF * spread**2
-    rounding = rounding * (2 + total + ratio * (2 + np.sum(_frobenius(shifts), axis=0)))
-    rest = (tau + off + second + ratio * prior_off + rounding) * OUTWARDS
+    rounding = 256 * k**2 * ROUNDOFF * (_frobenius(root) * _frobenius(back)) ** 2
+    shifted = np.sum(_frobenius(prior.shifts), axis=0)
+    rounding = rounding * (2 + total + prior.ratio * (2 + shifted))
+    rest = (tau + off + second + prior.ratio * prior.off + rounding) * OUTWARDS
     upper = _t(root) @ (upper + rest[..., None, None] * np.eye(k)) @ root
     return gained + upper, gained, np.nan_to_num(np.sum(moved[1:], axis=2), posinf=0.0)
 
@@ -316,99 +350,3 @@ def _largest(slope: Array, *, nonnegative: bool) -> Array:
     values, vectors = np.linalg.eigh(np.where(sound, slope, 0.0))
     values = np.maximum(values, 0.0) if nonnegative else np.abs(values)
     return np.where(sound, vectors * values[..., None, :] @ _t(vectors), np.nan)
-
-
-# Losses over a class ------------------------------------------------------------------------------
-
-TOLERANCE = 1e-3
-"""Relative gap at which a proved loss over a class and one that a member attains are enough."""
-
-MOST_CELLS = 20_000
-"""Number of cells that are bounded at most on a trace of up to 50 entries; on longer ones fewer."""
-
-
-class _NoFormulaError(Exception):
-    """A prior of the class has no covariance in numbers of any kind."""
-
-
-def prove_over_class(
-    prior: PriorClass,
-    question: Displacements,
-    channel: AdditiveGaussian,
-    badness: Callable[[Displacements, Sequence[Array]], Array],
-    read: Callable[[Prior], float],
-) -> Proof | None:
-    """Return what a function that grows with the information does not exceed over a class.
-
-    `badness` takes the informations about every group of the question, for many cells at once,
-    `read` a member. None where nothing can be proved: of noise without a floor, a long trace, a
-    prior without a `formula`, or where the cells run out.
-    """
-    boxes, noise = boxes_of(prior), channel.noise
-    if boxes is None or noise.size > MOST_ENTRIES or not noise.smallest_eigenvalue() > 0:
-        return None
-
-    def bound_of(box: Box) -> Callable[[Array, Array], CellValues]:
-        def bound(lows: Array, highs: Array) -> CellValues:
-            found = bound_informations(box, question.groups, noise, lows, highs)
-            if found is None:
-                raise _NoFormulaError
-            ceilings, centres = (badness(question, m) for m in (found.ceilings, found.centres))
-            return CellValues(ceilings, centres, found.axes)
-
-        return bound
-
-    most = int(MOST_CELLS * min(1.0, (50 / noise.size) ** 3))
-    try:
-        proof = prove_supremum(
-            [(box.ends, bound_of(box)) for box in boxes],
-            lambda j, point: read(boxes[j].member(point)),
-            TOLERANCE,
-            most,
-        )
-    except _NoFormulaError:
-        return None
-    return proof if math.isfinite(proof.ceiling) else None
-
-
-def prove_loss(
-    measure: LossMeasure,
-    prior: PriorClass,
-    secret: Secret,
-    release: Release,
-    read: Callable[[Prior], Reading],
-) -> tuple[Reading, Prior] | None:
-    """Return the loss over a class with intervals, proved, and a member close to it; None: not so.
-
-    The value holds for every member, and the other end of the interval is attained by the member.
-    The measure must get worse with the information in Loewner order (`of_informations`).
-    """
-    channel, question = release.channel, release.situation(next(prior.members()), secret).question
-    if not isinstance(channel, AdditiveGaussian):
-        return None
-    sign, seen = measure.quantity.sign, list[tuple[Prior, Reading]]()
-
-    def value(member: Prior) -> float:
-        seen.append((member, read(member)))
-        return sign * seen[-1][1].value
-
-    def badness(question: Displacements, informations: Sequence[Array]) -> Array:
-        return sign * np.asarray(measure.of_informations(question, informations))
-
-    proof = prove_over_class(prior, question, channel, badness, value)
-    if proof is None:
-        return None
-    # The values that were seen are rounded, too, and a class of one prior has no cells.
-    known = [sign * found.value * (1 + sign * found.relative_error) for _, found in seen]
-    limit = sign * max(proof.ceiling, *known)
-    member, worst = max(seen, key=lambda pair: sign * pair[1].value)
-    attained = worst.floor if sign > 0 else worst.ceiling
-    bound: Bound = "upper" if sign > 0 else "lower"
-    found = Reading(
-        value=limit,
-        bound=bound,
-        interval=sorted((limit, attained * (1 - sign * worst.relative_error))),
-        witness=worst.witness,
-        how=f"{worst.how}; proved in {proof.cells} cells".lstrip("; "),
-    )
-    return found, member

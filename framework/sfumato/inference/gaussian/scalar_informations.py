@@ -9,10 +9,15 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
+from sfumato.errors import OutsideHypotheses
 from sfumato.inference import exact
-from sfumato.inference.gaussian.fisher_information import EXACT, check_fit, fisher_information
+from sfumato.inference.gaussian.fisher_information import (
+    EXACT,
+    check_fit,
+    fisher_information,
+)
 from sfumato.matrices import Diagonal
-from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
+from sfumato.matrices.matrix import MAX_DENSE, ROUNDOFF, Array, Matrix
 
 # Secrets looked at together: few enough for their columns to stay in the processor's cache.
 CHUNK = 256
@@ -31,6 +36,11 @@ def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Ar
     array([2., 4.])
     """
     check_fit(belief, channel)
+    if belief.entries > MAX_DENSE:
+        raise OutsideHypotheses(
+            f"every entry is read of traces up to {MAX_DENSE} entries; got {belief.entries}: ask "
+            "for one secret time, or a shorter trace."
+        )
     with np.errstate(all="ignore"):  # what overflows has no certificate, and is done again below
         found = one_substitution(belief, channel.noise) or one_factorisation(belief, channel.noise)
     values, errors = found

@@ -152,7 +152,7 @@ def largest_squares(informations: Array, group: Group) -> Array:
         found = np.array([_unit_radius(matrix, balls).value for matrix in safe])
     # The rounding of the sums and of the eigenvalues, in units of the trace, which is no larger
     # than `size` times the supremum.
-    values[sound] = found * (1 + 64 * size**2 * ROUNDOFF)
+    values[sound] = np.maximum(found, 0.0) * (1 + 64 * size**2 * ROUNDOFF)
     return values
 
 

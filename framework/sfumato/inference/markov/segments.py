@@ -359,7 +359,7 @@ class _Sweep:
         origins = np.broadcast_to(places, (len(tables), len(places)))
         inside = silent_kernels(belief, tables, origins, numbers)
         if numbers is ORDINARY:
-            self.is_ordinary &= _are_normal(open_) and _are_normal(inside)
+            self.is_ordinary &= are_normal(open_) and are_normal(inside)
         if not len(places) or (numbers is ORDINARY and not self.is_ordinary):
             return
         into = numbers.times(open_[:, places], numbers.of(chances)[:, places]).T
@@ -413,6 +413,6 @@ class _Sweep:
             self._worst = _Found(float(gaps[event]), 1.0, event, start, place)
 
 
-def _are_normal(kernels: FloatArray) -> bool:
+def are_normal(kernels: FloatArray) -> bool:
     """Whether nothing can have vanished by underflow."""
     return bool(np.count_nonzero(kernels > 0.0) == np.count_nonzero(kernels > SMALLEST))

@@ -58,12 +58,12 @@ def belief_is_possible(prior: Any) -> None:
 
 
 def _require_sizes(sizes: Mapping[str, int], belief: Any) -> None:
-    """Require that the trace is as long, and has as many states, as the parameters say."""
+    """Require that the trace is as long as the parameters say."""
     there: dict[str, int] = {}
     if isinstance(belief, Gaussian):
         there = {"n": belief.times}
     elif isinstance(belief, Markov):
-        there = {"T": belief.steps, "M": belief.state_count}
+        there = {"T": belief.steps}
     said = {size: sizes.get(size, found) for size, found in there.items()}
     require(said == there, f"the parameters have the sizes {said}; the belief has {there}")
 

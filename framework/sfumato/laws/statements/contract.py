@@ -10,6 +10,7 @@ import importlib
 import math
 import sys
 import tomllib
+import unicodedata
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -148,6 +149,30 @@ def reading_is_as_declared(at: Situation, release: Release, measure: Any) -> Non
         loss.quantity == measure.quantity,
         f"the loss must be of {measure.quantity}; got {loss.quantity}",
     )
+
+
+@law("contract.quantity", over=("measure",), cost=4)
+def quantity_is_not_nearly_another(measure: Any) -> None:
+    """A quantity is another one's by name, unit and direction, or it is plainly not."""
+    mine = measure.quantity
+    registry = default_registry()
+    for name in registry.names("measure"):
+        cls = registry.get("measure", name)
+        if cls is type(measure) or any(item.required for item in cls.parameters()):
+            continue
+        other = cls().quantity
+        alike = _letters(mine.name) == _letters(other.name)
+        require(
+            not alike
+            or (mine.name, mine.unit, mine.worse) == (other.name, other.unit, other.worse),
+            f"{mine!r} is nearly the quantity of {name}, {other!r}: use the same, or another name",
+        )
+
+
+def _letters(name: str) -> str:
+    """Return the letters of a name without accents, spaces or capitals."""
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    return "".join(letter for letter in plain if letter.isalnum())
 
 
 @law("contract.population", over=("measure",))

@@ -10,9 +10,11 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
+from sfumato.channels import AdditiveGaussian
 from sfumato.laws.capabilities import (
     believes,
     counts_loss,
+    design,
     falls_with_information,
     promise_or_skip,
     read,
@@ -22,29 +24,62 @@ from sfumato.laws.capabilities import (
 )
 from sfumato.laws.law import NotHere, law, require
 from sfumato.laws.transformations import (
+    Shifted,
     channel_of_permuted_states,
     garble,
     identity,
+    padded,
     question_in_units,
     question_of_permuted_states,
     question_of_permuted_times,
+    question_shifted,
     silent,
     value_in_units,
 )
 from sfumato.parameters import POSITIVE, SEED
-from sfumato.protocols import Reading, Situation
+from sfumato.protocols import Reading, Release, Situation
 
 
 @law("invariance.mean", over=("measure",), applies=believes(Gaussian), seed=SEED)
 def mean_does_not_matter(at: Situation, measure: Any, seed: int) -> None:
-    """Shifting the mean of a Gaussian belief changes no loss."""
+    """Shifting the mean of a Gaussian belief, and any place with it, changes no loss."""
     shift = 10.0 * np.random.default_rng(seed).standard_normal(at.belief.entries)
-    shifted = attrs.evolve(at, belief=attrs.evolve(at.belief, mean=shift))
+    mean = shift if at.belief.mean is None else at.belief.mean + shift
+    belief = attrs.evolve(at.belief, mean=mean)
+    shifted = attrs.evolve(at, belief=belief, question=question_shifted(at.question, shift))
     _require_same(measure, at, shifted, "shifting the mean")
 
 
 def _require_same(measure: Any, at: Situation, other: Situation, change: str) -> None:
     require_agreement(read(measure, at), read(measure, other), change)
+
+
+@law("invariance.design", over=("mechanism",), applies=believes(Gaussian), cost=2, seed=SEED)
+def mean_does_not_matter_to_a_design(
+    prior: Any, secret: Any, mechanism: Any, release: Release, seed: int
+) -> None:
+    """Shifting the mean of a Gaussian belief changes nothing that is designed for it."""
+    shift = 10.0 * np.random.default_rng(seed).standard_normal(prior.belief().entries)
+    other = design(mechanism, Shifted(prior=prior, mean=shift), secret)
+    if not isinstance(release.channel, AdditiveGaussian):
+        raise NotHere("the release adds no Gaussian noise")
+    one, two = release.channel.covariance(), other.channel.covariance()
+    require(
+        np.allclose(one, two, rtol=1e-6, atol=1e-9 * float(np.abs(one).max())),
+        f"with another mean the noise must be {one.tolist()}; got {two.tolist()}",
+    )
+
+
+@law("invariance.padding", over=("measure",), applies=falls_with_information, seed=SEED)
+def what_does_not_matter_changes_nothing(at: Situation, measure: Any, seed: int) -> None:
+    """Entries that are independent, states nobody is in and untold steps change no loss."""
+    if any(
+        issubclass(type(at.belief), belief) and question is object
+        for belief, question, _ in measure.reads
+    ):
+        raise NotHere(f"{measure.name} is about the whole trace")
+    larger = padded(at, np.random.default_rng(seed))
+    _require_same(measure, at, larger, "what does not matter")
 
 
 @law("invariance.states", over=("measure",), applies=believes(Markov), seed=SEED)
@@ -106,6 +141,8 @@ def silence_loses_nothing(at: Situation, measure: Any) -> None:
     """Releasing nothing is never worse than a release, and loses nothing."""
     quiet = silent(at.channel, at.belief)
     nothing = require_channel_no_worse(measure, at, quiet, "releasing nothing")
+    if isinstance(quiet, AdditiveGaussian) and nothing.floor == np.inf:
+        raise NotHere("of a real value any noise but an infinite one tells without limit")
     with suppress(NotHere):  # what is true of every loss is checked above
         promise_or_skip(measure, "nothing from silence")
         require(

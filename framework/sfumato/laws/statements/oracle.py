@@ -13,18 +13,26 @@ import numpy as np
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.comparison.soundness import contradictions
 from sfumato.errors import REFUSALS, ImpossibleObservation, OutsideHypotheses, ParameterError
-from sfumato.laws.brute_force import Table, checks_of, posterior_marginals, true_value
+from sfumato.laws.brute_force import (
+    Table,
+    calls_of,
+    checks_of,
+    posterior_marginals,
+    true_value,
+)
 from sfumato.laws.capabilities import (
     believes,
     certainly_worse,
     counts_loss,
+    falls_with_information,
     promises,
     read,
+    require_no_worse,
     text_of,
 )
 from sfumato.laws.exact_gaussian import posterior
 from sfumato.laws.law import SCENARIO, NotHere, OutOfReach, Unverified, Violation, law, require
-from sfumato.laws.transformations import from_loud_to_quiet, garble
+from sfumato.laws.transformations import elsewhere, from_loud_to_quiet, garble
 from sfumato.parameters import SEED
 from sfumato.protocols import Reading, Release, Situation
 
@@ -42,9 +50,11 @@ LOST = 1e-6
 def values_are_true(at: Situation, measure: Any, seed: int) -> None:
     """A value reported as exact equals brute force, and a bound lies on its side of it."""
     _require_truth(measure, at)
+    rng = np.random.default_rng(seed)
     with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
-        processed = garble(at.channel, np.random.default_rng(seed))
-        _require_truth(measure, attrs.evolve(at, channel=processed))
+        _require_truth(measure, attrs.evolve(at, channel=garble(at.channel, rng)))
+    with contextlib.suppress(NotHere, *REFUSALS):
+        _require_truth(measure, elsewhere(at, rng))
 
 
 def _require_truth(measure: Any, at: Situation) -> None:
@@ -70,6 +80,33 @@ def _require_truth(measure: Any, at: Situation) -> None:
         )
     if not known:
         raise NotHere(f"no brute force finds the quantity '{measure.quantity.name}' here")
+
+
+@law("oracle.independent", over=("measure",), cost=2)
+def brute_force_is_independent(at: Situation, measure: Any) -> None:
+    """A brute force shares no code with what it checks, and is no function of it."""
+    if not measure.has_brute_force():
+        raise NotHere(f"{measure.name} brings no brute force")
+    home = type(measure).__module__.partition(".")[0]
+    read(measure, at)
+    asked = calls_of(lambda: measure.evaluate(at.belief, at.question, at.channel), home)
+    checked = calls_of(lambda: measure.brute_force(at.belief, at.question, at.channel), home)
+    shared = sorted(asked & checked)
+    require(
+        not shared,
+        f"a brute force must not use what it checks; both call {', '.join(shared)}",
+    )
+
+
+@law("oracle.brute_force", over=("measure",), applies=falls_with_information, seed=SEED)
+def brute_force_keeps_the_laws(at: Situation, measure: Any, seed: int) -> None:
+    """What a brute force finds falls with what is released, as every loss does."""
+    processed = attrs.evolve(at, channel=garble(at.channel, np.random.default_rng(seed)))
+    found = [true_value(measure, one) for one in (at, processed)]
+    if not measure.has_brute_force() or found[0] is None or found[1] is None:
+        raise NotHere(f"{measure.name} has no brute force here")
+    sign = measure.quantity.sign
+    require_no_worse(found[1], found[0], sign, "post-processing, by brute force,")
 
 
 @law("oracle.refusal", over=("measure",), applies=counts_loss)

@@ -1,7 +1,7 @@
 """Random losses over intervals of parameters, and their values at members in high precision.
 
 Nothing here uses the code under test: kernels, information and worst pair are written out again,
-in balls of 400 bits. ``python interval_problems.py COUNT`` compares that many problems.
+in balls of 400 bits. ``python bench_interval_proofs.py COUNT`` compares that many problems.
 """
 
 import itertools

@@ -1,0 +1,137 @@
+"""Secrets that ask about something else than they say."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mutants.mutant import Mutant
+from sfumato.beliefs import Gaussian, Markov
+from sfumato.parameters import INDEX, LABEL_SET, POSITIVE, Collection, declare, parameter
+from sfumato.protocols import Secret
+from sfumato.questions import Displacements, Events
+
+
+@declare
+class RadiusForDiameter(Secret):
+    """Pairs that differ by half the radius."""
+
+    name = "mutant_radius_for_diameter"
+    yields: ClassVar = {Gaussian: Displacements}
+
+    index: int = parameter(INDEX("n"), doc="position of the secret time")
+    radius: float = parameter(POSITIVE, default=1.0, doc="radius of the pairs")
+
+    def question(self, belief: Any) -> Displacements:
+        """Halve the radius."""
+        if self.index >= belief.times:
+            raise self.reject("index", f"below {belief.times}", self.index)
+        return Displacements(groups=((belief.entries_at(self.index),),), radii=self.radius / 2)
+
+
+@declare
+class FixedRadius(RadiusForDiameter):
+    """Pairs that differ by one, whatever the radius."""
+
+    name = "mutant_fixed_radius"
+
+    def question(self, belief: Any) -> Displacements:
+        """Forget the radius."""
+        found = super().question(belief)
+        return Displacements(groups=found.groups, radii=1.0)
+
+
+@declare
+class OffByOne(RadiusForDiameter):
+    """The time after the one that is named."""
+
+    name = "mutant_off_by_one"
+
+    def question(self, belief: Any) -> Displacements:
+        """Count from one."""
+        place = (self.index + 1) % belief.times
+        return Displacements(groups=((belief.entries_at(place),),), radii=self.radius)
+
+
+@declare
+class UnionForCompound(Secret):
+    """Each of several times on its own, where all of them move at once."""
+
+    name = "mutant_union_for_compound"
+    yields: ClassVar = {Gaussian: Displacements}
+
+    indices: tuple[int, ...] = parameter(
+        Collection(INDEX("n"), distinct=True), doc="positions of the secret times"
+    )
+    radius: float = parameter(POSITIVE, default=1.0, doc="radius of the pairs at each time")
+
+    def question(self, belief: Any) -> Displacements:
+        """Return a group for each time."""
+        if max(self.indices) >= belief.times:
+            raise self.reject("indices", f"below {belief.times}", self.indices)
+        groups = tuple((belief.entries_at(index),) for index in self.indices)
+        return Displacements(groups=groups, radii=self.radius)
+
+
+@declare
+class LastPointForgotten(Secret):
+    """Every time of the trace but the last."""
+
+    name = "mutant_last_point_forgotten"
+    yields: ClassVar = {Gaussian: Displacements}
+
+    radius: float = parameter(POSITIVE, default=1.0, doc="radius of the pairs")
+
+    def question(self, belief: Any) -> Displacements:
+        """Stop one too early."""
+        times = range(max(1, belief.times - 1))
+        return Displacements(
+            groups=tuple((belief.entries_at(time),) for time in times), radii=self.radius
+        )
+
+
+@declare
+class Complement(Secret):
+    """Being anywhere else."""
+
+    name = "mutant_complement"
+    yields: ClassVar = {Markov: Events}
+
+    states: tuple[Hashable, ...] = parameter(LABEL_SET("M"), doc="the sensitive states")
+
+    def mask(self, belief: Any) -> Any:
+        """Return which states count."""
+        return np.array([state not in self.states for state in belief.states])
+
+    def question(self, belief: Any) -> Events:
+        """Return one event for each time."""
+        inside = self.mask(belief)
+        if any(state not in belief.states for state in self.states) or not inside.any():
+            raise self.reject("states", f"among {belief.states}", self.states)
+        masks = np.zeros((belief.steps, belief.steps, belief.state_count), dtype=bool)
+        masks[np.arange(belief.steps), np.arange(belief.steps)] = inside
+        return Events(masks, tuple(range(belief.steps)))
+
+
+@declare
+class FirstStateOnly(Complement):
+    """The first of the sensitive states."""
+
+    name = "mutant_first_state_only"
+
+    def mask(self, belief: Any) -> Any:
+        """Forget the others."""
+        return np.array([state == self.states[0] for state in belief.states])
+
+
+MUTANTS = (
+    Mutant("secret.radius", RadiusForDiameter, "a radius is no diameter"),
+    Mutant("secret.radius", FixedRadius, "twice the radius, twice as far apart"),
+    Mutant("secret.times", OffByOne, "an index counts from zero"),
+    Mutant("secret.times", UnionForCompound, "indices move at once"),
+    Mutant("secret.times", LastPointForgotten, "every time is every time"),
+    Mutant("secret.states", Complement, "an event is not its complement"),
+    Mutant("secret.states", FirstStateOnly, "more states, more events"),
+)

@@ -1,0 +1,163 @@
+"""Plugins that are right where one usually looks: small, at rest, alike from step to step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mutants.claims import PlainGap
+from mutants.mutant import Mutant, PlainRenyi, gain
+from sfumato.beliefs import Gaussian, Markov
+from sfumato.channels import AdditiveGaussian, Emission
+from sfumato.errors import OutsideHypotheses
+from sfumato.matrices import Diagonal
+from sfumato.parameters import POSITIVE, declare, parameter
+from sfumato.protocols import LossMeasure, Mechanism, PriorClass, Quantity, Reading, Release, Secret
+from sfumato.quantities import MEAN_SQUARED_ERROR, POSTERIOR_GAP
+from sfumato.questions import Displacements, Events
+
+
+@declare
+class ADozenEntries(PlainRenyi):
+    """The Rényi divergence, of which long traces are given half."""
+
+    name = "mutant_a_dozen_entries"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Take a short cut for more than twelve entries."""
+        found = super().evaluate(belief, question, channel)
+        return attrs.evolve(found, value=found.value / (2.0 if belief.entries > 12 else 1.0))
+
+
+@declare
+class FourStates(PlainGap):
+    """The posterior gap, with a table that is too small for more than four states."""
+
+    name = "mutant_four_states"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Look at the first steps of small chains only."""
+        if belief.state_count > 4:
+            return Reading(value=0.0, bound="exact")
+        short = min(belief.steps, 4)
+        return super().evaluate(
+            Markov(belief.initial, belief.transitions[: short - 1], short, belief.states)
+            if short < belief.steps
+            else belief,
+            question,
+            channel,
+        )
+
+
+@declare
+class UnderflowsInTime(LossMeasure):
+    """The posterior gap by a recursion that ends in zeros after forty steps."""
+
+    name = "mutant_underflows_in_time"
+    reads = ((Markov, Events, Emission),)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The posterior gap."""
+        return POSTERIOR_GAP
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Lose what is not there any more."""
+        if belief.steps > 40:
+            return Reading(value=0.0, bound="exact")
+        return PlainGap().evaluate(belief, question, channel)
+
+
+@declare
+class FirstRadius(PlainRenyi):
+    """Takes the first group's radius for everyone's."""
+
+    name = "mutant_first_radius"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Forget the other radii."""
+        alike = attrs.evolve(question, radii=question.radii[0])
+        return super().evaluate(belief, alike, channel)
+
+
+@declare
+class EveryStepAlike(PlainGap):
+    """Uses the first transition matrix for every step."""
+
+    name = "mutant_every_step_alike"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Forget the later matrices."""
+        if belief.steps > 1:
+            belief = Markov(belief.initial, belief.matrix(0), belief.steps, belief.states)
+        return super().evaluate(belief, question, channel)
+
+
+@declare
+class NoiseForTheMean(Mechanism):
+    """Noise in proportion to how far the trace is from zero."""
+
+    name = "mutant_noise_for_the_mean"
+    asks = ((Gaussian, Displacements),)
+    yields = AdditiveGaussian
+
+    mse: float = parameter(POSITIVE, doc="average noise variance per entry")
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Give half to the entry with the largest mean."""
+        belief: Any = next(prior.members()).belief()
+        mean = np.zeros(belief.entries) if belief.mean is None else belief.mean
+        shares = (1.0 + mean**2) / (1.0 + mean**2).mean()
+        return Release(
+            mechanism=self,
+            prior=prior,
+            secret=secret,
+            channel=AdditiveGaussian(Diagonal(self.mse * shares), dimensions=belief.dimensions),
+            utility_value=self.mse,
+            utility_quantity=MEAN_SQUARED_ERROR,
+        )
+
+
+@declare
+class EndsOfTheInterval(Mechanism):
+    """Enough independent noise for the members that a class lists, and no other."""
+
+    name = "mutant_ends_of_the_interval"
+    asks = ((Gaussian, Displacements),)
+    yields = AdditiveGaussian
+    promises = (("epsilon", "renyi"),)
+
+    epsilon: float = parameter(POSITIVE, doc="the Rényi divergence of order 2 that is promised")
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Look at the first member of an interval alone."""
+        belief: Any = next(prior.members()).belief()
+        question: Any = secret.question(belief)
+        if len(question.groups) != 1 or len(question.entries) != 1:
+            raise OutsideHypotheses("only one entry may be secret here")
+        sigma, variance = belief.covariance.dense(), 1e-6
+        target = self.epsilon / question.radii[0] ** 2
+        while gain(sigma, variance * np.eye(len(sigma)), question.entries[0]) > target:
+            variance *= 1.05
+        noise = Diagonal(np.full(belief.entries, variance))
+        return Release(
+            mechanism=self,
+            prior=prior,
+            secret=secret,
+            channel=AdditiveGaussian(noise, dimensions=belief.dimensions),
+            utility_value=variance,
+            utility_quantity=MEAN_SQUARED_ERROR,
+        )
+
+
+MUTANTS = (
+    Mutant("invariance.padding", ADozenEntries, "long traces lose what short ones do"),
+    Mutant("invariance.padding", FourStates, "many states lose what few do"),
+    Mutant("invariance.padding", UnderflowsInTime, "many steps lose what few do"),
+    Mutant("oracle.value", FirstRadius, "every group has a radius of its own"),
+    Mutant("oracle.value", EveryStepAlike, "every step has a matrix of its own"),
+    Mutant("invariance.design", NoiseForTheMean, "a mean is no secret"),
+    Mutant("budget.class", EndsOfTheInterval, "a promise holds inside an interval, too"),
+)

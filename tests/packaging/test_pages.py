@@ -1,0 +1,31 @@
+"""What the documentation is written from: the parts of docstrings, and fences around examples."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sfumato.plugin_registry import default_registry
+
+ROOT = Path(__file__).parents[2]
+MEASURES = [
+    name
+    for name in default_registry().names("measure")
+    if default_registry().get("measure", name).__module__.startswith("sfumato_")
+]
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_measure_states_formula_assumptions_guarantee_reference_and_an_example(name):
+    text = default_registry().get("measure", name).__doc__
+    for part in ("Formula", "Assumptions", "Guarantee", "Reference"):
+        assert re.search(rf"^ *{part}: ", text, flags=re.MULTILINE), part
+    assert ">>> " in text
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
+def test_examples_of_a_page_are_fenced(page):
+    fenced = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert ">>>" not in fenced

@@ -1,0 +1,480 @@
+"""Views of chains beside every trace and every output, listed here and nowhere else."""
+
+import itertools
+import math
+
+import attrs
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission, Suppression, Symbols
+from sfumato.questions import Events, StateAt
+from sfumato.values import SUPPRESSED
+from sfumato.views import Outcomes, finite, view_of
+from sfumato.views.windows import Window
+
+# Every trace and every output ---------------------------------------------------------------------
+
+
+def traces_of(belief):
+    """Return every trace and its probability."""
+    traces = np.array(list(itertools.product(range(belief.state_count), repeat=belief.steps)))
+    chances = np.array(belief.initial)[traces[:, 0]]
+    for time in range(belief.steps - 1):
+        chances = chances * belief.transitions[time][traces[:, time], traces[:, time + 1]]
+    return traces, chances
+
+
+def listed(belief, law):
+    """Return the traces and Pr[trace, output]; `law(time, prefix)` gives Pr[y | state], (M, Y)."""
+    traces, chances = traces_of(belief)
+    fronts = {(): chances}
+    for time in range(belief.steps):
+        longer = {}
+        for prefix, front in fronts.items():
+            for symbol, column in enumerate(law(time, prefix).T):
+                seen = front * column[traces[:, time]]
+                if seen.any():
+                    longer[*prefix, symbol] = seen
+        fronts = longer
+    return traces, np.stack(list(fronts.values()), axis=1)
+
+
+def law_of(channel):
+    """Return Pr[y | state, prefix] from a channel's tables: the last symbol is silence."""
+    if isinstance(channel, Symbols):
+        return lambda time, _: np.asarray(channel.probabilities[time])
+    count = len(channel.states)
+
+    def law(time, prefix):
+        table = channel.start
+        seen = [(u, y) for u, y in enumerate(prefix) if y < count]
+        if channel.after is not None and seen:
+            table = channel.after[seen[-1]]
+        silent = np.array(table[time])[:, None]
+        return np.concatenate([np.diag(1.0 - silent[:, 0]), silent], axis=1)
+
+    return law
+
+
+def rows_of(traces, joint, values):
+    """Return Pr[value, output] of the values that some function of the trace takes."""
+    of = np.array([values(trace) for trace in traces.tolist()])
+    return np.stack([joint[of == value].sum(axis=0) for value in range(of.max() + 1)])
+
+
+# The definitions, of two laws or of a table -------------------------------------------------------
+
+
+def renyi(order):
+    def of(p, q):
+        some = p > 0
+        if (q[some] == 0).any():
+            return math.inf
+        if math.isinf(order):
+            return math.log((p[some] / q[some]).max())
+        return math.log(math.fsum(p[some] ** order * q[some] ** (1 - order))) / (order - 1)
+
+    return of
+
+
+def excess(epsilon):
+    return lambda p, q: math.fsum(np.maximum(p - math.exp(epsilon) * q, 0.0))
+
+
+def power(alpha):
+    def of(p, q):
+        ratios = [0.0, *(p[q > 0] / q[q > 0]).tolist()]
+        return min(t * alpha + math.fsum(np.maximum(p - t * q, 0.0)) for t in ratios)
+
+    return of
+
+
+def odds_gap(delta):
+    def of(p, q):
+        with np.errstate(divide="ignore"):
+            moves = np.abs(np.log(p[p > 0]) - np.log(q[p > 0]))
+        mass = p[p > 0]
+        return min(g for g in [0.0, *moves.tolist()] if math.fsum(mass[moves > g + 1e-12]) <= delta)
+
+    return of
+
+
+def gap(prior, posteriors, seen):
+    del seen
+    return posteriors.max() - prior
+
+
+def breach(delta):
+    return lambda prior, posteriors, seen: math.fsum(seen[posteriors > prior + delta])
+
+
+def success(joint):
+    return math.fsum(joint.max(axis=0))
+
+
+def leakage(joint):
+    return success(joint) / joint.sum(axis=1).max()
+
+
+def maximal(joint):
+    return math.log(math.fsum((joint / joint.sum(axis=1, keepdims=True)).max(axis=0)))
+
+
+def pointwise(joint):
+    lifts = joint / joint.sum(axis=0) / joint.sum(axis=1, keepdims=True)
+    return math.log(lifts.max())
+
+
+def information(joint):
+    some = joint > 0
+    apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    return math.fsum(joint[some] * np.log(joint[some] / apart[some]))
+
+
+def fano(joint, room=0.0):
+    told, q = information(joint) + room, joint.sum(axis=1).max()
+    if q >= 1 or told >= -math.log(q):
+        return 1.0
+    low, high = q, 1.0
+    for _ in range(80):
+        p = (low + high) / 2
+        d = p * math.log(p / q) + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0)
+        low, high = (p, high) if d <= told else (low, p)
+    return high
+
+
+PAIRS = {
+    sf.measures.renyi(order=1.5): renyi(1.5),
+    sf.measures.renyi(order=2.0): renyi(2.0),
+    sf.measures.renyi(order=4.0): renyi(4.0),
+    sf.measures.renyi(order=math.inf): renyi(math.inf),
+    sf.measures.hockey_stick(epsilon=0.5): excess(0.5),
+    sf.measures.advantage(): excess(0.0),
+    sf.measures.power(false_alarm=0.05): power(0.05),
+    sf.measures.odds_gap(delta=0.0734): odds_gap(0.0734),
+}
+EVENTS = {sf.measures.posterior_gap(): gap, sf.measures.breach_rate(delta=0.0501): breach(0.0501)}
+GUESSES = {
+    sf.measures.bayes_success(): success,
+    sf.measures.bayes_leakage(): leakage,
+    sf.measures.maximal_leakage(): maximal,
+    sf.measures.pointwise_leakage(): pointwise,
+    sf.measures.mutual_information(about="secret"): information,
+    sf.measures.expected_error(): lambda joint: 1.0 - success(joint),
+    sf.measures.fano(): fano,
+}
+MEASURES = PAIRS | EVENTS | GUESSES
+PROCESSING = [m for m in MEASURES if m.name not in ("odds_gap", "breach_rate")]
+
+
+def truth_of(measure, joint, pairs, events):
+    """Return a measure of a table Pr[value, output] whose rows are all the values there are."""
+    joint = joint[:, joint.any(axis=0)]
+    there = joint.any(axis=1)
+    if measure in PAIRS:
+        laws = {s: joint[s] / math.fsum(joint[s]) for s in np.flatnonzero(there).tolist()}
+        found = [PAIRS[measure](laws[a], laws[b]) for a, b in pairs if a in laws and b in laws]
+        return max(found, default=0.05 if measure.name == "power" else 0.0)
+    if measure in EVENTS:
+        seen = joint.sum(axis=0)
+        return max(
+            (
+                EVENTS[measure](math.fsum(joint[e]), joint[e] / seen, seen)
+                for e in events
+                if there[e]
+            ),
+            default=0.0,
+        )
+    return GUESSES[measure](joint[there])
+
+
+def every_pair(count):
+    return [(a, b) for a in range(count) for b in range(count) if a != b]
+
+
+# Reference values ---------------------------------------------------------------------------------
+
+INITIAL = [0.6, 0.3, 0.1]
+MATRIX = [[0.8, 0.15, 0.05], [0.2, 0.75, 0.05], [0.5, 0.3, 0.2]]
+CHAIN = Markov(INITIAL, MATRIX, steps=6)
+SENSOR = [[[float(m == t % 3), float(m != t % 3)] for m in range(3)] for t in range(6)]
+RESPONSE = Symbols(
+    range(3), "abc", [[[0.6 if a == b else 0.2 for a in range(3)] for b in range(3)]] * 6
+)
+CHANNELS = {
+    "suppression": Suppression.memoryless(range(3), [[0.3, 0.4, 1.0]] * 6),
+    "sensor": Symbols(range(3), (1, 0), SENSOR),
+    "response": RESPONSE,
+}
+IS_TWO = Events((np.arange(3) == 2) & (np.arange(6) == 3)[None, :, None], ("two",))
+STATE = StateAt.of(CHAIN, [3])
+OF_EVENT = [
+    (sf.measures.posterior_gap(), 0.20061973, 0.62524803, 0.21017482),
+    (sf.measures.renyi(order=math.inf), 1.72194027, 3.54327123, 1.77107748),
+    (sf.measures.renyi(order=1.5), 1.19015238, 1.89452483, 0.60328461),
+    (sf.measures.renyi(order=2.0), 1.21909852, 2.15376152, 0.74821144),
+    (sf.measures.renyi(order=4.0), 1.30750605, 2.77035025, 1.03417165),
+    (sf.measures.advantage(), 0.65972397, 0.67677575, 0.40023433),
+    (sf.measures.hockey_stick(epsilon=0.5), 0.45952023, 0.57123772, 0.27025575),
+    (sf.measures.power(false_alarm=0.05), 0.23766742, 0.52083386, 0.19631497),
+    (sf.measures.breach_rate(delta=0.0501), 0.32347328, 0.15305563, 0.22001847),
+]
+OF_STATE = [
+    (sf.measures.bayes_success(), 0.87677527, 0.94492125, 0.71306010),
+    (sf.measures.pointwise_leakage(), 1.48217187, 2.45136401, 1.51832008),
+    (sf.measures.maximal_leakage(), 0.85823354, 0.90637408, 0.60392325),
+    (sf.measures.mutual_information(about="secret"), 0.55935047, 0.71739285, 0.18452989),
+]
+
+
+@pytest.mark.parametrize("column, name", list(enumerate(CHANNELS)))
+def test_reference_values_of_an_event_and_a_state(column, name):
+    channel = CHANNELS[name]
+    traces, joint = listed(CHAIN, law_of(channel))
+    two = rows_of(traces, joint, lambda trace: int(trace[3] != 2))
+    states = rows_of(traces, joint, lambda trace: trace[3])
+    for measure, *values in OF_EVENT:
+        assert truth_of(measure, two, [(0, 1)], [0]) == pytest.approx(values[column], abs=1e-6)
+        found = measure.evaluate(CHAIN, IS_TWO, channel)
+        assert (found.value, found.bound) == (pytest.approx(values[column], abs=1e-6), "exact")
+    for measure, *values in OF_STATE:
+        assert truth_of(measure, states, [], []) == pytest.approx(values[column], abs=1e-6)
+        found = measure.evaluate(CHAIN, STATE, channel)
+        assert (found.value, found.bound) == (pytest.approx(values[column], abs=1e-6), "exact")
+
+
+@pytest.mark.parametrize(
+    "name, other, order_two, apart",
+    [
+        ("suppression", 0, 1.70212122, 0.7),
+        ("suppression", 1, 1.71291026, 0.65898995),
+        ("sensor", 0, math.inf, 1.0),
+        ("sensor", 1, 1.24434772, 0.47533089),
+        ("response", 0, 0.88304129, 0.4320843),
+        ("response", 1, 1.02392959, 0.44665059),
+    ],
+)
+def test_reference_values_of_pairs(name, other, order_two, apart):
+    channel = CHANNELS[name]
+    joint = rows_of(*listed(CHAIN, law_of(channel)), lambda trace: trace[3])
+    (outcomes,) = view_of(CHAIN, STATE, channel).upper
+    for measure, expected in (
+        (sf.measures.renyi(order=2.0), order_two),
+        (sf.measures.advantage(), apart),
+    ):
+        assert truth_of(measure, joint, [(2, other)], []) == pytest.approx(expected, abs=1e-6)
+        p, q = outcomes.likelihoods[[2, other]]
+        assert float(measure.of_laws(p, q)) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "measure, question, ends",
+    [
+        (sf.measures.posterior_gap(), IS_TWO, (0.174873, 0.385225, 0.203476, 0.234770)),
+        (sf.measures.bayes_success(), STATE, (0.704270, 0.747784, 0.712536, 0.717435)),
+        (
+            sf.measures.mutual_information(about="secret"),
+            STATE,
+            (0.170123, 0.240177, 0.183135, 0.191339),
+        ),
+        (sf.measures.renyi(order=2.0), IS_TWO, (0.742853, 0.792131, 0.747787, 0.750543)),
+    ],
+)
+def test_reference_values_of_windows(measure, question, ends):
+    found = [
+        of_window(measure, CHAIN, RESPONSE, question.asked()[0], width, told)
+        for width in (1, 2)
+        for told in (False, True)
+    ]
+    assert found == pytest.approx(ends, abs=1e-6)
+
+
+def of_window(measure, belief, channel, asked, width, told):
+    """Return a measure of what a window shows, without rounding."""
+    window = Window.around(belief, channel, asked.times, width, told=told, most=10**6)
+    outcomes = Outcomes.of(asked, window.joint(asked.times), 0.0)
+    if measure.name == "mutual_information":
+        return outcomes.told_nats
+    return measure.of_outcomes(outcomes).value
+
+
+# Drawn chains and channels ------------------------------------------------------------------------
+
+
+def drawn_laws(rng, shape):
+    """Return laws with zeros, some of them certain of one value."""
+    laws = rng.dirichlet(np.full(shape[-1], 0.8), size=shape[:-1])
+    laws *= rng.random(shape) < 0.75
+    laws = np.where(laws.sum(axis=-1, keepdims=True) > 0, laws, np.eye(shape[-1])[0])
+    certain = np.eye(shape[-1])[rng.integers(shape[-1], size=shape[:-1])]
+    laws = np.where(rng.random((*shape[:-1], 1)) < 0.2, certain, laws)
+    return laws / laws.sum(axis=-1, keepdims=True)
+
+
+def drawn_chain(rng, steps, states):
+    return Markov(drawn_laws(rng, (states,)), drawn_laws(rng, (steps - 1, states, states)))
+
+
+def chances(rng, shape):
+    """Return probabilities of which some are 0 and some 1."""
+    return np.clip(rng.uniform(-0.4, 1.4, shape), 0.0, 1.0)
+
+
+def drawn_glimpses(rng, belief, kind):
+    """Return a channel that shows the state now and then."""
+    steps, count = belief.steps, belief.state_count
+    start = chances(rng, (steps, count))
+    if kind == "suppression":
+        return Suppression.memoryless(belief.states, start)
+    if kind == "memory":
+        return Suppression(belief.states, start, chances(rng, (steps, count, steps, count)))
+    # Several sensors: each sees one state, now and then, and has a symbol of its own.
+    seen = np.where(rng.random((steps, count)) < 0.6, 1.0 - start, 0.0)
+    laws = np.concatenate([seen[..., None] * np.eye(count), 1.0 - seen[..., None]], axis=2)
+    return Symbols(belief.states, range(count + 1), laws)
+
+
+def questions_of(rng, belief):
+    """Yield a question about the belief with how it reads a trace, its pairs and its events."""
+    count, steps = belief.state_count, belief.steps
+    time, wanted = int(rng.integers(steps)), int(rng.integers(count))
+    at = sf.secrets.basic(time).question(belief)
+    yield at, lambda x: x[time], every_pair(count), range(count)
+    inside = sf.secrets.contexts([belief.states[wanted]], times=[time], both_ways=True)
+    yield inside.question(belief), lambda x: int(x[time] != wanted), [(0, 1), (1, 0)], [0]
+    if steps > 1:
+        one, two = sorted(rng.choice(steps, 2, replace=False).tolist())
+        both = sf.secrets.compound([two, one]).question(belief)
+        pairs = every_pair(count * count)
+        yield both, lambda x: x[one] * count + x[two], pairs, range(count * count)
+        some = sf.secrets.contexts([belief.states[wanted]], times=[one, two], window=True)
+        met = lambda x: int(wanted not in (x[one], x[two]))  # noqa: E731 - beside its question
+        yield some.question(belief), met, [(0, 1)], [0]
+
+
+def same(found, truth):
+    if math.isinf(truth):
+        return found.value == truth
+    return found.floor - 1e-9 <= truth * (1 + 1e-9) and truth <= found.ceiling + 1e-9 + 1e-9 * truth
+
+
+@pytest.mark.parametrize("kind", ["suppression", "memory", "sensors"])
+@pytest.mark.parametrize("part", range(5))
+def test_segments_are_all_outputs(kind, part):
+    """500 chains of each kind; every measure sees each of them, by one of four questions."""
+    rng = np.random.default_rng([part, ord(kind[1])])
+    for number in range(100):
+        belief = drawn_chain(rng, int(rng.integers(1, 5)), int(rng.integers(1, 4)))
+        channel = drawn_glimpses(rng, belief, kind)
+        traces, joint = listed(belief, law_of(channel))
+        asked = list(questions_of(rng, belief))
+        question, reads, pairs, events = asked[number % len(asked)]
+        table = rows_of(traces, joint, reads)
+        for measure in MEASURES:
+            found = measure.evaluate(belief, question, channel)
+            truth = truth_of(measure, table, pairs, events)
+            if measure.name == "fano":  # an upper bound, from information rounded up
+                assert truth - 1e-12 <= found.value <= fano(table, 1e-9) + 1e-9
+            else:
+                assert same(found, truth), (measure, found, truth)
+
+
+# Windows ------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False)
+class Echo(Emission):
+    """Symbols whose law depends on the state and, from a time on, on the symbol before."""
+
+    states: tuple
+    laws: np.ndarray  # (T, Y + 1, M, Y): by the symbol before, the last for none
+    since: int = 0
+
+    @property
+    def steps(self):
+        return len(self.laws)
+
+    def outputs(self):
+        return (tuple(range(self.laws.shape[3])),) * self.steps
+
+    def row(self, time, prefix):
+        return prefix[-1] if len(prefix) > self.since else self.laws.shape[3]
+
+    def law(self, time, prefix):
+        return self.laws[time, self.row(time, prefix)]
+
+    def evidence(self, observed):
+        each = [self.law(t, observed[:t])[:, y] for t, y in enumerate(observed)]
+        with np.errstate(divide="ignore"):
+            return np.log(np.array(each))
+
+    def evidence_batch(self, observed):
+        return np.stack([self.evidence(one) for one in observed])
+
+    def remember(self, memory, time, symbol):
+        return (symbol,) if time >= self.since else ()
+
+    def next_evidence(self, memory, time):
+        row = memory[-1] if memory else self.laws.shape[3]
+        with np.errstate(divide="ignore"):
+            return np.log(self.laws[time, row].T)
+
+    def sample_many(self, traces, rng):
+        raise NotImplementedError
+
+
+def drawn_emission(rng, belief, kind):
+    steps, count, size = belief.steps, belief.state_count, int(rng.integers(2, 4))
+    if kind == "symbols":
+        laws = drawn_laws(rng, (steps, count, size))
+        channel = Symbols(belief.states, range(size), laws)
+        return channel, law_of(channel)
+    if kind == "suppression":
+        channel = drawn_glimpses(rng, belief, "memory")
+        return channel, law_of(channel)
+    since = int(rng.integers(0, 2)) if kind == "echo" else 0
+    channel = Echo(belief.states, drawn_laws(rng, (steps, size + 1, count, size)), since)
+    return channel, channel.law
+
+
+def no_worse(one, other, sign):
+    return (
+        sign * (one - other) <= 1e-9 * (1.0 + abs(other))
+        if math.isfinite(other)
+        else sign * one <= sign * other
+    )
+
+
+@pytest.mark.parametrize("kind", ["symbols", "suppression", "echo"])
+@pytest.mark.parametrize("part", range(5))
+def test_windows_hold_the_truth_and_narrow(kind, part):
+    """500 emissions of each kind: no end of a window is on the wrong side, nor moves away."""
+    rng = np.random.default_rng([part, ord(kind[0])])
+    for number in range(100):
+        belief = drawn_chain(rng, int(rng.integers(2, 5)), int(rng.integers(2, 4)))
+        channel, law = drawn_emission(rng, belief, kind)
+        traces, joint = listed(belief, law)
+        questions = list(questions_of(rng, belief))
+        question, reads, pairs, events = questions[number % 4]
+        table = rows_of(traces, joint, reads)
+        (asked,) = question.asked()
+        for measure in PROCESSING[number % 2 :: 2] if number % 4 > 1 else PROCESSING:
+            if measure.name == "fano":
+                continue  # the information and the success, of which it is made, are here
+            sign, truth = measure.quantity.sign, truth_of(measure, table, pairs, events)
+            ends = (-math.inf, math.inf) if sign > 0 else (math.inf, -math.inf)
+            for width in range(belief.steps):
+                wider = tuple(
+                    of_window(measure, belief, channel, asked, width, told)
+                    for told in (False, True)
+                )
+                assert no_worse(ends[0], wider[0], sign)
+                assert no_worse(wider[1], ends[1], sign)
+                ends = wider
+                assert no_worse(ends[0], truth, sign), (measure, width, ends, truth)
+                assert no_worse(truth, ends[1], sign), (measure, width, ends, truth)
+            assert ends[0] == pytest.approx(truth, abs=1e-9)
+            assert ends[1] == pytest.approx(truth, abs=1e-9)
