@@ -175,12 +175,14 @@ def _number_names(table: LossTable, width: int) -> tuple[LossTable, list[str]]:
 def _side_by_side(table: LossTable, width: int) -> Iterator[Sequence[Column]]:
     """Split the columns into tables that fit the width with no word broken."""
     group: list[Column] = []
-    used = _names_width(table)
+    whole = sum(_name_width(table, place, len) + SPACE for place in range(len(table.factors)))
+    names = max(_names_width(table), min(whole, width // 3))
+    used = names
     for column in table.columns:
         needed = _column_width(table, column) + SPACE
         if group and used + needed > width:
             yield group
-            group, used = [], _names_width(table)
+            group, used = [], names
         group.append(column)
         used += needed
     yield group
