@@ -201,7 +201,9 @@ class _Told:
                 if sign > 0 and _far_worse(at, best.worst, self.quantity):
                     digits = ".2g" if self.quantity.unit == "probability" else ".1g"
                     level = float(round_outwards(at, "lower", digits).replace("∞", "inf"))
-                    return f", and {words} above {level:,.6g}{self.unit}".replace("inf", "∞")
+                    reached = f"at {level:,.6g}{self.unit}".replace("inf", "∞")
+                    most = level == math.inf or (self.quantity.unit == "probability" and level >= 1)
+                    return f", and {words} {reached}{'' if most else ' or more'}"
         return ""
 
     def along_sweep(self) -> Iterable[str]:
