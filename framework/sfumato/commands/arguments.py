@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -133,9 +132,7 @@ def _parse(toml: str, expected: str) -> dict[str, Any]:
     except RecursionError:
         raise DataError(f"{expected}; got one that is nested too deeply.") from None
     except tomllib.TOMLDecodeError as error:
-        bare = re.search(r"=\s*([A-Za-z]\w*)\s*$", toml, re.MULTILINE)
-        hint = f': quote text, as in "{bare[1]}"' if bare else ""
-        raise DataError(f"{expected}; got something else: {error}{hint}.") from None
+        raise DataError(f"{expected}; got something else: {error}.") from None
 
 
 @attrs.frozen

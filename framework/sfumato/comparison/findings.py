@@ -198,9 +198,12 @@ class _Told:
                 if not others:
                     break
                 at = others[len(others) - math.ceil(share * len(others))]
-                if sign > 0 and 0 < EXPOSED * best.worst <= at:
-                    level = float(round_outwards(at, "lower", ".1g").replace("∞", "inf"))
-                    return f", and {words} above {level:,.6g}{self.unit}".replace("inf", "∞")
+                if sign > 0 and _far_worse(at, best.worst, self.quantity):
+                    digits = ".2g" if self.quantity.unit == "probability" else ".1g"
+                    level = float(round_outwards(at, "lower", digits).replace("∞", "inf"))
+                    reached = f"at {level:,.6g}{self.unit}".replace("inf", "∞")
+                    most = level == math.inf or (self.quantity.unit == "probability" and level >= 1)
+                    return f", and {words} {reached}{'' if most else ' or more'}"
         return ""
 
     def along_sweep(self) -> Iterable[str]:
@@ -231,6 +234,13 @@ class _Told:
             return None
         names = noun_names([known.cell for known in self.scenarios], "mechanism", axis.parameter)
         return str(names.of(one.cell, "mechanism")) or str(one.cell.mechanism.name)
+
+
+def _far_worse(loss: float, than: float, quantity: Quantity) -> bool:
+    """Whether a loss is many times another one; of probabilities, that much nearer to one."""
+    if quantity.unit == "probability":
+        return EXPOSED * (1 - loss) <= 1 - than and than < 1
+    return 0 < EXPOSED * than <= loss
 
 
 def _same_cost(one: Cell, other: Cell) -> bool:

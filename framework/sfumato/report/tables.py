@@ -106,11 +106,12 @@ def _column_width(table: LossTable, column: Column) -> int:
 
 
 def _name(table: LossTable, column: Column) -> str:
-    """Return what stands above a column: its measure alone where all count one quantity."""
-    _, measure, _ = column.heading
-    if len(table.by_quantity) == 1 and len(table.columns) > 1:
+    """Return what stands above a column: its quantity, and its measure where there are several."""
+    several = len(table.by_quantity[column.quantity]) > 1
+    if several and len(table.by_quantity) == 1:
         return column.measure
-    return ", ".join(filter(None, (str(attrs.evolve(column.quantity, unit="")), measure)))
+    quantity = str(attrs.evolve(column.quantity, unit=""))
+    return f"{quantity}, {column.measure}" if several else quantity
 
 
 def _narrowest(name: str) -> int:
@@ -174,12 +175,14 @@ def _number_names(table: LossTable, width: int) -> tuple[LossTable, list[str]]:
 def _side_by_side(table: LossTable, width: int) -> Iterator[Sequence[Column]]:
     """Split the columns into tables that fit the width with no word broken."""
     group: list[Column] = []
-    used = _names_width(table)
+    whole = sum(_name_width(table, place, len) + SPACE for place in range(len(table.factors)))
+    names = max(_names_width(table), min(whole, width // 3))
+    used = names
     for column in table.columns:
         needed = _column_width(table, column) + SPACE
         if group and used + needed > width:
             yield group
-            group, used = [], _names_width(table)
+            group, used = [], names
         group.append(column)
         used += needed
     yield group

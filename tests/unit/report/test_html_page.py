@@ -79,7 +79,7 @@ def test_the_page_tells_the_question_the_answers_and_how_to_run_it_again(bundled
     for words in (
         "Three worlds, side by side", "The adversary believes", "What must stay hidden",
         "What is released", "How loss is counted", "= 59.7174", "larger is worse",
-        "combinations do not fit", "Which points leak", "sfumato compare", "numpy", "seed 0",
+        "Which points leak", "sfumato compare", "numpy", "seed 0",
     ):  # fmt: skip
         assert words in text
 

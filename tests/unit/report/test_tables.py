@@ -24,7 +24,10 @@ def printed(comparison, width):
 def words_of(comparison):
     table = loss_table(comparison.measured)
     texts = [name for names, _ in table.rows for name in names]
-    texts += [line for column in table.columns for line in column.heading]
+    texts += [str(quantity) for quantity in table.by_quantity]
+    texts += [f"{quantity.worse} is worse" for quantity in table.by_quantity]
+    several = [columns for columns in table.by_quantity.values() if len(columns) > 1]
+    texts += [column.measure for columns in several for column in columns]
     texts += [loss_text(cell.loss) for _, row in table.rows for cell in row.values()]
     return {word.strip("[]") for text in texts for word in text.split()}
 
@@ -97,7 +100,7 @@ def test_refusals_and_failures_are_counted(worlds):
     refused = sum(cell.outcome == "refused" for cell in worlds.cells)
     assert f"{refused} combinations do not fit" in text
     counts = [int(count) for count in re.findall(r"(\d+) × ", text)]
-    assert sum(counts) == refused
+    assert sum(counts) == refused + len(worlds.failed)
 
 
 def test_parameters_that_do_not_fit_another_noun_are_counted_with_advice():
@@ -154,7 +157,8 @@ def test_long_names_are_listed_once_and_numbered(width):
     text = printed(comparison, width)
     lines = text.splitlines()
     assert max(map(len, lines)) <= width
-    assert text.count("3×3 table") == 1
+    table = text[text.index("\nprior ") :].partition("failed:")[0]
+    assert table.count("3×3 table") == 1
     assert "mechanism 2: suppress_probabilistic delta=0.4" in lines
     assert len([line for line in lines if line.startswith(("prior ", "mechanism "))]) <= 10
     for cell in comparison.measured:  # no number is cut

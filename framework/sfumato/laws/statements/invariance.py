@@ -37,8 +37,8 @@ from sfumato.laws.transformations import (
     value_in_units,
 )
 from sfumato.parameters import POSITIVE, SEED
-from sfumato.quantities import POSTERIOR_GAP
 from sfumato.protocols import Reading, Release, Situation
+from sfumato.quantities import POSTERIOR_GAP
 
 
 @law("invariance.mean", over=("measure",), applies=believes(Gaussian), seed=SEED)
