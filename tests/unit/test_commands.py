@@ -28,7 +28,7 @@ def test_list_shows_every_noun():
 
 
 def test_list_compatible_needs_no_objects():
-    done = run("list", "--compatible", "renyi")
+    done = run("list", "--compatible", "posterior_interval")
     assert done.exit_code == 0
     assert "gaussian_uniform" in done.output
     assert "suppress_given" not in done.output
@@ -49,7 +49,7 @@ def test_describe_tells_signature_domain_formula_and_reference():
 def test_compare_without_a_study_runs_the_default():
     done = run("compare")
     assert done.exit_code == 0
-    for words in ("Rényi divergence", "posterior gap", "reconstruction success"):
+    for words in ("Rényi divergence", "posterior gap", "advantage", "Bayes success"):
         assert words in done.output
     assert "failed" not in done.output
 
@@ -123,7 +123,7 @@ title = "How much does smoothness give away?"
 priors = [{ name = "rbf", length_scale = { linspace = [1, 4, 4] }, times = 9 }]
 secrets = [{ name = "basic", index = 4 }]
 mechanisms = [{ name = "gaussian_uniform", mse = 0.1, label = "noise" }]
-measures = ["renyi", "posterior_gap"]
+measures = ["renyi", "released_fraction"]
 """
 
 
@@ -144,7 +144,7 @@ def test_compare_writes_every_kind_of_file(study, tmp_path):
         "--parquet", str(files["parquet"]), "--plot", str(files["svg"]),
     )  # fmt: skip
     assert done.exit_code == 0
-    assert "4 × posterior_gap needs Markov chains" in done.output
+    assert "4 × released_fraction needs Markov chains" in done.output
     table = pd.read_csv(files["csv"])
     assert len(table) == len(pd.read_parquet(files["parquet"])) == 8
     assert list(table["prior.length_scale"]) == [1, 1, 2, 2, 3, 3, 4, 4]
@@ -226,7 +226,7 @@ def test_a_failed_cell_is_reported_and_the_exit_status_says_so(study):
     study.write_text(STUDY.replace("index = 4", "index = 9"))
     done = run("compare", str(study))
     assert done.exit_code == 1
-    assert "4 cells failed" in done.output
+    assert "8 cells failed" in done.output
     assert "basic.index must be below the trace length 9; got 9" in done.output
 
 
@@ -239,7 +239,7 @@ def test_a_plugin_that_fails_is_blamed_and_the_rest_is_measured(study, tmp_path)
         "    def evaluate(self, belief, question, channel):\n        raise KeyError('oops')\n\n"
         "@sf.hookimpl\ndef sfumato_measures():\n    return [Clumsy]\n"
     )
-    study.write_text(STUDY.replace('"posterior_gap"', '"clumsy"'))
+    study.write_text(STUDY.replace('"released_fraction"', '"clumsy"'))
     done = run("compare", "--plugin", str(plugin), "--jobs", "2", str(study))
     assert done.exit_code == 1
     assert "4 × KeyError: 'oops' (evaluate)" in done.output

@@ -65,7 +65,7 @@ def test_worlds_side_by_side():
 
 def test_refusals_are_grouped_by_reason_with_a_count():
     refusals = everything().refusals
-    assert "basic needs Gaussian traces; the prior 'markov_chain' gives Markov chains." in refusals
+    assert "contexts needs Markov chains; the prior 'rbf' gives Gaussian traces." in refusals
     total = sum(refusals.values())
     assert total == sum(cell.outcome == "refused" for cell in everything().cells)
 
@@ -94,9 +94,9 @@ def test_incompatible_calls_are_refused_in_one_sentence():
         sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
     release = sf.mechanisms.suppress_given(probabilities=[[1, 0.5]] * 3).protect(prior, secret)
     with pytest.raises(sf.Incompatible) as caught:
-        sf.measures.renyi(order=2.0).loss(prior, secret, release)
+        sf.measures.posterior_interval().loss(prior, secret, release)
     assert str(caught.value) == (
-        "renyi needs Gaussian traces; the prior 'markov_chain' gives Markov chains."
+        "posterior_interval needs Gaussian traces; the prior 'markov_chain' gives Markov chains."
     )
 
 
@@ -115,9 +115,8 @@ def test_questions_outside_the_trace_are_refused(secret, match):
 
 def test_an_index_outside_the_trace_is_refused():
     prior, secret = sf.priors.rbf(length_scale=1.0, times=5), sf.secrets.basic(5)
-    release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
     with pytest.raises(sf.ParameterError, match="below the trace length 5; got 5"):
-        sf.measures.renyi(order=2.0).loss(prior, secret, release)
+        sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
 
 
 @pytest.mark.parametrize(
