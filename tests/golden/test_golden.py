@@ -54,7 +54,7 @@ def label(ask):
     return json.dumps(parts[0]) if parts else "output" if "apply" in ask else ask
 
 
-def differences(old, new, table, ask):
+def differences(old, new, table, ask):  # noqa: C901 - one list of all that may differ
     measure = ask.get("measure", {}) if isinstance(ask, dict) else {}
     if "refused" in old or "refused" in new:
         if measure.get("name") in NOW_READ and "refused" in old:
@@ -62,9 +62,10 @@ def differences(old, new, table, ask):
         if old != new:
             yield f"was {old}, is {new}"
         return
-    if old.get("bound") == "estimate" and new["bound"] == "upper" and old["ceiling"] == "inf":
-        if not old["floor"] * (1 - 1e-5) <= new["value"] <= old["floor"] * (1 + PROVED_TO):
-            yield f"was searched, {old['floor']}; is proved, at most {new['value']}"
+    stronger = (old.get("bound"), new.get("bound"))
+    if stronger in {("estimate", "upper"), ("upper", "exact")} and not allows(old, new, table):
+        yield f"was {old}, is {new}"
+    if stronger in {("estimate", "upper"), ("upper", "exact")}:
         return
     errors = [found.get("relative_error", 0.0) for found in (old, new)]
     if errors[1] > max(errors[0], PROMISED_ERROR):
@@ -80,11 +81,22 @@ def differences(old, new, table, ask):
         searched = key == "utility" and table["tolerance"] > make_golden.ROUNDING
         if searched and (other < one if old["worse"] == "larger" else other > one):
             continue  # a search that finds a better design has not moved for the worse
-        bounded = old.get("bound") == new.get("bound") == "upper" and key in {"value", "ceiling"}
-        if bounded and "reconstruction" in old["quantity"] and other < one:
-            continue  # a tighter bound: attacks and enumeration test it from below
+        if stronger == ("upper", "upper") and is_tighter(old, key, one, other):
+            continue  # attacks and enumeration test it from below
         if not close(one, other, tolerance, absolute):
             yield f"{key} was {one}, is {other} (tolerance {tolerance:.1g})"
+
+
+def allows(old, new, table):
+    """Whether what was searched or bounded is now proved or exact, and no more than it could be."""
+    if old["bound"] == "upper":
+        return new["value"] <= old["ceiling"] * (1 + table["tolerance"])
+    low, high = old["floor"] * (1 - 1e-5), old["floor"] * (1 + PROVED_TO)
+    return old["ceiling"] == "inf" and low <= new["value"] <= high
+
+
+def is_tighter(old, key, one, other):
+    return key in {"value", "ceiling"} and "reconstruction" in old["quantity"] and other < one
 
 
 def close(old, new, tolerance, absolute):
