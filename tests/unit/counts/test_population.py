@@ -11,9 +11,9 @@ import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import Symbols
 from sfumato.comparison import populations
+from sfumato.questions import Guess
 
 read_parquet = pytest.importorskip("pandas", reason="tables are read with pandas").read_parquet
-from sfumato.questions import Guess
 
 
 @pytest.fixture
