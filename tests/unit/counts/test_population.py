@@ -6,13 +6,14 @@ import threading
 
 import numpy as np
 import pytest
-from pandas import read_parquet
 
 import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import Symbols
 from sfumato.comparison import populations
 from sfumato.questions import Guess
+
+read_parquet = pytest.importorskip("pandas", reason="tables are read with pandas").read_parquet
 
 
 @pytest.fixture
