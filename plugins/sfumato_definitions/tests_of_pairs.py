@@ -11,6 +11,7 @@ from sfumato.parameters import NONNEGATIVE, OPEN_UNIT, declare, parameter
 from sfumato.protocols import Quantity, Reading
 from sfumato.values import FloatArray
 from sfumato.views import PairMeasure
+from sfumato.views.measures import highest
 
 
 @declare
@@ -173,13 +174,13 @@ class Power(PairMeasure):
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """Return the mass of p on the outcomes that speak most for it, up to mass α of q."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            order = np.argsort(-np.where(q > 0.0, p / q, np.inf), axis=-1)
-        found = np.take_along_axis(p, order, axis=-1)
-        alarms = np.take_along_axis(q, order, axis=-1)
-        left = self.false_alarm - (np.cumsum(alarms, axis=-1) - alarms)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(alarms > 0.0, np.clip(left / alarms, 0.0, 1.0), left >= 0.0)
-        return np.asarray(np.minimum((found * share).sum(axis=-1), 1.0))
+            ratios = np.where(q > 0.0, p / q, np.inf)
+        found = np.empty(len(p))
+        for row, (ratio, alarm) in enumerate(zip(ratios, q, strict=True)):
+            inside, edge = highest(ratio, alarm, self.false_alarm)
+            left = (self.false_alarm - alarm[inside].sum()) / alarm[edge] if edge >= 0 else 0.0
+            found[row] = p[row, inside].sum() + (left * p[row, edge] if edge >= 0 else 0.0)
+        return np.asarray(np.minimum(found, 1.0))
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error: the power is concave in α, so an error of α counts relatively."""

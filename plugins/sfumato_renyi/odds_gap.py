@@ -14,7 +14,7 @@ from sfumato.parameters import OPEN_UNIT, OPTIONAL, ORDER, SWITCH, declare, para
 from sfumato.protocols import Quantity, Reading
 from sfumato.values import FloatArray
 from sfumato.views import GaussianView, PairMeasure
-from sfumato.views.measures import worst_square
+from sfumato.views.measures import highest, worst_square
 
 
 def gap_chance(mean: float, gap: float) -> float:
@@ -150,12 +150,10 @@ class OddsGap(PairMeasure):
             raise OutsideHypotheses("conversions and expectations are for Gaussian traces.")
         with np.errstate(divide="ignore", invalid="ignore"):
             gaps = np.where(p > 0.0, np.abs(np.log(p / q)), 0.0)
-        order = np.argsort(-gaps, axis=-1)
-        beyond = np.cumsum(np.take_along_axis(p, order, axis=-1), axis=-1)
         # The first gap at which more than δ lies at or beyond it is not exceeded more often.
-        first = np.argmax(beyond > self.delta * (1.0 + 1e-12), axis=-1)
-        sorted_gaps = np.take_along_axis(gaps, order, axis=-1)
-        return np.asarray(np.take_along_axis(sorted_gaps, first[..., None], axis=-1)[..., 0])
+        limit = self.delta * (1.0 + 1e-12)
+        edges = [highest(gap, law, limit)[1] for gap, law in zip(gaps, p, strict=True)]
+        return gaps[np.arange(len(gaps)), edges]
 
     def of_shift(self, distance: float) -> float:
         """Return the gap for m = μ²/2."""

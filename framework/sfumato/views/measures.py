@@ -26,10 +26,14 @@ from sfumato.inference.gaussian.worst_pair import (
 from sfumato.inference.markov.enumeration import IntArray
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.protocols import LossMeasure, Reading
+from sfumato.questions.events import BoolArray
 from sfumato.values import FloatArray
 from sfumato.views.finite import FiniteView, Outcomes
 from sfumato.views.gaussian import ENDS, End, GaussianPart, GaussianView
 from sfumato.views.view import FINITE, GAUSSIAN, view_of
+
+SMALL = 64
+"""So many outcomes are sorted at once."""
 
 CHUNK = 2_000_000
 """How many numbers of pairs are held at a time."""
@@ -244,6 +248,35 @@ class PairMeasure(ViewMeasure):
             return attrs.evolve(worst, value=value, relative_error=0.0)
         error = max(value - low, high - value) / value + 8 * ROUNDOFF
         return attrs.evolve(worst, value=value, relative_error=error)
+
+
+def highest(scores: FloatArray, weights: FloatArray, limit: float) -> tuple[BoolArray, int]:
+    """Return the outcomes of highest score that weigh at most `limit` together, and the next one.
+
+    The set is halved about its median instead of being sorted: the halves that are known to lie
+    inside or outside are not looked at again. −1 stands for no next outcome.
+
+    >>> highest(np.array([3.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.25]), 0.4)
+    (array([ True, False, False]), 2)
+    """
+    inside = np.zeros(len(scores), dtype=bool)
+    rest, taken = np.arange(len(scores)), 0.0
+    while len(rest) > SMALL:
+        pivot = np.partition(scores[rest], len(rest) // 2)[len(rest) // 2]
+        above = rest[scores[rest] > pivot]
+        weight = float(weights[above].sum())
+        if taken + weight > limit:
+            rest = above
+        elif len(above):
+            inside[above], taken = True, taken + weight
+            rest = rest[scores[rest] <= pivot]
+        else:  # the upper half is a single score
+            break
+    for place in rest[np.argsort(-scores[rest], kind="stable")]:
+        if taken + float(weights[place]) > limit:
+            return inside, int(place)
+        inside[place], taken = True, taken + float(weights[place])
+    return inside, -1
 
 
 def worst_square(view: GaussianView) -> Reading:

@@ -294,7 +294,8 @@ def test_reference_values_of_windows(measure, question, ends):
 def of_window(measure, belief, channel, asked, width, *, told):
     """Return a measure of what a window shows, without rounding."""
     window = Window.around(belief, channel, asked.times, width, told=told, most=10**6)
-    outcomes = Outcomes.of(asked, window.joint(asked.times), 0.0)
+    states = window.joint(asked.times)
+    outcomes = Outcomes.of(asked, asked.members.astype(float) @ states, 0.0)
     if measure.name == "mutual_information":
         return outcomes.told_nats
     return measure.of_outcomes(outcomes).value
