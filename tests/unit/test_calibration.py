@@ -1,5 +1,6 @@
 """The weakest setting that meets a target, held to closed forms and to the other side."""
 
+import json
 import math
 
 import pytest
@@ -95,3 +96,19 @@ def test_a_bad_target_is_a_sentence(risks):
     nouns += ["--mechanism", "gaussian_uniform mse=1.0"]
     answer = CliRunner().invoke(cli, ["calibrate", *nouns, *risks])
     assert answer.exit_code == 2
+
+
+def test_the_command_prints_json():
+    nouns = ["--prior", "rbf length_scale=3.0 times=5", "--secret", "basic index=2"]
+    nouns += ["--mechanism", "gaussian_uniform mse=1.0", "--advantage", "0.3", "--json"]
+    found = json.loads(CliRunner().invoke(cli, ["calibrate", *nouns]).output)
+    assert found["ceiling"] <= 0.3 < found["at_half_the_strength"]
+    assert found["mechanism"]["name"] == "gaussian_uniform"
+
+
+def test_the_matrix_of_definitions_prints_json():
+    places = json.loads(CliRunner().invoke(cli, ["list", "--matrix", "--json"]).output)
+    standing = {(place["measure"], place["world"]): place["standing"] for place in places}
+    assert standing["advantage", "a real value"] == "exact"
+    assert standing["advantage", "noisy counts"] == "bounded"
+    assert standing["advantage", "the whole trace, counted"] == "impossible"

@@ -80,7 +80,7 @@ def require_known(name: str, registry: Registry) -> list[Entry]:
     return found
 
 
-FORMS = "a name and parameters (basic index=24 radius=0.5), an inline table, or a .toml file"
+FORMS = "a name and parameters (such as rbf length_scale=3 times=50), a table, or a .toml file"
 
 
 def noun(kind: str, text: str, registry: Registry) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import click
 
-from sfumato.commands.arguments import FORMS, noun, with_plugins
+from sfumato.commands.arguments import FORMS, noun, print_json, with_json, with_plugins
 from sfumato.plugin_registry import default_registry
 from sfumato.release.calibration import calibrate
 
@@ -38,6 +38,7 @@ def number(text: str) -> float:
 
 @click.command("calibrate")
 @with_plugins
+@with_json
 @click.option("--prior", required=True, help=f"What the adversary may believe: {FORMS}.")
 @click.option("--secret", required=True, help="What must stay hidden, in the same forms.")
 @click.option(
@@ -56,6 +57,7 @@ def command(
     mechanism: str,
     measure: str | None,
     target: str | None,
+    as_json: bool,
     **risks: str | None,
 ) -> None:
     """Find the weakest setting of a mechanism that keeps a risk below a target.
@@ -75,5 +77,8 @@ def command(
         noun("measure", asked[0][0], registry),
         number(asked[0][1]),
     )
+    if as_json:
+        print_json(found.plain())
+        return
     click.echo(str(found))
     click.echo(repr(found.mechanism))

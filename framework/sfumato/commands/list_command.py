@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from sfumato.commands.arguments import (
@@ -51,7 +52,7 @@ def command(*, compatible: str | None, as_json: bool, matrix: bool) -> None:
 
     registry, console = default_registry(), Console()
     if matrix:
-        _print_worlds(registry)
+        _print_worlds(registry, as_json=as_json)
         return
     if compatible is not None:
         scenarios = list(_scenarios(registry, compatible))
@@ -154,13 +155,16 @@ def _matrix(fits: Mapping[str, tuple[str, ...]], width: int) -> Table:
     return table
 
 
-def _print_worlds(registry: Registry) -> None:
+def _print_worlds(registry: Registry, *, as_json: bool) -> None:
     """Print definitions by worlds, with a numbered reason for each that is impossible."""
     from rich.console import Console
 
     from sfumato.comparison.matrix import MARKS, definitions_by_world
 
     places = definitions_by_world(registry)
+    if as_json:
+        print_json([attrs.asdict(place) for place in places])
+        return
     worlds = list(dict.fromkeys(place.world for place in places))
     table = plain_table("definition", *worlds)
     table.columns[0].no_wrap = True

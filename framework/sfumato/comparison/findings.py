@@ -23,9 +23,9 @@ from sfumato.quantities import round_outwards
 SAME = 1e-6
 """Relative difference below which two costs, or two ends, are one."""
 SHARES = (
-    (1.0, "every other time stays"),
-    (0.9, "nearly every other time stays"),
-    (0.5, "most other times stay"),
+    (1.0, "every other time lies"),
+    (0.9, "nearly every other time lies"),
+    (0.5, "most other times lie"),
 )
 """Of the other times, and how that is said; fewer are not worth a sentence."""
 MOST = 3

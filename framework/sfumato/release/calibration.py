@@ -31,6 +31,19 @@ class Calibration:
     target: float
     weaker: Loss
 
+    def plain(self) -> dict[str, Any]:
+        """Return what was found in plain values."""
+        return {
+            "mechanism": self.mechanism.specification(),
+            "quantity": str(self.loss.quantity),
+            "target": self.target,
+            "floor": self.loss.floor,
+            "ceiling": self.loss.ceiling,
+            "utility": self.release.utility(),
+            "utility_quantity": str(self.release.utility_quantity),
+            "at_half_the_strength": self.weaker.value,
+        }
+
     def __str__(self) -> str:
         name = self.mechanism.strength[0] if self.mechanism.strength else ""
         sign = self.loss.quantity.sign
