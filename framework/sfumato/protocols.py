@@ -19,6 +19,7 @@ import attrs
 from typing_extensions import TypeVar
 
 from sfumato.compatibility import (
+    question_type,
     require_adversary,
     require_measure,
     require_mechanism,
@@ -676,6 +677,12 @@ class Mechanism(Declared, ABC, Generic[C]):
             raise TypeError(f"{self.name}.design must return a Release; got {release!r}.")
         return release
 
+    def at_strength(self, value: float) -> Mechanism[C]:
+        """Return the mechanism with another value of the parameter that is its `strength`."""
+        given: Any = self
+        changed: Mechanism[C] = attrs.evolve(given, **{self.strength[0]: value})  # type: ignore[index]
+        return changed
+
     def designed_for(
         self, prior: PriorClass | None = None, secret: Secret | None = None
     ) -> Mechanism[C]:
@@ -787,12 +794,17 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
         """Whether the author brought an independent check of what the measure calls exact."""
         return cls.brute_force is not LossMeasure.brute_force
 
+    def scale_end(self, question: type | None) -> ScaleEnd | None:  # noqa: ARG002  # overridden
+        """Return at which end of the prior's scale a question of that type is worst, if proved."""
+        return self.worst_scale
+
     def loss(self, prior: PriorClass, secret: Secret, release: Release) -> Loss:
         """Return the worst loss over the class."""
         from sfumato.prior_classes.suprema import over_class
 
         require_measure(self, prior, secret, release)
-        narrowed = prior if self.worst_scale is None else prior.at_scale(self.worst_scale)
+        end = self.scale_end(question_type(secret, prior.yields))
+        narrowed = prior if end is None else prior.at_scale(end)
 
         def read(member: Prior) -> Reading:
             return self._reading(member, secret, release)
@@ -800,7 +812,7 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
         proved = None if narrowed.finite else self._proved(narrowed, secret, release, read)
         found, worst = proved or over_class(narrowed, read, self.quantity)
         if narrowed != prior:
-            how = f"{found.how}; the {self.worst_scale} end of the scale, proved".lstrip("; ")
+            how = f"{found.how}; the {end} end of the scale, proved".lstrip("; ")
             found = attrs.evolve(found, how=how)
         return Loss(
             **attrs.asdict(found, recurse=False),

@@ -148,6 +148,10 @@ class BreachRate(EventMeasure):
         if any(len(trace) != belief.steps for trace in traces):
             raise self.reject("traces", f"of {belief.steps} states each", traces)
         paths = np.array([belief.encode(trace) for trace in traces])
+        if isinstance(channel, RememberingSuppression):  # the memory is a function of the trace
+            paths, masks = channel.pairs(paths), channel.lift_masks(question.masks)
+            belief, channel = channel.augmented(belief)
+            question = Events(masks, question.names, question.both_ways)
         events = TimedEvents.from_masks(belief, question.masks)
         occurred = events.members[np.arange(len(events.times)), paths[:, events.times]]
         exposed = self._exposed(belief, events, channel, paths)

@@ -28,6 +28,7 @@ from sfumato.questions import Events
 from sfumato.values import FloatArray
 from sfumato.views import EventMeasure, GaussianPart
 from sfumato.views.gaussian import End
+from sfumato.views.segments import joint_error
 
 CERTIFIED = 1e-5
 """The largest relative error of a gap that is called exact; of others only a bound is known."""
@@ -88,6 +89,9 @@ class PosteriorGap(EventMeasure):
             return self._of_gap(check(belief, channel, question.masks), question)
         if isinstance(question, Events) and question.has_windows:
             found = worst_listed_gap(belief, channel, question.masks)
+            error = 4.0 * joint_error(belief) * (found.posterior + found.prior)
+            raised = max(found.value, 0.0) + error
+            found = attrs.evolve(found, value=raised, relative_error=min(1.0, 2 * error / raised))
             return self._of_gap(found, question, "all outputs")
         return super().evaluate(belief, question, channel)
 

@@ -13,8 +13,8 @@ from sfumato.inference.gaussian.worst_pair import multiply
 from sfumato.parameters import OPEN_UNIT, OPTIONAL, ORDER, SWITCH, declare, parameter
 from sfumato.protocols import Quantity, Reading
 from sfumato.values import FloatArray
-from sfumato.views import GaussianView, PairMeasure
-from sfumato.views.measures import highest, worst_square
+from sfumato.views import GaussianView, Outcomes, PairMeasure
+from sfumato.views.measures import Found, highest, worst_square
 
 
 def gap_chance(mean: float, gap: float) -> float:
@@ -146,14 +146,25 @@ class OddsGap(PairMeasure):
 
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """Return the gap that |log p/q| exceeds with chance δ under p, of each pair."""
-        if self.conversion or self.expected:
-            raise OutsideHypotheses("conversions and expectations are for Gaussian traces.")
         with np.errstate(divide="ignore", invalid="ignore"):
             gaps = np.where(p > 0.0, np.abs(np.log(p / q)), 0.0)
         # The first gap at which more than δ lies at or beyond it is not exceeded more often.
-        limit = self.delta * (1.0 + 1e-12)
-        edges = [highest(gap, law, limit)[1] for gap, law in zip(gaps, p, strict=True)]
+        edges = [highest(gap, law, self.delta)[1] for gap, law in zip(gaps, p, strict=True)]
         return gaps[np.arange(len(gaps)), edges]
+
+    def of_outcomes(self, outcomes: Outcomes) -> Found:
+        """Return the worst gap for a little less and a little more than δ: chances are rounded."""
+        if self.conversion or self.expected:
+            raise OutsideHypotheses("conversions and expectations are for Gaussian traces.")
+        room = 64.0 * outcomes.error
+        high, low = (
+            super(OddsGap, OddsGap(self.delta * side)).of_outcomes(outcomes)
+            for side in (1.0 - room, 1.0 + room)
+        )
+        if math.isinf(high.value):
+            return high
+        slack = (high.value - low.value) / 2.0 + high.slack
+        return attrs.evolve(high, value=(high.value + low.value) / 2.0, slack=slack)
 
     def of_shift(self, distance: float) -> float:
         """Return the gap for m = μ²/2."""

@@ -301,7 +301,6 @@ class Half(sf.LossMeasure):
     name = "half"
     reads = ((Gaussian, object, AdditiveGaussian),)
     promises = ("utility",)
-    promises = (("mse", "mean_squared_error"),)
     WAIVERS
 
     @property

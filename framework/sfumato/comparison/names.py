@@ -43,8 +43,9 @@ def noun_table(noun: Any, *, defaults: bool = False) -> dict[str, Any]:
     """Return what a noun says, nested nouns opened, with or without what it leaves open.
 
     >>> import sfumato as sf
-    >>> noun_table(sf.secrets.basic(3)), noun_table(sf.secrets.basic(3), defaults=True)
-    ({'name': 'basic', 'index': 3}, {'radius': 1.0, 'name': 'basic', 'index': 3})
+    >>> one = sf.mechanisms.randomised_response(epsilon=1.0)
+    >>> noun_table(one)
+    {'name': 'randomised_response', 'epsilon': 1.0}
     """
     specification = getattr(noun, "specification", None)
     table = _open_nested(specification() if specification else {"name": str(noun)})

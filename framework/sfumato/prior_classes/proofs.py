@@ -218,7 +218,7 @@ def prove_loss(
     The measure must get worse with the information in Loewner order (`of_informations`).
     """
     channel, question = release.channel, release.situation(next(prior.members()), secret).question
-    if not isinstance(channel, AdditiveGaussian):
+    if not (isinstance(channel, AdditiveGaussian) and isinstance(question, Displacements)):
         return None
     sign, seen = measure.quantity.sign, list[tuple[Prior, Reading]]()
 

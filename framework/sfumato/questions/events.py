@@ -314,6 +314,16 @@ def _(question: Events, belief: Any) -> ByTime:
         times = np.flatnonzero(mask.any(axis=1))
         states = [str(belief.states[state]) for state in np.flatnonzero(mask[times[0]])]
         row = " or ".join(states) if len(times) == 1 else str(name)
-        alone = Events(mask[None], (name,))
+        alone = Events(mask[None], (name,), question.both_ways)
         found.setdefault(row, {}).update(dict.fromkeys(map(int, times), alone))
     return found
+
+
+@by_time.register
+def _(question: StateAt, belief: Any) -> ByTime:
+    """Ask of the state at every time of the trace, whatever times the question names."""
+    return {
+        "any state": {
+            time: StateAt.of(belief, [time], question.close) for time in range(belief.steps)
+        }
+    }

@@ -12,6 +12,7 @@ from sfumato.domains.alternatives import Either
 from sfumato.domains.domain import Real
 from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError
 from sfumato.protocols import Loss, LossMeasure, Mechanism, PriorClass, Release, Secret
+from sfumato.release.designs import DesignedFor
 
 DOUBLINGS = 60
 """How often a strength is doubled or halved before a target counts as out of reach."""
@@ -48,8 +49,9 @@ class Calibration:
         name = self.mechanism.strength[0] if self.mechanism.strength else ""
         sign = self.loss.quantity.sign
         end = self.loss.ceiling if sign > 0 else self.loss.floor
+        setting = getattr(inner_mechanism(self.mechanism), name)
         return (
-            f"{self.mechanism.name} with {name} = {getattr(self.mechanism, name):.6g} keeps the "
+            f"{self.mechanism.name} with {name} = {setting:.6g} keeps the "
             f"{self.loss.quantity.name} at {end:.4g}, {'below' if sign > 0 else 'above'} the "
             f"{self.target:g} that was asked for; the {self.release.utility_quantity.name} is "
             f"{self.release.utility():.4g}. At half that strength it would be "
@@ -84,6 +86,8 @@ def calibrate(
     >>> found.loss.ceiling <= 0.5, f"{found.mechanism.mse:.2f}"
     (True, '4.96')
     """
+    if not isinstance(mechanism, Mechanism):
+        raise ParameterError(f"calibrate takes a mechanism; got {type(mechanism).__name__}.")
     if mechanism.strength is None:
         raise Incompatible(
             f"{mechanism.name} declares no strength: calibrate a mechanism that does, such as one "
@@ -92,14 +96,14 @@ def calibrate(
     if math.isnan(target):
         raise ParameterError(f"target must be a number; got {target!r}.")
     name, hides = mechanism.strength
-    if getattr(mechanism, name) is None:
+    own = inner_mechanism(mechanism)
+    if getattr(own, name) is None:
         raise ParameterError(f"{mechanism.name}.{name} must be given to be calibrated; got None.")
     tried: dict[float, tuple[Release, Loss]] = {}
 
     def measured(value: float) -> tuple[Release, Loss]:
         if value not in tried:
-            given: Any = mechanism
-            release = attrs.evolve(given, **{name: value}).protect(prior, secret)
+            release = mechanism.at_strength(value).protect(prior, secret)
             tried[value] = release, measure.loss(prior, secret, release)
         return tried[value]
 
@@ -109,23 +113,28 @@ def calibrate(
             return loss.ceiling <= target
         return loss.floor >= target
 
-    low, high = _limits(mechanism, name)
+    low, high = _limits(own, name)
     if math.isfinite(high):
         weak, strong = (low, high) if hides == "more" else (high, low)
         _require(meets(strong), measured(strong)[1], target, f"{name} = {strong:g}")
     else:
-        weak, strong = _bracket(meets, float(getattr(mechanism, name)), hides)
+        weak, strong = _bracket(meets, float(getattr(own, name)), hides)
         _require(meets(strong), measured(strong)[1], target, f"{name} = {strong:g}")
     found = weak if meets(weak) else _bisect(meets, weak, strong, tolerance)
     release, loss = measured(found)
     weaker = found / 2 if hides == "more" else min(high, 2 * found)
     return Calibration(
-        mechanism=release.mechanism,
+        mechanism=mechanism.at_strength(found),
         release=release,
         loss=loss,
         target=target,
         weaker=measured(weaker)[1],
     )
+
+
+def inner_mechanism(mechanism: Any) -> Any:
+    """Return what really has the parameters: of a design for others, its mechanism."""
+    return inner_mechanism(mechanism.mechanism) if isinstance(mechanism, DesignedFor) else mechanism
 
 
 def _limits(mechanism: Mechanism, name: str) -> tuple[float, float]:

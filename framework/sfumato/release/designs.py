@@ -44,6 +44,15 @@ class DesignedFor(Mechanism):
         """The type of channel that the mechanism designs."""
         return self.mechanism.yields
 
+    @property
+    def strength(self) -> Any:  # type: ignore[override]  # of the object, not of the class
+        """The strength of the mechanism."""
+        return self.mechanism.strength
+
+    def at_strength(self, value: float) -> DesignedFor:
+        """Return the same design with another strength."""
+        return DesignedFor(self.mechanism.at_strength(value), self.prior, self.secret)
+
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Design for the own prior and secret."""
         return self.mechanism.protect(self.prior or prior, self.secret or secret)

@@ -99,10 +99,13 @@ class GaussianPart:
 
 
 def ball_chances(covariance: FloatArray, radius: float) -> tuple[float, float]:
-    """Return two ends, mostly equal, of Pr[‖N(0, V)‖ ≤ r].
+    """Return two ends, mostly close, of Pr[‖N(0, V)‖ ≤ r].
 
-    One coordinate: erf. Equal variances: χ². Two coordinates: an integral over the angle θ, with
-    z₁ = (r/√λ₁) sin θ. More of unequal variances: those of the largest and of the smallest.
+    One coordinate: erf. Always between the χ² laws of the largest and of the smallest variance. Two
+    coordinates: with z₁ ~ N(0, 1) and a = r/√λ₁ it is E[erf(√(r² − λ₁z₁²)/√(2λ₂)); |z₁| ≤ a], an
+    integral over z₁ = a sin θ in small panels, cut where the normal law has no mass left. Where λ₂
+    is so small that the inner factor falls in a thin layer at the ends, the factor is one but for
+    the layer, and both are ends.
 
     >>> ball_chances(np.array([[1.0]]), 1.0)[0].__round__(6)
     0.682689
@@ -115,17 +118,25 @@ def ball_chances(covariance: FloatArray, radius: float) -> tuple[float, float]:
         return 1.0, 1.0
     if size == 1:
         return (float(erf(radius / math.sqrt(2.0 * most))),) * 2
-    if least == 0.0 or size > 2 or most - least <= 1e-12 * most:
-        small = float(gammainc(size / 2.0, radius**2 / (2.0 * most)))
-        large = 1.0 if least == 0.0 else float(gammainc(size / 2.0, radius**2 / (2.0 * least)))
-        return small, large
-    nodes, weights = np.polynomial.legendre.leggauss(400)
-    angle = nodes * math.pi / 2.0
+    low = float(gammainc(size / 2.0, radius**2 / (2.0 * most)))
+    high = 1.0 if least == 0.0 else float(gammainc(size / 2.0, radius**2 / (2.0 * least)))
+    if size > 2:
+        return low, high
     reach = radius / math.sqrt(most)
+    if least < THIN * min(most, radius**2 / 10.0):
+        inner = math.sqrt(max(0.0, radius**2 - 100.0 * least) / most)  # the factor is one within
+        return max(low, float(erf(inner / math.sqrt(2.0)))), min(
+            high, float(erf(reach / math.sqrt(2.0)))
+        )
+    end = math.asin(min(1.0, REACH / reach))
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    edges = np.linspace(-end, end, PANELS + 1)
+    half = np.diff(edges)[:, None] / 2.0
+    angle = edges[:-1, None] + half * (1.0 + nodes)
     density = np.exp(-np.square(reach * np.sin(angle)) / 2.0) * reach * np.cos(angle)
-    inner = erf(radius * np.cos(angle) / math.sqrt(2.0 * least))
-    value = float(weights @ (density * inner)) * math.pi / 2.0 / math.sqrt(2.0 * math.pi)
-    return value * (1 - 1e-9), min(1.0, value * (1 + 1e-9))
+    factor = erf(radius * np.cos(angle) / math.sqrt(2.0 * least))
+    value = float((weights * half * density * factor).sum()) / math.sqrt(2.0 * math.pi)
+    return max(low, value * (1 - 1e-9)), min(high, value * (1 + 1e-9) + 1e-18)
 
 
 @attrs.frozen(eq=False)
@@ -160,6 +171,13 @@ class GaussianView:
             radius=question.radii[number],
             squares=(float(squares.floors[number]), float(squares.ceilings[number])),
         )
+
+
+PANELS = 256
+"""Parts in which the angle of a disc is integrated."""
+
+THIN = 1e-3
+"""Ratio of two variances below which a disc is cut by its wider coordinate alone."""
 
 
 # Being near a place: an event about a real value, which is seen through the posterior mean -------
@@ -255,9 +273,12 @@ def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[Float
     left = np.concatenate([np.arange(len(cuts) - 1), [0, len(cuts) - 1]])
     right = np.concatenate([np.arange(1, len(cuts)), [len(cuts), len(cuts)]])
     total = table.sum(axis=0)
-    share = np.divide(table[0], total, out=np.zeros_like(total), where=total > 0)
-    gap = at[0, right] - at[0, left]
-    move = np.divide(share - at[0, left], gap, out=np.full_like(gap, 0.5), where=gap != 0)
+    rarer = table[0] > table[1]  # of the event and its opposite, the one that keeps its digits
+    part_of = np.where(rarer, table[1], table[0])
+    share = np.divide(part_of, total, out=np.zeros_like(total), where=total > 0)
+    first, second = (np.where(rarer, at[1, side], at[0, side]) for side in (left, right))
+    gap = second - first
+    move = np.divide(share - first, gap, out=np.full_like(gap, 0.5), where=gap != 0)
     move = np.clip(move, 0.0, 1.0)
     mass = np.bincount(left, total * (1 - move), len(cuts) + 1)
     mass += np.bincount(right, total * move, len(cuts) + 1)

@@ -25,7 +25,8 @@ from sfumato.inference.gaussian.worst_pair import (
 )
 from sfumato.inference.markov.enumeration import IntArray
 from sfumato.matrices.matrix import ROUNDOFF
-from sfumato.protocols import LossMeasure, Reading
+from sfumato.protocols import LossMeasure, Reading, ScaleEnd
+from sfumato.questions import Displacements
 from sfumato.questions.events import BoolArray
 from sfumato.values import FloatArray
 from sfumato.views.finite import FiniteView, Outcomes
@@ -64,6 +65,11 @@ class ViewMeasure(LossMeasure):
         super().__init_subclass__(**given)
         gaussian = cls.of_part is not ViewMeasure.of_part
         cls.reads = (*FINITE, *GAUSSIAN) if gaussian else FINITE
+
+    def scale_end(self, question: type | None) -> ScaleEnd | None:
+        """Return the proved end for displacements: of an event the loss may grow with the scale."""
+        about_pairs = question is not None and issubclass(question, Displacements)
+        return self.worst_scale if about_pairs else None
 
     @abstractmethod
     def of_outcomes(self, outcomes: Outcomes) -> Found:
@@ -209,7 +215,10 @@ class PairMeasure(ViewMeasure):
 
     def of_outcomes(self, outcomes: Outcomes) -> Found:
         """Return the worst pair; of a secret of one value only, that value against itself."""
-        pairs = outcomes.pairs if len(outcomes.pairs) else np.zeros((1, 2), dtype=np.intp)
+        pairs = outcomes.pairs
+        if not len(pairs):
+            same = np.ones((1, 1))
+            return Found(float(self.of_laws(same, same)[0]))
         worst, where = -math.inf, pairs[0]
         for part in _chunks(pairs, outcomes.joint.shape[1]):
             values = self.of_laws(
@@ -220,8 +229,6 @@ class PairMeasure(ViewMeasure):
                 worst, where = self._sign * float(values[place]), part[place]
         value = self._sign * worst
         slack = 0.0 if math.isinf(value) else self.rounding(value, outcomes.error)
-        if len(outcomes.pairs) == 0:
-            slack = 0.0
         return Found(value, slack, {"pair": tuple(outcomes.name(int(row)) for row in where)})
 
     def of_part(self, part: GaussianPart, end: End) -> float:

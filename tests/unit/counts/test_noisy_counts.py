@@ -90,7 +90,7 @@ def test_much_noise_leaves_what_the_prior_gives_away(game):
     blind = played.best(played.paths, 0)
     loss = sf.measures.reconstruction().loss(*played.scenario(0, 1e6))
     assert loss.value == pytest.approx(blind, rel=1e-4)
-    assert "divergence" in loss.witness
+    assert "Fano" in loss.witness
     assert "erased" in loss.how
 
 

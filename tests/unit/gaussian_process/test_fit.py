@@ -86,7 +86,9 @@ def test_many_traces_at_once_are_each_alone():
     together = sf.priors.rbf.fit(traces)
     for position, trace in enumerate(traces):
         alone = sf.priors.rbf.fit([trace])
-        assert alone.effective["length_scale"][0] == together.effective["length_scale"][position]
+        # Sums of several traces at once are rounded in another order on some machines.
+        expected = together.effective["length_scale"][position]
+        assert alone.effective["length_scale"][0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_units_of_time_do_not_matter():

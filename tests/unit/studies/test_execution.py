@@ -40,7 +40,6 @@ def test_workers_find_what_this_process_finds(study):
     here = study.run()
     assert same(here, study.run(jobs=2))
     assert here.comparisons[0].measured
-    assert here.comparisons[0].refusals
 
 
 def test_each_cell_has_a_seed_of_its_own_that_the_study_seed_changes(study, small_table):

@@ -66,7 +66,9 @@ def question_is_as_declared(prior: Any, secret: Any) -> None:
     """A secret's question is of the declared type, and the same when asked for twice."""
     belief = prior.belief()
     try:
-        question = _twice(lambda: secret.question(belief), belief, secret, what="the question")
+        question = _twice(
+            lambda: attrs.evolve(secret).question(belief), belief, secret, what="the question"
+        )
     except ParameterError as reason:
         raise NotHere(str(reason)) from None
     declared = question_type(secret, type(belief))

@@ -42,6 +42,9 @@ PRECISION = 1e-8
 OUTPUTS = 3
 """So many outputs of one release are shown to an adversary."""
 
+TINY = 1e-60
+"""A probability of which products vanish: a refusal is no flattery there."""
+
 LOST = 1e-6
 """What float64 may lose in solving before a comparison says nothing."""
 
@@ -112,6 +115,8 @@ def brute_force_keeps_the_laws(at: Situation, measure: Any, seed: int) -> None:
 @law("oracle.refusal", over=("measure",), applies=counts_loss)
 def refusals_do_not_flatter(at: Situation, measure: Any) -> None:
     """A measure that answers where little is lost answers where more is, if others can."""
+    if isinstance(at.belief, Markov) and at.belief.smallest_probability < TINY:
+        raise NotHere("float64 cannot hold products of such probabilities")
     answered: list[float] = []
     refused: list[float] = []
     for channel in from_loud_to_quiet(at.channel, at.belief):

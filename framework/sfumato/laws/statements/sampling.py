@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato import randomness
 from sfumato.channels import AdditiveGaussian
+from sfumato.channels.emission import label_array
 from sfumato.laws.attacks import Attempt, demonstrated_loss
 from sfumato.laws.capabilities import counts_loss, read
 from sfumato.laws.goodness_of_fit import worst_p_value
@@ -104,7 +105,12 @@ def same_seed_same_draw(at: Situation, release: Release, seed: int) -> None:
 
 
 def _many(release: Any, trace: Any, rng: np.random.Generator | None, count: int) -> list[Any]:
-    return [np.asarray(release.apply(trace, rng), dtype=object) for _ in range(count)]
+    return [_row(release.apply(trace, rng)) for _ in range(count)]
+
+
+def _row(output: Any) -> Any:
+    """Return an output as an array of its symbols; a symbol that is a tuple stays one."""
+    return label_array(output) if isinstance(output, tuple) else np.asarray(output, dtype=object)
 
 
 @law("sampling.source", over=("mechanism",), cost=2, seed=SEED)

@@ -49,12 +49,13 @@ def _named_times(secret: Any, belief: Any) -> list[int]:
 
 @law("secret.times", over=("secret",))
 def times_are_those_that_are_named(prior: Any, secret: Any) -> None:
-    """A secret is about the times that its parameters name, and about all where they name none."""
+    """A secret is about the times that its parameters name; where they name none, all or one."""
     belief, question = _ask(secret, prior)
     parts, named = _times_by_part(question, belief), _named_times(secret, belief)
     touched = sorted(set().union(*parts))
+    names_none = all(value_of(secret, name) is None for name in ("index", "indices", "times"))
     require(
-        touched == sorted(set(named)),
+        touched == sorted(set(named)) or (names_none and len(touched) == 1),
         f"the secret must be about the times {sorted(set(named))}; it is about {touched}",
     )
     if value_of(secret, "indices") is not None:
