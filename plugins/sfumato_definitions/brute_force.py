@@ -85,7 +85,9 @@ def power(belief: Any, question: Any, channel: Any, alpha: float) -> Reading:
             return t * alpha + float(np.maximum(p - t * q, 0.0).sum())
 
         some = q > 0
-        ratios = np.unique(np.append(p[some] / q[some], 0.0))
+        with np.errstate(over="ignore"):
+            ratios = np.unique(np.append(p[some] / q[some], 0.0))
+        ratios = ratios[np.isfinite(ratios)]
         if len(ratios) < 5000:  # the dual is piecewise linear with its kinks here
             return min(map(dual, ratios.tolist()))
         coarse = ratios[:: len(ratios) // 500]

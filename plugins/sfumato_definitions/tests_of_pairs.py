@@ -173,7 +173,7 @@ class Power(PairMeasure):
 
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """Return the mass of p on the outcomes that speak most for it, up to mass α of q."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = np.where(q > 0.0, p / q, np.inf)
         found = np.empty(len(p))
         for row, (ratio, alarm) in enumerate(zip(ratios, q, strict=True)):

@@ -91,7 +91,8 @@ class PosteriorGap(EventMeasure):
             found = worst_listed_gap(belief, channel, question.masks)
             error = 4.0 * joint_error(belief) * (found.posterior + found.prior)
             raised = max(found.value, 0.0) + error
-            found = attrs.evolve(found, value=raised, relative_error=min(1.0, 2 * error / raised))
+            relative = min(1.0, 2.0 * error / raised) if raised > 0.0 else 0.0
+            found = attrs.evolve(found, value=raised, relative_error=relative)
             return self._of_gap(found, question, "all outputs")
         return super().evaluate(belief, question, channel)
 

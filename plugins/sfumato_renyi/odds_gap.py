@@ -146,7 +146,7 @@ class OddsGap(PairMeasure):
 
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """Return the gap that |log p/q| exceeds with chance δ under p, of each pair."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             gaps = np.where(p > 0.0, np.abs(np.log(p / q)), 0.0)
         # The first gap at which more than δ lies at or beyond it is not exceeded more often.
         edges = [highest(gap, law, self.delta)[1] for gap, law in zip(gaps, p, strict=True)]
