@@ -117,3 +117,17 @@ def test_a_map_asks_what_the_secret_asks():
     [row] = by_time(sf.secrets.basic(2).question(belief), belief).values()
     at = sf.measures.renyi().evaluate(belief, row[2], release.channel)
     assert at.value == pytest.approx(own)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_hockey_stick_of_close_laws_keeps_its_digits(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(60):
+        epsilon = float(rng.choice([0.0, 10 ** rng.uniform(-8, 1)]))
+        distance = 10 ** rng.uniform(-9, 1.5)
+        value = sf.measures.hockey_stick(epsilon=epsilon).of_shift(distance)
+        with mpmath.workdps(50):
+            e, m = mpmath.mpf(epsilon), mpmath.mpf(distance)
+            truth = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
+        if truth > 1e-290:
+            assert truth * (1 - 2e-15) <= value <= truth * (1 + 1e-9)
