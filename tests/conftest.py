@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import getpass
+import tempfile
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Hypothesis also draws the numbers that stand in loaded modules, unless these are installed or lie
+# below a folder called tests. One-file plugins that other tests write must not change what a law
+# draws, whichever of them a worker has run before: they are written below such a folder.
+_below = Path(tempfile.gettempdir(), f"sfumato-{getpass.getuser()}", "tests")
+_below.mkdir(parents=True, exist_ok=True, mode=0o700)
+tempfile.tempdir = str(_below)
 
 settings.register_profile(
     "ci",
@@ -12,6 +23,19 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci")
+
+
+@pytest.fixture
+def real_data():
+    """Return a function that gives the path of a real file, or skips the test with a reason."""
+
+    def find(*parts):
+        path = Path(__file__).parents[2].joinpath("shared", "data", *parts)
+        if not path.exists():
+            pytest.skip(f"the data set {'/'.join(parts)} is not beside the checkout")
+        return path
+
+    return find
 
 
 @pytest.fixture

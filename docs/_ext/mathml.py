@@ -1,7 +1,12 @@
-"""Mathematics as MathML, which browsers draw themselves: no script, no font, no network."""
+"""Mathematics as MathML, which browsers draw themselves: no script, no font, no network.
+
+Docstrings write formulas in the characters of a terminal, between dollar signs:
+$∑_o max_w Pr[w, o]$. `to_latex` makes of them what a page can draw.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -10,6 +15,33 @@ from docutils.utils.math.latex2mathml import tex2mathml
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
+
+SIGNS = {
+    "∑": r"\sum", "∫": r"\int", "−": "-", "≤": r"\le", "≥": r"\ge", "‖": r"\|", "·": r"\cdot",
+    "∞": r"\infty", "∈": r"\in", "⊥": r"\bot", "…": r"\dots", "½": r"\tfrac{1}{2}", "⁻¹": "^{-1}",
+    "⁻": "^{-}", "²": "^2", "ᵀ": r"^{\top}", "Ã": r"\tilde{A}", "Ĩ": r"\tilde{I}", "×": r"\times",
+    "⪰": r"\succeq", "≠": r"\neq", "∘": r"\circ",
+}  # fmt: skip
+FUNCTIONS = {"max", "min", "log", "ln", "sup", "det", "exp", "Pr"}
+"""Words that mathematics sets upright; others are words."""
+
+
+def to_latex(formula: str) -> str:
+    """Return a formula in the characters of a terminal as LaTeX."""
+    formula = re.sub(r"√\(([^()]*(?:\([^()]*\)[^()]*)*)\)", r"√{\1}", formula)
+    formula = re.sub(r"√(?!\{)([^\W_][^\W_]*)", r"√{\1}", formula).replace("√", r"\sqrt")
+    formula = re.sub(r"_([^\W_]{2,})", r"_{\1}", formula)
+    formula = re.sub(r"_{(max|min)}", r"_{\\\1}", formula)
+    for sign, latex in SIGNS.items():
+        formula = formula.replace(sign, f"{latex} " if latex.startswith("\\") else latex)
+    return re.sub(r"(?<![\\\w{])[A-Za-z]{2,}(?: [A-Za-z]{2,})*", _word, formula)
+
+
+def _word(found: re.Match[str]) -> str:
+    words = [
+        rf"\{word} " if word in FUNCTIONS else rf"\text{{ {word} }}" for word in found[0].split()
+    ]
+    return "".join(words)
 
 
 def write_inline(translator: HTML5Translator, node: nodes.math) -> None:

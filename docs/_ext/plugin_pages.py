@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from mathml import to_latex
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -75,7 +76,10 @@ class PluginDirective(SphinxDirective):
     def parse(self, text: str, source: str) -> list[nodes.Node]:
         """Return docstring text, parsed; |x| is an absolute value, not a substitution."""
         holder = nodes.container()
-        lines = text.replace("|", "\\|").split("\n")
+        words = text.split("$")  # every other one is a formula, which may span lines
+        words[0::2] = [word.replace("|", "\\|") for word in words[0::2]]
+        words[1::2] = [f":math:`{to_latex(' '.join(word.split()))}`" for word in words[1::2]]
+        lines = "".join(words).split("\n")
         self.state.nested_parse(StringList(lines, source=source), self.content_offset, holder)
         return holder.children
 
@@ -207,7 +211,8 @@ def _words(value: Any) -> list[str]:
         return [words_of(value)]
     if hasattr(value, "items"):
         return [f"{words_of(item)} of {words_of(key)}" for key, item in value.items()]
-    return [" with ".join(words_of(kind) for kind in row if kind is not object) for row in value]
+    rows = (" with ".join(words_of(kind) for kind in row if kind is not object) for row in value)
+    return [row for row in rows if row]  # packages' own questions have no words of their own
 
 
 def _table(heads: tuple[str, ...], rows: list[tuple[nodes.Node, ...]]) -> nodes.Node:

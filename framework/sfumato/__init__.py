@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from sfumato.comparison.soundness import contradictions as contradictions
     from sfumato.comparison.study import Part as Part
     from sfumato.comparison.study import Study as Study
+    from sfumato.errors import BrokenLedger as BrokenLedger
     from sfumato.errors import BrokenPluginWarning as BrokenPluginWarning
     from sfumato.errors import DataError as DataError
     from sfumato.errors import DuplicateName as DuplicateName
     from sfumato.errors import ImpossibleObservation as ImpossibleObservation
     from sfumato.errors import Incompatible as Incompatible
     from sfumato.errors import OutsideHypotheses as OutsideHypotheses
+    from sfumato.errors import OverBudget as OverBudget
     from sfumato.errors import ParameterError as ParameterError
     from sfumato.errors import PluginError as PluginError
     from sfumato.errors import SolverFailed as SolverFailed
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from sfumato.questions.secret_unions import SecretUnion as SecretUnion
     from sfumato.release.calibration import calibrate as calibrate
     from sfumato.release.composition import compose as compose
+    from sfumato.release.ledger import Ledger as Ledger
     from sfumato.values import SUPPRESSED as SUPPRESSED
 
     registry: Registry
@@ -87,12 +90,14 @@ _HOMES = {
         "Study",
     ),
     "errors": (
+        "BrokenLedger",
         "BrokenPluginWarning",
         "DataError",
         "DuplicateName",
         "ImpossibleObservation",
         "Incompatible",
         "OutsideHypotheses",
+        "OverBudget",
         "ParameterError",
         "PluginError",
         "SolverFailed",
@@ -136,6 +141,7 @@ _HOMES = {
     "questions.secret_unions": ("SecretUnion",),
     "release.calibration": ("calibrate",),
     "release.composition": ("compose",),
+    "release.ledger": ("Ledger",),
     "values": ("SUPPRESSED",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,6 +1,6 @@
 """``python -m sfumato``: the command line, where its script is not on the path."""
 
-from sfumato.commands import main
+from sfumato.commands import start
 
 if __name__ == "__main__":  # the laws import every module
-    main()
+    start()

@@ -13,7 +13,7 @@ from sfumato.errors import Incompatible
 
 
 def words_of(kind: type) -> str:
-    """Return what users call what a type stands for.
+    """Return what users call what a type stands for; "" for what no sentence need name.
 
     >>> from sfumato.beliefs import Markov
     >>> words_of(Markov)
@@ -23,7 +23,7 @@ def words_of(kind: type) -> str:
 
 
 def _any_of(kinds: Iterable[type]) -> str:
-    return " or ".join(sorted({words_of(kind) for kind in kinds}))
+    return " or ".join(sorted({words_of(kind) for kind in kinds} - {""})) or "another kind"
 
 
 def _fits(given: type, wanted: type) -> bool:

@@ -6,8 +6,9 @@ Anything else is a failed cell.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 class Incompatible(TypeError):
@@ -48,6 +49,22 @@ class Undecidable(ArithmeticError):
 
 
 REFUSALS = (Incompatible, OutsideHypotheses, Undecidable)
+
+
+@contextlib.contextmanager
+def within_memory(name: str) -> Iterator[None]:
+    """Refuse, in the name of a plugin, what the memory of the machine cannot hold.
+
+    >>> with within_memory("renyi"):
+    ...     raise MemoryError
+    Traceback (most recent call last):
+    sfumato.errors.OutsideHypotheses: renyi needs more memory than there is: take a shorter trace.
+    """
+    try:
+        yield
+    except MemoryError:
+        reason = f"{name} needs more memory than there is: take a shorter trace."
+        raise OutsideHypotheses(reason) from None
 
 
 class ParameterError(ValueError):
@@ -99,6 +116,16 @@ class DataError(ValueError):
     >>> RealTrace("ann", [1.0, 0.0], [0.0, 0.0])
     Traceback (most recent call last):
     sfumato.errors.DataError: times of a trace must not decrease; got a step back: 'ann'.
+    """
+
+
+class StudyError(ValueError):
+    """A study does not say what a study must say; the text names the place.
+
+    >>> import sfumato as sf
+    >>> sf.Study.from_table({"title": "empty"})
+    Traceback (most recent call last):
+    sfumato.errors.StudyError: ...
     """
 
 
@@ -154,3 +181,11 @@ def did_you_mean(name: object, known: Iterable[object], most: int = 20) -> str:
     if not texts:
         return "there are none."
     return f"there are {', '.join(sorted(texts)[:most])}{', ...' if len(texts) > most else ''}."
+
+
+class OverBudget(ValueError):
+    """What was asked for would give away more than the ledger's budget allows."""
+
+
+class BrokenLedger(ValueError):
+    """A ledger was edited, cut short or replaced by an older one."""

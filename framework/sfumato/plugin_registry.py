@@ -170,7 +170,7 @@ def table_of_text(text: str) -> dict[str, Any]:
     name, *pairs = re.split(r"\s+(?=\w+\s*=)", text.strip())
     try:
         return {"name": name, **tomllib.loads("\n".join(pairs))}
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise ParameterError(
             f"a noun must be a name with key=value pairs, values as in TOML (quote text); got "
             f"{text!r}: {error}."
@@ -296,13 +296,17 @@ class Registry:
         if kind not in known:
             raise UnknownName(f"there is no noun '{kind}'; {did_you_mean(kind, known)}")
 
-    def make(self, kind: str, name: str, *args: Any, **parameters: Any) -> Any:
+    def make(self, kind: str, name: str, /, *args: Any, **parameters: Any) -> Any:
         """Construct a plugin's object; intervals and choices make a prior a family."""
         cls = self.get(kind, name)
         given = _by_name(cls, args, parameters)
+        try:
+            sets = sets_of(cls, given)
+        except RecursionError:
+            raise ParameterError(f"{name} must not be nested so deeply.") from None
         if kind == "prior":
             return family_of(cls, given)
-        for key, value in sets_of(cls, given).items():
+        for key, value in sets.items():
             raise ParameterError(
                 f"{name}.{key} must be one value (only priors take classes); got {value!r}."
             )

@@ -10,6 +10,7 @@ framework ever looks for on a plugin is declared here, with its default.
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from sfumato.compatibility import (
     require_mechanism,
     require_one_trace,
 )
-from sfumato.errors import Incompatible
+from sfumato.errors import Incompatible, within_memory
 from sfumato.parameters import Declared
 from sfumato.randomness import generator_or_secure
 from sfumato.values import ByContent
@@ -305,6 +306,11 @@ class Supremum:
     member: Prior
     how: How
 
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        return result_card("Supremum", f"{self.value:.6g}", member=self.member, how=self.how)
+
 
 class PriorClass(ByContent, ABC, Generic[B]):
     """A *set* of beliefs about a trace; a single prior is the set of one.
@@ -436,10 +442,21 @@ class Prior(Declared, PriorClass[B]):
     def formula(self, numbers: Any) -> Any:  # noqa: ARG002  # authors override it
         """Return the covariance in exact numbers, or in Taylor coefficients of its parameters.
 
-        The parameters may then be such numbers too. None, the default, says that there is no such
-        form; a class of such priors is searched, and nothing is proved of it.
+        The parameters may then be such numbers too. Of a chain with one transition matrix it is the
+        pair of its initial law, as a row, or None for the stationary one, and of that matrix.
+        None, the default, says that there is no such form; a class of such priors is searched, and
+        nothing is proved of it.
         """
         return None
+
+    def covariance_beyond(self, distance: float) -> float:  # noqa: ARG002  # authors override it
+        """Return a bound of any |covariance| of entries whose times are that far apart, or more.
+
+        Only a prior whose covariance depends on nothing but the time between two entries may say
+        so. Infinity, the default, says that nothing is known to die out, and a ledger then forgets
+        nothing.
+        """
+        return math.inf
 
     @classmethod
     def glance(cls, members: Sequence[Self]) -> Any:  # noqa: ARG003  # authors override it
@@ -464,7 +481,8 @@ def _built_once(belief: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def kept(self: Any) -> Any:
         beliefs = self.__dict__.setdefault("_beliefs", {})
         if belief.__qualname__ not in beliefs:
-            beliefs[belief.__qualname__] = belief(self)
+            with within_memory(self.name):
+                beliefs[belief.__qualname__] = belief(self)
         return beliefs[belief.__qualname__]
 
     return kept
@@ -519,7 +537,8 @@ def _asked_once(question: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
     def kept(self: Any, belief: Any) -> Any:
         last = self.__dict__.get("_asked")
         if last is None or last[0] is not belief:
-            last = (belief, question(self, belief))
+            with within_memory(self.name):
+                last = (belief, question(self, belief))
             self.__dict__["_asked"] = last
         return last[1]
 
@@ -549,7 +568,7 @@ REMEMBERED = 64
 """How many situations a release keeps for the next measure."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Release(Generic[C]):
     """A channel designed for a prior class and a secret.
 
@@ -598,12 +617,21 @@ class Release(Generic[C]):
         channel: Any = self.channel
         return channel.sample(trace, generator_or_secure(rng))
 
-    def stream(self, *given: Any, **settings: Any) -> Any:  # noqa: ARG002  # overridden
-        """Return a stream that answers step by step, where the channel can."""
-        raise Incompatible(
-            f"a stream needs a mechanism that decides step by step, such as a suppression; got "
-            f"'{self.mechanism.name}'."
-        )
+    def stream(
+        self,
+        rng: np.random.Generator | None = None,
+        state: str | Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return a stream that answers step by step, begun anew or resumed from its `state`."""
+        from sfumato.channels import AdditiveGaussian
+        from sfumato.release.streams import GaussianStream, open_stream
+
+        if not isinstance(self.channel, AdditiveGaussian):
+            raise Incompatible(
+                f"a stream needs a suppression or added Gaussian noise; got "
+                f"'{self.mechanism.name}'."
+            )
+        return open_stream(GaussianStream, self, rng, state)
 
     def utility(self) -> float:
         """Return how useful the release is, as `utility_quantity` says."""
@@ -670,9 +698,10 @@ class Mechanism(Declared, ABC, Generic[C]):
     def protect(self, prior: PriorClass, secret: Secret) -> Release[C]:
         """Design a release of traces for the class and the secret."""
         require_mechanism(self, prior, secret)
-        if isinstance(prior, Prior):
-            secret.question(prior.belief())  # refuses an index or a state that the trace has not
-        release = self.design(prior, secret)
+        # Refuses an index or a state that the trace has not: all members have the same trace.
+        secret.question(next(iter(prior.members())).belief())
+        with within_memory(self.name):
+            release = self.design(prior, secret)
         if not isinstance(release, Release):
             raise TypeError(f"{self.name}.design must return a Release; got {release!r}.")
         return release
@@ -755,6 +784,9 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
     worst_scale
         At which end of the prior's scale a loss is worst, where its author has proved it: then an
         interval of scales is not searched, and a loss over it can be exact.
+    oracle
+        The module of its brute force: a function called as the measure, of belief, question, channel
+        and the measure's parameters in their order.
     default_for
         Over which classes a certificate holds the measure without being asked to: one that takes
         long for a single belief is left out where there are many.
@@ -769,6 +801,7 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
     reads: ClassVar[tuple[tuple[type, type, type], ...]]
     promises: ClassVar[tuple[str, ...]] = ()
     worst_scale: ClassVar[ScaleEnd | None] = None
+    oracle: ClassVar[str] = ""
     default_for: ClassVar[Literal["every class", "finite classes", "one prior"]] = "every class"
 
     @property
@@ -780,26 +813,37 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
     def evaluate(self, belief: B, question: Q, channel: C) -> Reading:
         """Return the reading for one belief; the types are known to fit."""
 
-    def brute_force(self, belief: B, question: Q, channel: C) -> Reading | None:  # noqa: ARG002
+    def brute_force(self, belief: B, question: Q, channel: C) -> Reading | None:
         """Return the same number from its definition, for tiny cases, by other means.
 
         It must not use what `evaluate` uses. None, the default, says that there is no such check;
         where there is one and only this case is too large, it raises `OutsideHypotheses`. An
-        estimate's interval is two ends that hold the number.
+        estimate's interval is two ends that hold the number. With an `oracle` it is that
+        module's.
         """
-        return None
+        if not self.oracle:
+            return None
+        given = (getattr(self, one.name) for one in self.parameters())
+        function = getattr(importlib.import_module(self.oracle), self.name)
+        return function(belief, question, channel, *given)  # type: ignore[no-any-return]
 
     @classmethod
     def has_brute_force(cls) -> bool:
         """Whether the author brought an independent check of what the measure calls exact."""
-        return cls.brute_force is not LossMeasure.brute_force
+        return bool(cls.oracle) or cls.brute_force is not LossMeasure.brute_force
 
     def scale_end(self, question: type | None) -> ScaleEnd | None:  # noqa: ARG002  # overridden
         """Return at which end of the prior's scale a question of that type is worst, if proved."""
         return self.worst_scale
 
-    def loss(self, prior: PriorClass, secret: Secret, release: Release) -> Loss:
-        """Return the worst loss over the class."""
+    def loss(
+        self, prior: PriorClass, secret: Secret, release: Release, *, tolerance: float = 1e-3
+    ) -> Loss:
+        """Return the worst loss over the class.
+
+        Over intervals of parameters it is proved, where it can be, until it is relatively no
+        further than `tolerance` from what a member attains.
+        """
         from sfumato.prior_classes.suprema import over_class
 
         require_measure(self, prior, secret, release)
@@ -809,7 +853,9 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
         def read(member: Prior) -> Reading:
             return self._reading(member, secret, release)
 
-        proved = None if narrowed.finite else self._proved(narrowed, secret, release, read)
+        proved = None
+        if not narrowed.finite:
+            proved = self.proved(narrowed, secret, release, read, tolerance=tolerance)
         found, worst = proved or over_class(narrowed, read, self.quantity)
         if narrowed != prior:
             how = f"{found.how}; the {end} end of the scale, proved".lstrip("; ")
@@ -825,31 +871,49 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
     def of_informations(
         self,
         question: Q,  # noqa: ARG002  # authors override it
-        informations: Sequence[Any],  # noqa: ARG002
-        priors: Sequence[Any] | None,  # noqa: ARG002
+        bounds: Sequence[Any],  # noqa: ARG002
     ) -> Any:
-        """Return the loss of each of many releases from their informations about the secret.
+        """Return what the loss is at most over each of many cells of a class's parameters.
 
-        `informations` are, for each of the question's groups, matrices M (count, k, k); what is not
-        finite is an infinite one. `priors` are the covariances Σ_SS of the same shape, or None
-        where they vary along with M. An author who writes it promises that the loss depends on
-        nothing else and is no better for a larger M, in Loewner order: the loss over an interval of
+        `bounds` are, for each of the question's groups, ends that hold all over the cells, in
+        Loewner order: M is at most `information`, V_SS at least `left`, Σ_SS between `least_prior`
+        and `largest_prior`, all (cells, k, k), and ½ log det(I + Σ_SS M) at most `told`. An author
+        who writes it promises that no member within a cell loses more: the loss over an interval of
         parameters can then be proved. None, the default, says that it cannot.
         """
         return None
 
-    def _proved(
-        self, prior: PriorClass, secret: Secret, release: Release, read: Callable[[Prior], Reading]
+    def between_members(self, worst: float, bend: float, turn: float) -> float | None:  # noqa: ARG002
+        """Return what no chain between others loses more than, `worst` the worst loss of those.
+
+        Between them the logarithm of every quotient of two probabilities of the chain and the
+        release is within `bend` of its linear interpolation; `turn` is an eighth of the square of
+        the largest difference of such a logarithm (`inference.markov.interval_chains`). Together
+        they are below one. None, the default, says that nothing is known.
+        """
+        return None
+
+    def proved(
+        self,
+        prior: PriorClass,
+        secret: Secret,
+        release: Release,
+        read: Callable[[Prior], Reading],
+        *,
+        tolerance: float,
     ) -> tuple[Reading, Prior] | None:
-        if type(self).of_informations is LossMeasure.of_informations:
-            return None  # spare the cells
+        """Return the loss over a class with intervals, proved, and a member close to it; or None.
+
+        `read` takes a member. An author may override it who knows more than the framework.
+        """
         from sfumato.prior_classes.proofs import prove_loss
 
-        return prove_loss(self, prior, secret, release, read)
+        return prove_loss(self, prior, secret, release, read, tolerance=tolerance)
 
     def _reading(self, member: Prior, secret: Secret, release: Release) -> Reading:
         at = release.situation(member, secret)
-        found = self.evaluate(at.belief, at.question, at.channel)
+        with within_memory(self.name):
+            found = self.evaluate(at.belief, at.question, at.channel)
         if not isinstance(found, Reading):
             raise TypeError(f"{self.name}.evaluate must return a Reading; got {found!r}.")
         return found

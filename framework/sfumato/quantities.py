@@ -63,14 +63,23 @@ def round_outwards(value: float, bound: str, form: str = ".6g") -> str:
         return format(float(exact.quantize(decimal.Decimal(1).scaleb(last))), form)
 
 
+NOTICEABLE = 2e-3
+"""Relative difference of the ends of a bound from which both are written."""
+
+
 def reading_text(reading: Reading, form: str = ".6g", ends: str = ".4g") -> str:
     """Write a value with the sign of its direction, and an estimate with its interval.
 
+    Both ends of a bound are written where they are known and differ noticeably.
+
     >>> reading_text(Reading(value=229.04841, bound="upper"))
     '≤ 229.049'
+    >>> reading_text(Reading(value=229.04841, bound="upper", interval=(220.0, 229.04841)))
+    '≤ 229.049 [220, 229.1]'
     """
     text = f"{MARKS[reading.bound]} {round_outwards(reading.value, reading.bound, form)}"
-    if reading.bound == "estimate" and reading.interval is not None:
-        low, high = reading.interval
+    low, high = reading.interval or (reading.value, reading.value)
+    apart = math.isfinite(low) and math.isfinite(high) and high - low > NOTICEABLE * abs(high)
+    if reading.interval is not None and (reading.bound == "estimate" or apart):
         text += f" [{round_outwards(low, 'lower', ends)}, {round_outwards(high, 'upper', ends)}]"
     return text

@@ -37,10 +37,10 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
     """The ε of (ε, δ)-differential privacy when one person's whole trace is replaced.
 
     Formula: with Gaussian noise of deviation σ the counts move by at most Δ in Euclidean length,
-    and neighbours are as far apart as N(0, 1) and N(μ, 1), μ = Δ/σ. The exact ε is the smallest
-    with Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) ≤ δ. One sensor a step has Δ = √T; with more, a move from
-    one to another changes two counts. With ``formula="paper"`` it is
-    ε = √(2 log(1.25/δ)) μ, which is √(2 log(1.25/δ) T)/σ for one sensor a step.
+    and neighbours are as far apart as N(0, 1) and N(μ, 1), $μ = Δ/σ$. The exact ε is the smallest
+    with $Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) ≤ δ$. One sensor a step has $Δ = √T$; with more, a move
+    from one to another changes two counts. With ``formula="paper"`` it is $ε = √(2 log(1.25/δ)) μ$,
+    which is $√(2 log(1.25/δ) T)/σ$ for one sensor a step.
 
     Of an emission with finitely many outputs it is the largest sum over the steps of
     log (max_m Pr[o_t | X_t = m] / min_m Pr[o_t | X_t = m]): the ε of δ = 0.

@@ -66,13 +66,20 @@ def _require_states(question: Any) -> None:
         raise OutsideHypotheses("brute force looks at states, or at pairs of real values.")
 
 
-def sum_over_outcomes(
-    belief: Any, question: Any, channel: Any, term: Callable[[float, float], float]
-) -> Reading:
-    """Return Σ_o term(p(o), q(o)) of the worst pair."""
-    return of_pairs(
-        belief, question, channel, lambda p, q: math.fsum(map(term, p.tolist(), q.tolist()))
-    )
+def hockey_stick(belief: Any, question: Any, channel: Any, epsilon: float) -> Reading:
+    """Return Σ_o max(0, p(o) − e^ε q(o)) of the worst pair."""
+
+    def excess(p: FloatArray, q: FloatArray) -> float:
+        return math.fsum(
+            max(0.0, a - np.exp(epsilon) * b) if b else a for a, b in zip(p, q, strict=True)
+        )
+
+    return of_pairs(belief, question, channel, excess)
+
+
+def advantage(belief: Any, question: Any, channel: Any) -> Reading:
+    """Return half of Σ_o |p(o) − q(o)| of the worst pair."""
+    return of_pairs(belief, question, channel, lambda p, q: math.fsum(abs(p - q)) / 2.0)
 
 
 def power(belief: Any, question: Any, channel: Any, alpha: float) -> Reading:

@@ -23,19 +23,14 @@ def best_prior_guess(outcomes: Outcomes) -> float:
     return float((outcomes.hits @ outcomes.prior).max())
 
 
-def best_guess(outcomes: Outcomes) -> float:
-    """Return how often the best guess is right: Σ_o max_w Pr[w is right, o]."""
-    return float((outcomes.hits @ outcomes.joint).max(axis=0).sum())
-
-
 @declare
 class BayesSuccess(GuessMeasure):
     """How often the best guess of the secret is right.
 
     Claim: nobody who sees the release guesses the secret with a larger chance.
 
-    Formula: Σ_o max_w Pr[guess w is right, o]. For Gaussian traces a guess within r is right:
-    Pr[‖N(0, V_SS)‖ ≤ r], V the posterior covariance, since the posterior mean is the best guess.
+    Formula: $∑_o max_w Pr[guess w is right, o]$. For Gaussian traces a guess within r is right:
+    $Pr[‖N(0, V_SS)‖ ≤ r]$, V the posterior covariance, since the posterior mean is the best guess.
 
     Assumptions: the adversary knows the prior and the channel.
 
@@ -51,6 +46,7 @@ class BayesSuccess(GuessMeasure):
     """
 
     name = "bayes_success"
+    oracle = "sfumato_definitions.brute_force"
     promises = ("grows with the secret",)
 
     within: float | None = parameter(
@@ -68,7 +64,7 @@ class BayesSuccess(GuessMeasure):
 
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return how often the best guess is right."""
-        return min(1.0, best_guess(outcomes))
+        return min(1.0, outcomes.best_guess)
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of a sum of the table's numbers; nothing is surer than one."""
@@ -78,18 +74,17 @@ class BayesSuccess(GuessMeasure):
         """Return how often the posterior mean is within the radius."""
         return part.success(part.posterior(end), self.within or part.radius)
 
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return it from every trace and output, or from exact covariances."""
-        from sfumato_definitions import brute_force
-
-        return brute_force.bayes_success(belief, question, channel, self.within)
+    def between_members(self, worst: float, bend: float, turn: float) -> float:
+        """Return the bound for a sum of probabilities."""
+        del turn
+        return min(1.0, worst * math.exp(bend))
 
 
 @declare
 class GVulnerability(GuessMeasure):
     """The expected gain of the best action, for any table of gains.
 
-    Formula: Σ_o max_w Σ_s gain[w, s] Pr[s, o].
+    Formula: $∑_o max_w ∑_s gain[w, s] Pr[s, o]$.
 
     Assumptions: the adversary knows the prior and the channel; the secret has as many values as the
     table has columns.
@@ -108,9 +103,7 @@ class GVulnerability(GuessMeasure):
     """
 
     name = "g_vulnerability"
-    waivers = {  # noqa: RUF012 - a class attribute, never changed
-        "invariance.states": "its table lists the states in their order",
-    }
+    oracle = "sfumato_definitions.brute_force"
 
     gain: FloatArray = parameter(
         MATRIX("W", "M"), doc="gain[w, s] of action w where the secret is s"
@@ -123,7 +116,7 @@ class GVulnerability(GuessMeasure):
 
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return the expected gain of the best action."""
-        wanted = len(outcomes.asked.members)
+        wanted = len(outcomes.asked.names)
         if self.gain.shape[1] != wanted:
             raise OutsideHypotheses(
                 f"gain must have a column for each of {wanted} values of the secret; got "
@@ -136,11 +129,9 @@ class GVulnerability(GuessMeasure):
         del value
         return 4.0 * error * float(np.abs(self.gain).max())
 
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return it from every trace and output."""
-        from sfumato_definitions import brute_force
-
-        return brute_force.g_vulnerability(belief, question, channel, self.gain)
+    def between_members(self, worst: float, bend: float, turn: float) -> float:
+        """Return the bound for Σ g J, where J bends by at most bend + turn times itself."""
+        return worst + float(np.abs(self.gain).max()) * math.expm1(bend + turn)
 
 
 @declare
@@ -165,36 +156,27 @@ class BayesLeakage(GuessMeasure):
     """
 
     name = "bayes_leakage"
+    oracle = "sfumato_definitions.brute_force"
+    quantity = Quantity("Bayes leakage", unit="times")
     promises = ("unit free",)
-
-    @property
-    def quantity(self) -> Quantity:
-        """The factor."""
-        return Quantity("Bayes leakage", unit="times")
 
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return the ratio of the two successes."""
-        return best_guess(outcomes) / best_prior_guess(outcomes)
+        return outcomes.best_guess / best_prior_guess(outcomes)
 
     def of_part(self, part: GaussianPart, end: End) -> tuple[float, float]:
         """Return two ends of the ratio of the two successes."""
         low, high = part.success(part.posterior(end), part.radius)
-        least, most = part.success(part.prior, part.radius)
+        least, most = part.prior_success(part.radius)
         return low / most, high / least
-
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return it from every trace and output, or from exact covariances."""
-        from sfumato_definitions import brute_force
-
-        return brute_force.bayes_leakage(belief, question, channel)
 
 
 @declare
 class MaximalLeakage(GuessMeasure):
     """The most that any guess of any function of the secret can gain, over all priors of it.
 
-    Formula: log Σ_o max_s Pr[o | s], in nats. For real values it is infinite as soon as anything is
-    told of them.
+    Formula: $log ∑_o max_s Pr[o | s]$, in nats. For real values it is infinite as soon as anything
+    is told of them.
 
     Assumptions: the adversary knows the channel.
 
@@ -213,12 +195,9 @@ class MaximalLeakage(GuessMeasure):
     """
 
     name = "maximal_leakage"
+    oracle = "sfumato_definitions.brute_force"
+    quantity = Quantity("maximal leakage", unit="nats")
     promises = ("unit free",)
-
-    @property
-    def quantity(self) -> Quantity:
-        """The maximal leakage."""
-        return Quantity("maximal leakage", unit="nats")
 
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return log Σ_o max_s ℓ_s(o)."""
@@ -228,18 +207,17 @@ class MaximalLeakage(GuessMeasure):
         """Return infinity, unless nothing is told."""
         return math.inf if part.distance(end) > 0.0 else 0.0
 
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return it from every trace and output."""
-        from sfumato_definitions import brute_force
-
-        return brute_force.maximal_leakage(belief, question, channel)
+    def between_members(self, worst: float, bend: float, turn: float) -> float:
+        """Return the bound for the logarithm of a sum of quotients."""
+        del turn
+        return worst + bend
 
 
 @declare
 class PointwiseLeakage(GuessMeasure):
     """How many times likelier an outcome can make a value of the secret, as a logarithm.
 
-    Formula: log max_{s, o} Pr[s | o] / Pr[s], in nats. For real values it is infinite as soon as
+    Formula: $log max_{s, o} Pr[s | o] / Pr[s]$, in nats. For real values it is infinite as soon as
     anything is told of them.
 
     Assumptions: the adversary knows the prior and the channel.
@@ -259,35 +237,31 @@ class PointwiseLeakage(GuessMeasure):
     """
 
     name = "pointwise_leakage"
+    oracle = "sfumato_definitions.brute_force"
+    quantity = Quantity("pointwise maximal leakage", unit="nats")
     promises = ("unit free",)
-
-    @property
-    def quantity(self) -> Quantity:
-        """The pointwise maximal leakage."""
-        return Quantity("pointwise maximal leakage", unit="nats")
 
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return log max Pr[s | o] / π_s."""
-        ratios = outcomes.posteriors.max(axis=1) / outcomes.prior
-        return max(0.0, math.log(float(ratios.max())))
+        tops = [float((row / outcomes.seen).max()) for row in outcomes.joint]
+        return max(0.0, math.log(float((tops / outcomes.prior).max())))
 
     def of_part(self, part: GaussianPart, end: End) -> float:
         """Return infinity, unless nothing is told."""
         return math.inf if part.distance(end) > 0.0 else 0.0
 
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return it from every trace and output."""
-        from sfumato_definitions import brute_force
-
-        return brute_force.pointwise_leakage(belief, question, channel)
+    def between_members(self, worst: float, bend: float, turn: float) -> float:
+        """Return the bound for the logarithm of two quotients' product."""
+        del turn
+        return worst + 2.0 * bend
 
 
 @declare
 class ExpectedError(GuessMeasure):
     """How far the best guess of the secret is from it, on average; smaller is worse.
 
-    Formula: Σ_o min_w Σ_s d(w, s) Pr[s, o]. For Gaussian traces tr V_SS, the squared error, or for
-    one entry √(2v/π), the absolute one.
+    Formula: $∑_o min_w ∑_s d(w, s) Pr[s, o]$. For Gaussian traces $tr V_SS$, the squared error, or
+    for one entry $√(2v/π)$, the absolute one.
 
     Assumptions: the adversary knows the prior and the channel. On a chain the distance is 0 or 1
     unless a table is given.
@@ -304,7 +278,7 @@ class ExpectedError(GuessMeasure):
     """
 
     name = "expected_error"
-    waivers = GVulnerability.waivers
+    oracle = "sfumato_definitions.brute_force"
 
     metric: Any = parameter(
         CHOICE("squared", "absolute") | MATRIX("M", "M"),
@@ -326,7 +300,7 @@ class ExpectedError(GuessMeasure):
         if isinstance(self.metric, str):
             distances = 1.0 - outcomes.hits
         else:
-            wanted = len(outcomes.asked.members)
+            wanted = len(outcomes.asked.names)
             if self.metric.shape != (wanted, wanted):
                 raise OutsideHypotheses(
                     f"metric must be a table for {wanted} values of the secret; got "
@@ -350,20 +324,19 @@ class ExpectedError(GuessMeasure):
             return math.sqrt(2.0 * float(left[0, 0]) / math.pi)
         raise OutsideHypotheses("of several real values only the squared error is known.")
 
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return it from every trace and output, or from exact covariances."""
-        from sfumato_definitions import brute_force
-
-        return brute_force.expected_error(belief, question, channel, self.metric)
+    def between_members(self, worst: float, bend: float, turn: float) -> float:
+        """Return the bound for a sum of probabilities times distances, from below."""
+        del turn
+        return worst * math.exp(-bend)
 
 
 @declare
 class Fano(GuessMeasure):
     """An upper bound on the success of any guess, from the information about the secret alone.
 
-    Formula: the p above q at which the binary relative entropy d(p ‖ q) reaches I, q the success of
-    the best guess without the release and I the mutual information about the secret: data
-    processing of "the guess is right" gives d(p ‖ q) ≤ I.
+    Formula: the p above q at which the binary relative entropy $d(p ‖ q)$ reaches I, q the success
+    of the best guess without the release and I the mutual information about the secret: data
+    processing of "the guess is right" gives $d(p ‖ q) ≤ I$.
 
     Assumptions: the adversary knows the prior and the channel.
 
@@ -379,12 +352,8 @@ class Fano(GuessMeasure):
     """
 
     name = "fano"
+    quantity = BAYES_SUCCESS
     promises = ("unit free", "grows with the secret")
-
-    @property
-    def quantity(self) -> Quantity:
-        """The success of the best guess."""
-        return BAYES_SUCCESS
 
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the bound."""
@@ -404,7 +373,7 @@ class Fano(GuessMeasure):
     def of_part(self, part: GaussianPart, end: End) -> float:
         """Return the bound from ½ log det(I + Σ_SS M)."""
         told = part.told_nats(end)
-        return largest_success(part.success(part.prior, part.radius)[1], told)
+        return largest_success(part.prior_success(part.radius)[1], told)
 
 
 def largest_success(before: float, told: float) -> float:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import NONNEGATIVE, OPEN_UNIT, declare, parameter
-from sfumato.protocols import Quantity, Reading
+from sfumato.protocols import Quantity
 from sfumato.values import FloatArray
 from sfumato.views import PairMeasure
-from sfumato.views.measures import highest
+from sfumato.views.measures import bent_difference, highest
 
 
 @declare
@@ -22,8 +21,8 @@ class HockeyStick(PairMeasure):
     Claim: whatever set of outcomes is looked at, it is at most e^ε times as likely under one value
     of the secret as under another, but for an additional δ.
 
-    Formula: Σ_o max(0, p(o) − e^ε q(o)), of the worst pair. For Gaussian traces, with μ² = ΔᵀMΔ,
-    Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ).
+    Formula: $∑_o max(0, p(o) − e^ε q(o))$, of the worst pair. For Gaussian traces, with $μ² =
+    ΔᵀMΔ$, $Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)$.
 
     Assumptions: the adversary knows the prior and the channel.
 
@@ -39,6 +38,7 @@ class HockeyStick(PairMeasure):
     """
 
     name = "hockey_stick"
+    oracle = "sfumato_definitions.brute_force"
     promises = ("unit free", "nothing from silence", "grows with the secret")
     worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
 
@@ -50,10 +50,18 @@ class HockeyStick(PairMeasure):
         return Quantity("hockey-stick divergence", {"epsilon": self.epsilon}, unit="probability")
 
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """Return Σ max(0, p − e^ε q)."""
+        """Return Σ max(0, p − e^ε q) = Σ p − Σ min(p, e^ε q)."""
         with np.errstate(divide="ignore", over="ignore"):
-            allowed = np.exp(np.log(q) + self.epsilon)  # e^ε alone may be too large for float64
-        return np.asarray(np.maximum(p - allowed, 0.0).sum(axis=-1))
+            if self.epsilon < 700.0:
+                allowed = q * math.exp(self.epsilon)
+            else:  # too large for float64
+                allowed = np.exp(np.log(q) + self.epsilon)
+        common = np.minimum(p, allowed, out=allowed).sum(axis=-1)
+        return np.asarray(np.maximum(p.sum(axis=-1) - common, 0.0))
+
+    def at_most(self, apart: FloatArray) -> FloatArray:
+        """Return δ(0): the total variation."""
+        return apart
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of what is left of p, Σ p = 1, where it exceeds e^ε q."""
@@ -87,14 +95,9 @@ class HockeyStick(PairMeasure):
         lost = 64.0 * ROUNDOFF * (1.0 + 3.0 * a * a)
         return math.exp(-a * a / 2.0) / math.sqrt(2.0 * math.pi) * mills * (1.0 + lost)
 
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return it from every trace and output, or from the densities of two normal laws."""
-        from sfumato_definitions import brute_force
-
-        def excess(p: float, q: float) -> float:
-            return max(0.0, p - np.exp(self.epsilon) * q) if q else p
-
-        return brute_force.sum_over_outcomes(belief, question, channel, excess)
+    def between_members(self, worst: float, bend: float, turn: float) -> float:
+        """Return the bound for Pr[A | one] − c Pr[A | other] of the worst set A of outcomes."""
+        return min(1.0, bent_difference(worst, bend, turn))
 
 
 @declare
@@ -104,7 +107,8 @@ class Advantage(PairMeasure):
     Claim: whoever sees the release, and must say which of two equally likely values the secret has,
     is right with a chance of at most (1 + advantage)/2.
 
-    Formula: Σ_o max(0, p(o) − q(o)), of the worst pair; for Gaussian traces 2Φ(μ/2) − 1, μ² = ΔᵀMΔ.
+    Formula: $∑_o max(0, p(o) − q(o))$, of the worst pair; for Gaussian traces $2Φ(μ/2) − 1$, $μ² =
+    ΔᵀMΔ$.
 
     Assumptions: the adversary knows the prior and the channel.
 
@@ -120,17 +124,19 @@ class Advantage(PairMeasure):
     """
 
     name = "advantage"
+    oracle = "sfumato_definitions.brute_force"
+    quantity = Quantity("advantage", unit="probability")
     promises = ("unit free", "nothing from silence", "grows with the secret")
     worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
 
-    @property
-    def quantity(self) -> Quantity:
-        """The advantage."""
-        return Quantity("advantage", unit="probability")
-
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """Return Σ max(0, p − q)."""
-        return np.asarray(np.minimum(np.maximum(p - q, 0.0).sum(axis=-1), 1.0))
+        """Return Σ max(0, p − q) = Σ p − Σ min(p, q)."""
+        common = np.minimum(p, q).sum(axis=-1)
+        return np.asarray(np.clip(p.sum(axis=-1) - common, 0.0, 1.0))
+
+    def at_most(self, apart: FloatArray) -> FloatArray:
+        """Return the total variation itself."""
+        return apart
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of the mass by which p exceeds q; there is none beyond one."""
@@ -140,13 +146,9 @@ class Advantage(PairMeasure):
         """Return 2Φ(μ/2) − 1."""
         return math.erf(distance / math.sqrt(8.0))
 
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return it from every trace and output, or from the densities of two normal laws."""
-        from sfumato_definitions import brute_force
-
-        return brute_force.sum_over_outcomes(
-            belief, question, channel, lambda p, q: abs(p - q) / 2.0
-        )
+    def between_members(self, worst: float, bend: float, turn: float) -> float:
+        """Return the bound for Pr[A | one] − c Pr[A | other] of the worst set A of outcomes."""
+        return min(1.0, bent_difference(worst, bend, turn))
 
 
 @declare
@@ -157,7 +159,7 @@ class Power(PairMeasure):
     larger chance than the loss.
 
     Formula: outcomes are taken by falling likelihood ratio until q has mass α, the last one by
-    chance (Neyman and Pearson). For Gaussian traces Φ(Φ⁻¹(α) + μ), μ² = ΔᵀMΔ.
+    chance (Neyman and Pearson). For Gaussian traces $Φ(Φ⁻¹(α) + μ)$, $μ² = ΔᵀMΔ$.
 
     Assumptions: the adversary knows the prior and the channel.
 
@@ -173,6 +175,7 @@ class Power(PairMeasure):
     """
 
     name = "power"
+    oracle = "sfumato_definitions.brute_force"
     promises = ("unit free", "grows with the secret")
     worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
 
@@ -189,10 +192,16 @@ class Power(PairMeasure):
             ratios = np.where(q > 0.0, p / q, np.inf)
         found = np.empty(len(p))
         for row, (ratio, alarm) in enumerate(zip(ratios, q, strict=True)):
-            inside, edge = highest(ratio, alarm, self.false_alarm)
-            left = (self.false_alarm - alarm[inside].sum()) / alarm[edge] if edge >= 0 else 0.0
-            found[row] = p[row, inside].sum() + (left * p[row, edge] if edge >= 0 else 0.0)
+            taken, edge = highest(ratio, alarm, self.false_alarm)
+            found[row] = p[row, taken].sum()
+            if edge >= 0:
+                left = self.false_alarm - alarm[taken].sum()
+                found[row] += left / alarm[edge] * p[row, edge]
         return np.asarray(np.minimum(found, 1.0))
+
+    def at_most(self, apart: FloatArray) -> FloatArray:
+        """Return α + TV."""
+        return self.false_alarm + apart
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error: the power is concave in α, so an error of α counts relatively."""
@@ -203,9 +212,3 @@ class Power(PairMeasure):
         from scipy.special import ndtr, ndtri
 
         return float(ndtr(ndtri(self.false_alarm) + distance))
-
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return it as the smallest t α + Σ max(0, p − t q) over thresholds t."""
-        from sfumato_definitions import brute_force
-
-        return brute_force.power(belief, question, channel, self.false_alarm)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, NoisyVectors
+from sfumato.channels import Emission, NoisyVectors, RememberingSuppression
+from sfumato.channels.remembering import with_memory
 from sfumato.errors import Incompatible, ParameterError
 from sfumato.inference.markov.probabilities import log_of
 from sfumato.inference.markov.smoothing import TINY, forward_backward, viterbi
@@ -22,6 +23,7 @@ from sfumato_fano.best_guess import SuccessMeasure, count_mistakes
 from sfumato_fano.sightings import IntArray, Sightings, mean_classes, segments
 
 Outputs = Sequence[Any]
+Released = Emission | RememberingSuppression
 
 RISK = 1e-6
 """How likely the interval misses the attacker's success: few enough for many comparisons."""
@@ -42,22 +44,27 @@ class Guesser(Adversary):
     The author writes `guesses`, for a batch of outputs that are all different.
     """
 
-    reads = ((Markov, Emission),)
+    reads: ClassVar[tuple[tuple[type, type], ...]] = (
+        (Markov, Emission),
+        (Markov, RememberingSuppression),
+    )
 
     @abstractmethod
     def guesses(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+        self, belief: Markov, channel: Released, observed: Outputs, mistakes: int | None
     ) -> IntArray:
         """Return guesses as positions, (B, T); the mistakes that are allowed may be unknown."""
 
-    def infer(self, belief: Markov, channel: Emission, observed: Any) -> tuple[Hashable, ...]:
+    def infer(self, belief: Markov, channel: Released, observed: Any) -> tuple[Hashable, ...]:
         """Return the guessed labels."""
         guess = self.infer_many(belief, channel, [observed])[0]
-        channel.evidence(observed)  # even those who do not look refuse what is never released
+        with_memory(belief, channel)[1].evidence(
+            observed
+        )  # even those who do not look refuse what is never released
         return belief.decode(guess)
 
     def infer_many(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None = None
+        self, belief: Markov, channel: Released, observed: Outputs, mistakes: int | None = None
     ) -> IntArray:
         """Return guesses as positions, (B, T), for so many mistakes; equal outputs solved once."""
         self.require(belief, channel)
@@ -100,7 +107,7 @@ class MaximumPosterior(Guesser):
     promises = ("most probable trace",)
 
     def guesses(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+        self, belief: Markov, channel: Released, observed: Outputs, mistakes: int | None
     ) -> IntArray:
         """Return the likeliest trajectory for each output."""
         del mistakes
@@ -108,7 +115,9 @@ class MaximumPosterior(Guesser):
             marked = MarkedPaths.of(belief, channel)
             if marked.is_quick:
                 return marked.best(observed)
-        return viterbi(belief, channel.evidence_batch(observed))[0]
+        chain, emission = with_memory(belief, channel)
+        path = viterbi(chain, emission.evidence_batch(observed))[0]
+        return np.asarray(path % belief.state_count)
 
 
 @attrs.frozen(eq=False)
@@ -224,12 +233,14 @@ class MarginalMode(Guesser):
     name = "marginal_mode"
 
     def guesses(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+        self, belief: Markov, channel: Released, observed: Outputs, mistakes: int | None
     ) -> IntArray:
         """Return the likeliest state of every step, for each output."""
         del mistakes
-        smoothed = forward_backward(belief, channel.evidence_batch(observed))
-        return np.asarray(smoothed.marginals.argmax(axis=-1), dtype=np.intp)
+        chain, emission = with_memory(belief, channel)
+        pairs = forward_backward(chain, emission.evidence_batch(observed)).marginals
+        marginals = pairs.reshape(*pairs.shape[:2], -1, belief.state_count).sum(axis=2)
+        return np.asarray(marginals.argmax(axis=-1), dtype=np.intp)
 
 
 @declare
@@ -255,9 +266,10 @@ class HammingBall(Guesser):
     """
 
     name = "hamming_ball"
+    reads = ((Markov, Emission),)
 
     def guesses(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+        self, belief: Markov, channel: Any, observed: Outputs, mistakes: int | None
     ) -> IntArray:
         """Climb from both starts, and keep the better one for each output."""
         modes = MarginalMode().guesses(belief, channel, observed, mistakes)
@@ -339,7 +351,7 @@ class PriorMode(Guesser):
     name = "prior_mode"
 
     def guesses(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+        self, belief: Markov, channel: Released, observed: Outputs, mistakes: int | None
     ) -> IntArray:
         """Return the same trajectory for each output."""
         del channel, mistakes
@@ -372,7 +384,7 @@ class Constant(Guesser):
     )
 
     def guesses(
-        self, belief: Markov, channel: Emission, observed: Outputs, mistakes: int | None
+        self, belief: Markov, channel: Released, observed: Outputs, mistakes: int | None
     ) -> IntArray:
         """Return the same place everywhere, the best for these mistakes if they are known."""
         del channel
@@ -423,6 +435,7 @@ class AttackSuccess(SuccessMeasure):
     """
 
     name = "attack_success"
+    reads = (*SuccessMeasure.reads, (Markov, Guess, RememberingSuppression))
 
     adversary: Adversary = parameter(PLUGIN("adversary"), doc="the attacker")
     trials: int = parameter(POSITIVE_WHOLE, default=1000, doc="how many traces are drawn")
@@ -435,7 +448,7 @@ class AttackSuccess(SuccessMeasure):
         own = np.random.SeedSequence((self.seed or 0, number)).generate_state(1, np.uint64)
         return AttackSuccess(adversary=self.adversary, trials=self.trials, seed=int(own[0]))
 
-    def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
+    def evaluate(self, belief: Markov, question: Guess, channel: Released) -> Reading:
         """Attack, count, and estimate."""
         self.adversary.require(belief, channel)
         rng = np.random.default_rng(self.seed or 0)
@@ -455,9 +468,7 @@ class AttackSuccess(SuccessMeasure):
             how=f"{successes} of {self.trials} attacks by {self.adversary.name}",
         )
 
-    def _guesses(
-        self, belief: Markov, channel: Emission, outputs: Outputs, mistakes: int
-    ) -> IntArray:
+    def _guesses(self, belief: Markov, channel: Released, outputs: Any, mistakes: int) -> IntArray:
         """Return one guess for each output, as positions, (B, T): of a posterior, its mode."""
         if isinstance(self.adversary, Guesser):
             return self.adversary.infer_many(belief, channel, outputs, mistakes)

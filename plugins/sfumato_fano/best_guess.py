@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,7 +29,7 @@ SMALLEST = 5e-324
 class SuccessMeasure(OfPopulation, LossMeasure):
     """A measure of max over guessers of Pr[d(X, X̂) ≤ mistakes], d the number of wrong states."""
 
-    reads = ((Markov, Guess, Emission),)
+    reads: ClassVar[tuple[tuple[type, type, type], ...]] = ((Markov, Guess, Emission),)
     promises = ("grows with the secret",)
 
     @property

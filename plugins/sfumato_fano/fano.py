@@ -41,8 +41,8 @@ _SAFE = 600.0
 class FanoLoose(SuccessMeasure):
     """A bound on every guesser's success, from entropy and mutual information alone.
 
-    Formula: the largest p with H(X) − Ĩ ≤ h(p) + p log N(s) + (1 − p) log(M^T − N(s)), where
-    N(s) = Σ_{l ≤ s} C(T, l) (M − 1)^l and Ĩ is the paper's bound on the mutual information.
+    Formula: the largest p with $H(X) − Ĩ ≤ h(p) + p log N(s) + (1 − p) log(M^T − N(s))$, where
+    $N(s) = ∑_{l ≤ s} C(T, l) (M − 1)^l$ and Ĩ is the paper's bound on the mutual information.
 
     Assumptions: the adversary knows the chain and the channel.
     Guarantee: an upper bound.
@@ -70,8 +70,8 @@ class FanoLoose(SuccessMeasure):
 class FanoTight(SuccessMeasure):
     """A bound on every guesser's success that looks at how uneven the prior is.
 
-    Formula: the largest p with −Ĩ ≤ h(p) + p log q, with q = Σ_{l ≤ s} C(T, l) f(T − l) and f(m)
-    the largest probability of any m states at any m times, by the programme of Theorem 1.
+    Formula: the largest p with $−Ĩ ≤ h(p) + p log q$, with $q = ∑_{l ≤ s} C(T, l) f(T − l)$ and
+    f(m) the largest probability of any m states at any m times, by the programme of Theorem 1.
 
     Assumptions: the adversary knows the chain and the channel; the chain is stationary, as
     Theorem 1 has it. `reconstruction` needs no stationarity.

@@ -7,6 +7,7 @@ outputs, and else bounded; of a Gaussian trace it is a ratio of determinants.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -24,11 +25,13 @@ from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.exact import log_determinant_ratio, sampled_rank
 from sfumato.inference.gaussian.fisher_information import EXACT, UPPER, check_fit
+from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.markov.enumeration import checked_pair, enumerate_outputs
 from sfumato.inference.markov.probabilities import entropies, entropy_terms, top_term
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
 from sfumato.parameters import CHOICE, declare, parameter
-from sfumato.protocols import LossMeasure, Quantity, Reading
+from sfumato.prior_classes.proofs import prove_growing_determinant
+from sfumato.protocols import LossMeasure, Prior, PriorClass, Quantity, Reading, Release, Secret
 from sfumato.quantities import MUTUAL_INFORMATION
 from sfumato.questions import Guess
 from sfumato.values import FloatArray
@@ -50,7 +53,7 @@ UNDERFLOW = 1e-300
 class MutualInformation(OfPopulation, LossMeasure):
     """I(X; Y), the expected gain of log-probability of the true trace from the release.
 
-    Formula: Σ Pr[x, y] log(Pr[x, y] / (Pr[x] Pr[y])).
+    Formula: $∑_{x, y} Pr[x, y] log(Pr[x, y] / (Pr[x] Pr[y]))$.
 
     For raw counts and for suppression, exactly in polynomial time: Pr[y] is a product over the
     segments between sightings, so H(Y) is a sum over segments. For other finite channels, exactly
@@ -118,6 +121,38 @@ class MutualInformation(OfPopulation, LossMeasure):
         if self.method == "paper":
             return paper_information(belief, channel)
         return best_information(belief, channel)
+
+    def of_informations(self, question: Any, bounds: Sequence[GroupBounds]) -> Any:
+        """Return the most that is told of the secret in each of many cells."""
+        if self.about == "trace":
+            return None
+        return AboutSecret().of_informations(question, bounds)
+
+    def proved(
+        self,
+        prior: PriorClass,
+        secret: Secret,
+        release: Release,
+        read: Callable[[Prior], Reading],
+        *,
+        tolerance: float,
+    ) -> tuple[Reading, Prior] | None:
+        """Return the information about a Gaussian trace from how far log det K can grow."""
+        channel = release.channel
+        if isinstance(channel, AdditiveGaussian) and self.about == "trace":
+            return prove_growing_determinant(
+                self, prior, channel.noise, read, 0.5, tolerance=tolerance
+            )
+        return super().proved(prior, secret, release, read, tolerance=tolerance)
+
+    def between_members(self, worst: float, bend: float, turn: float) -> float:
+        """Return the bound for I = Σ J i, i = log(J / π q), u = (log J)' and w a cell's width.
+
+        I'' = Σ J'' i + E[u²] − E[E[u | s]²] − E[E[u | o]²] ≥ −(c + R²)(I + 2/e) − R², as the
+        negative part of Σ J i is at most 1/e; bend and turn are c w²/8 and R² w²/8.
+        """
+        both = bend + turn
+        return (worst + both * (1.0 + 2.0 / math.e)) / (1.0 - both)
 
     def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return it from the table of every trace and output, or from exact determinants."""

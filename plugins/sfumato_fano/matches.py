@@ -1,26 +1,29 @@
 """Expected matches: how many sets of positions anyone can expect to guess right.
 
-The T positions are cut into b blocks. Of a guess with at most s mistakes at least b − s blocks are
-wholly right, hence C(b − s, k) sets of k blocks. The expected number of sets of k blocks that a
-guesser gets wholly right is at most
+Between two sightings the trace is independent of all else, given what is released. Whoever guesses
+g there expects Σ_{|A| = k} Pr[X_A = g_A] sets of k positions wholly right, A inside the segment.
+From a position u at which X_u = x the most that can be expected of later ones is at most
 
-    m_k = Σ_{|A| = k} S(A),    S(A) = Σ_y max_x Pr[X_A = x, y],
+    v_k(u, x) = Σ_{t > u} max_z Pr[X_t = z | X_u = x] v_{k−1}(t, z),    v_0 = 1,
 
-so that its success is at most m_k / C(b − s, k), by Markov's inequality. Blocks of one position
-count single matches; one block is the whole trace.
+all joint with staying unseen until the segment's end, as g_t is one z for all sets that go on at t.
+Of j right guesses C(j, k) sets are right, so that Pr[at least j right] ≤ v_k / C(j, k) for every k:
+Markov's inequality. This takes polynomial time; sets are never listed.
+
+An output that is no sighting may be one of several, each of which tells a little: `hints`. Every
+sequence of them inside a segment is followed, and bounds are added up over sequences.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-import attrs
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import comb, gammaln, log_ndtr
+from scipy.linalg import toeplitz
+from scipy.special import comb, log_ndtr, ndtr
 
 from sfumato.channels import NoisyVectors
 from sfumato.inference.markov.probabilities import max_products
@@ -28,8 +31,7 @@ from sfumato.values import FloatArray
 from sfumato_fano.sightings import IntArray, Sightings, Watch
 
 UNDERFLOW = 1e-290
-"""More than all that float64 may lose in products too small for it: a loss of d in a partial result
-costs at most d in the sum, as Σ_y max_x Pr[x, y | past] ≤ 1, and there are below 1e17 of them."""
+"""More than all that float64 may lose in products too small for it, one by one."""
 
 ROUNDING = 1e-12
 """Sums are raised by this share of themselves, well above the rounding of float64."""
@@ -37,346 +39,331 @@ ROUNDING = 1e-12
 SINGLE = 2e10
 """Multiplications that the sum over single positions may take, however small the budget."""
 
-MOST_BLOCKS = 64
-"""More blocks than this have too many sets."""
+ENTRIES = 1_000_000
+"""How many numbers are held at once while guesses are followed in pairs."""
+
+SEGMENTS, PAIRS = 1, 2
+"""How deep to look: at segments one by one, and in them at guesses of two positions together."""
+
+HELD = 5e7
+"""How many numbers the segments between all nodes may take."""
+
+TILT = 3.0
+"""The likelihood ratio of a hint that somebody was seen."""
+
+Hints = Sequence[FloatArray]
+"""For each step the chances of every output that is no sighting, given each state, (A, M)."""
 
 
-Mixture = Sequence[tuple[float, Sightings]]
-"""Releases of which one is chosen at random, openly, with their chances."""
+def match_limits(
+    sightings: Sightings, hints: Hints | None, mistakes: int, budget: float
+) -> dict[str, float]:
+    """Return bounds on the success with s mistakes, by name.
 
-
-def match_limits(mixture: Mixture, mistakes: int, budget: float) -> dict[str, float]:
-    """Return bounds m_k / C(b − s, k) on the success with s mistakes, for some b and k, by name.
-
-    Many blocks and many of them chosen are best, but there are C(b, k) sets: it takes the b and k
-    that the budget allows and whose bound would be smallest if log S(A) grew linearly from single
-    positions to the whole trace, and goes on to larger and smaller k while that helps. Where the
-    budget allows all k for b = T, these are taken, whatever s is, so that the smallest bound does
-    not fall as s grows. And the ball: a guess and its mistakes are
-    N(s) = Σ_{l ≤ s} C(T, l) (M − 1)^l traces, none likelier than the best.
+    Summed over all outputs, a guesser expects m_k sets of k positions right, sightings among them,
+    and so succeeds with at most m_k / C(T − s, k). And by segment: there no guess makes fewer
+    mistakes, in law, than D with Pr[D ≤ e] the smallest bound on at least L − e of L right.
+    Segments are independent, so that the mistakes of a trace are at least a sum of such D.
     """
+    steps, nodes, memory = sightings.belief.steps, len(sightings), sightings.memory
+    size, depth = _affordable(sightings, budget, [len(rows) for rows in hints or ()])
+    if size == 0:
+        return {}
+    sets = np.zeros((nodes - 1, nodes, size + 1))
+    wrong = np.zeros((nodes - 1, nodes, mistakes + 1) if depth else (1, 2, 1))
+    for watch in sightings.watches():
+        for part in _tables(sightings, watch, size, depth, hints):
+            sets[part.start, part.nodes] = part.expected.T
+            if depth:
+                lengths = sightings.times[part.nodes] - sightings.times[part.start] - 1
+                left = np.maximum(lengths[:, None] - np.arange(mistakes + 1), 0)
+                within = np.take_along_axis(part.right.T, left, axis=1)
+                wrong[part.start, part.nodes] = np.diff(within, axis=1, prepend=0.0)
+    for law in sets:
+        law[:-1, 1:] += law[:-1, :-1].copy()  # whoever is seen is right there, for certain
+    limits = {
+        f"{k} matches": sum_ / math.comb(steps - mistakes, k)
+        for k, sum_ in enumerate(_sum_over_paths(sets))
+        if 1 <= k <= steps - mistakes
+    }
+    if depth:
+        limits["matches by segment"] = float(_sum_over_paths(wrong).sum())
+    most = float((sightings.unseen + sightings.seen).max()) if memory is None else 1.0
+    scale = steps * math.log(max(most, 1.0)) + min(steps * math.log(2.0), size * math.log(steps))
+    lost = math.exp(min(0.0, math.log(UNDERFLOW) + scale))
+    terms = steps * (sightings.belief.state_count + nodes + steps) * (1 if hints is None else 4)
+    raised = 1.0 + ROUNDING + terms * 2.0**-52
+    return {name: min(value * raised + lost, 1.0) for name, value in limits.items()}
 
-    def bound(blocks: int, size: int) -> float:
-        cuts = [number * steps // blocks for number in range(blocks + 1)]
-        sums = [chance * match_sum(part, cuts, size) for chance, part in mixture]
-        name = f"{size} matches" if blocks == steps else f"{size} of {blocks} blocks"
-        limits[name] = min(sum(sums) / math.comb(blocks - mistakes, size), 1.0)
-        return limits[name]
 
-    belief, limits = mixture[0][1].belief, dict[str, float]()
-    steps, costs = belief.steps, len(mixture) * match_costs(mixture[0][1])
-    most = SINGLE if mixture[0][1].memory is None else budget
-    if costs[[1, -1], 1].max() > most:
-        return limits
-    whole = math.log(sum(chance * match_sum(part, (0, steps), 1) for chance, part in mixture))
-    others = belief.state_count - 1
-    ball = sum(math.comb(steps, wrong) * others**wrong for wrong in range(mistakes + 1))
-    limits["ball"] = math.exp(min(0.0, whole + math.log(ball) + ROUNDING))
-    single = math.log(bound(steps, 1) * (steps - mistakes) / steps)
-    if costs[-1, 1:].sum() <= budget:
-        for size in range(2, steps - mistakes + 1):
-            bound(steps, size)
-        return limits
-    allowed = costs <= budget
-    allowed[[1, -1], 1] = True
-    blocks, first = _smallest_bound(allowed, mistakes, single, whole)
-    best = bound(blocks, first)
-    for sizes in (range(first + 1, blocks - mistakes + 1), range(first - 1, 0, -1)):
-        for size in sizes:
-            found = bound(blocks, size) if allowed[blocks, size] else math.inf
-            if found >= best:
-                break
-            best = found
+def noisy_match_limits(
+    sightings: Sightings, channel: NoisyVectors, mistakes: int, budget: float
+) -> dict[str, float]:
+    """Return bounds on the success with a noisy release of these sightings, by name.
+
+    As many steps have two outputs as the budget allows, with guesses followed in pairs or without.
+    """
+    steps, limits = sightings.belief.steps, dict[str, float]()
+    numbers = range(steps + 1)
+    allowed = [_affordable(sightings, budget, [2] * number) for number in numbers]
+    most = max((n for n in numbers if allowed[n][0] == steps), default=0)
+    in_pairs = max((n for n in numbers if allowed[n][1] == PAIRS), default=0)
+    tries = [(n, tilt) for n in (most, in_pairs) if n for tilt in (None, TILT)]
+    for number, tilt in dict.fromkeys([(0, None), *tries]):
+        words = "erased" if tilt is None else "tilted"
+        found = match_limits(*noisy_hints(sightings, channel, number, tilt), mistakes, budget)
+        limits |= {f"{name}, {number} steps {words}": value for name, value in found.items()}
     return limits
 
 
-def erasures(sightings: Sightings, channel: NoisyVectors, exact_steps: int) -> Mixture:
-    """Return releases of which the noisy one, made from these sightings, tells no more.
+def noisy_hints(
+    sightings: Sightings, channel: NoisyVectors, exact_steps: int, tilt: float | None = None
+) -> tuple[Sightings, Hints]:
+    """Return sightings and hints that bound what a noisy release of these sightings tells.
 
-    Of a coordinate of step t let the means lie within Δ of one another. Noise N(0, σ²) leaves them
-    the common part ∫ min_a φ(y − a) dy = 2 Φ(−Δ/2σ), the smallest density being that of an end. So
-    its output can be drawn by tossing a coin: with that chance from the common part, which does not
-    depend on the state, and else from what is left of the state's own law. Whoever is told the
-    tosses, and the state's means where any coordinate of a step is not erased, can draw the noisy
-    output: data processing. A step is then seen as it is without noise with chance
-    ρ = 1 − Π 2 Φ(−Δ/2σ) and not at all otherwise, independently of the trace, and the success is at
-    most the average over the steps that are kept.
+    Of a step let f be the density of the mean that unseen states share, and f_x that of a state x
+    that would be seen, at a distance of d deviations. Their ratio exceeds any γ ≥ 1 by
 
-    The average is exact over so many steps at which most is seen. At the others "kept, and nobody
-    seen" is taken to tell nothing: its joint probabilities ρ 1[x is unseen] are raised to ρ. With
-    those of an erased step, 1 − ρ, they make 1 for every state; a sighting has ρ. Sums of maxima
-    only grow by that.
+        h(γ) = ∫ max(f_x − γ f, 0) = Φ(d/2 − log(γ)/d) − γ Φ(−d/2 − log(γ)/d).
+
+    As f_x ≤ f + max(f_x − f, 0) at every output, and the largest probability of a sum is at most
+    the sum of largest ones, a step is at most an output that tells nothing, of chance 1, and a
+    sighting of x of chance h(1). At so many steps at which most is seen it is two outputs:
+
+    - without a `tilt`, all densities have a common part ∫ min_x f_x ≥ Π 2 Φ(−Δ/2σ), Δ being how far
+      a coordinate's means lie apart: then the step is erased. What is left of each density tells
+      no more than the state's mean itself;
+    - with a `tilt` γ, r = min(f_x/f, γ) is at most a mixture of 1 and γ, with weight
+      max(r − 1, 0)/(γ − 1) on γ. So the step tells nothing, or has γ for the likelihood ratio of x,
+      that with chance (h(1) − h(γ))/(γ − 1), the sum of these if there are several x; sightings
+      are left with chance h(γ). This is the better, the more seldom they are.
     """
-    belief = sightings.belief
+    belief, unseen = sightings.belief, sightings.unseen > 0.0
+    marginals = belief.marginals()
+    common = np.where(unseen, 2.0, marginals).argmax(axis=1)[:, None]
+    unseen |= common == np.arange(belief.state_count)  # where all would be seen, one is taken
+    centres = np.take_along_axis(channel.means, common[..., None], axis=1)
+    far = np.linalg.norm((channel.means - centres) / channel.scale, axis=2)
+    beyond = np.where(unseen, 0.0, _excess(far, 1.0))
+    hints, seen = [np.ones((1, belief.state_count))] * belief.steps, beyond.copy()
     spread = np.ptp(channel.means, axis=1) / (2.0 * channel.scale)  # (T, K)
     kept = -np.expm1((log_ndtr(-spread) + math.log(2.0)).sum(axis=1)) * (1.0 + ROUNDING)
-    kept = np.minimum(kept, 1.0)[:, None]
-    chances = (belief.marginals() * sightings.seen).sum(axis=1)
-    exactly = np.argsort(-chances, kind="stable")[:exact_steps]
-    mixture = []
-    for shown in itertools.product((True, False), repeat=len(exactly)):
-        unseen, seen = np.ones_like(sightings.unseen), kept * sightings.seen
-        for time, here in zip(exactly, shown, strict=True):
-            unseen[time] = sightings.unseen[time] if here else 1.0
-            seen[time] = sightings.seen[time] if here else 0.0
-        chance = np.where(shown, kept[exactly, 0], 1.0 - kept[exactly, 0]).prod()
-        mixture.append((float(chance), Sightings.where(belief, unseen, seen)))
-    return mixture
+    often = np.argsort(-(marginals * sightings.seen).sum(axis=1), kind="stable")
+    for time in often[:exact_steps]:
+        if tilt is None:
+            told = min(float(kept[time]), 1.0)
+            rows = hints[time][0] - told * (1.0 - 2.0 * ROUNDING), told * sightings.unseen[time]
+            seen[time] = told * sightings.seen[time]
+        else:
+            seen[time] = np.where(unseen[time], 0.0, _excess(far[time], tilt))
+            told = (beyond[time] * (1.0 + ROUNDING) - seen[time]).sum() / (tilt - 1.0)
+            told = min(float(told), 1.0)
+            rows = hints[time][0] - told, told * np.where(unseen[time], 1.0, tilt)
+        hints[time] = np.stack(rows)
+    totals = np.stack([hint.sum(axis=0) for hint in hints])
+    return Sightings.where(belief, totals, seen), hints
 
 
-def match_costs(sightings: Sightings) -> FloatArray:
-    """Return how many multiplications m_k of b blocks takes, (T + 1, T + 1), infinite for no sets.
+def _excess(far: FloatArray, ratio: float) -> FloatArray:
+    """Return ∫ max(f_x − γ f, 0) of normal densities so many deviations apart, rounded up."""
+    cut = math.log(ratio) / np.where(far > 0.0, far, 1.0)
+    above = ndtr(far / 2.0 - cut) * (1.0 + ROUNDING)
+    return np.asarray(np.clip(above - ratio * ndtr(-far / 2.0 - cut), 0.0, 1.0))
 
-    Of the first i of b blocks, sets of k hold max(0, k − b + i) ≤ c ≤ min(k, i). For each such
-    beginning and each segment under way, a position takes M (M + 8) if the next block is chosen,
-    and M for each node there. Gaps between blocks take fast products of matrices.
+
+def _affordable(sightings: Sightings, budget: float, counts: Sequence[int] = ()) -> tuple[int, int]:
+    """Return the largest k that the budget allows, and whether segments, and pairs, are looked at.
+
+    Of a segment of L positions, every two of them take M² multiplications for each k, and M³ for
+    every number of right ones in pairs, which are slower; once for every sequence of hints, of
+    which so many are `counts` at each step.
     """
-    ends = np.bincount(sightings.times[1:-1], minlength=sightings.belief.steps)
-    live = sightings.begun_counts
-    for time in np.flatnonzero(~sightings.unseen.any(axis=1)):
-        live[time + 1 :] = sightings.begun_counts[time + 1 :] - sightings.begun_counts[time]
-    counts = (tuple(numbers.tolist()) for numbers in (live, ends))
-    costs = _costs(len(sightings.alike[0]), *counts)
-    blocks, sizes = np.indices(costs.shape)
-    alone = sightings.overhead * len(sightings) * sightings.belief.steps
-    return np.asarray(costs + alone * (1.0 + (sizes > 1) * blocks / 2.0))
+    steps, states = sightings.belief.steps, len(sightings.alike[0])
+    hops = pairs = single = 0.0
+    for time, nodes in zip(*np.unique(sightings.times[1:], return_counts=True), strict=True):
+        sequences = np.append(
+            1.0, np.cumprod([*counts[:time], *[1.0] * (time - len(counts))][::-1])
+        )
+        lengths = np.arange(time + 1.0)
+        hops += nodes * float(sequences @ lengths) * states**2
+        pairs += nodes * float(sequences @ (lengths * (lengths + 1.0))) * 8.0 * states**3
+        single += nodes * float(sightings.begun_counts[:time].sum()) * states
+    watches, alone = 1, sightings.overhead * steps
+    if sightings.memory is not None:
+        watches = len(sightings) - 1
+    single += watches * (steps * states**2 * len(sightings) + alone)
+    held = HELD / len(sightings) ** 2 - 1.0  # sizes for which there is room
+    if single > (SINGLE if sightings.memory is None else budget) or held < 1.0:
+        return 0, 0
+    size = max(1, int(min(steps, held, budget / (watches * (hops + alone)))))
+    room, paths = len(sightings) ** 2 * (steps + 1), (len(sightings) * steps) ** 2 / 16.0
+    if room > HELD or paths > SINGLE / 20.0:
+        return size, 0
+    return size, PAIRS if size == steps > 1 and watches * pairs <= budget else SEGMENTS
 
 
-@functools.lru_cache(maxsize=64)  # everyone in a population asks for the same
-def _costs(states: int, begun: tuple[int, ...], ends: tuple[int, ...]) -> FloatArray:
-    steps = len(begun)
-    costs = np.full((steps + 1, steps + 1), math.inf)
-    matching = np.append(0.0, np.cumsum(begun)) * states * (states + 8.0)
-    passing = np.append(0.0, np.cumsum(np.multiply(begun, ends))) * states
-    fewer = np.zeros((steps, steps + 2))  # sets of fewer than c of i blocks
-    fewer[:, 1:] = np.cumsum(comb(np.arange(steps)[:, None], np.arange(steps + 1)), axis=1)
-    for blocks in {*range(1, min(steps, MOST_BLOCKS) + 1), steps}:
-        passed, sizes = np.arange(blocks)[:, None], np.arange(1, blocks + 1)
-        cuts, needed = np.arange(blocks + 1) * steps // blocks, sizes - blocks + passed
-        chosen = fewer[passed, sizes] - fewer[passed, np.maximum(0, needed)]
-        left = fewer[passed, sizes + 1] - fewer[passed, np.maximum(0, needed + 1)]
-        work = np.diff(matching[cuts]) @ chosen + np.diff(passing[cuts]) @ (chosen + left)
-        gaps = np.where((sizes > 1) & (sizes < blocks), blocks * steps * states**3 / 16.0, 0.0)
-        costs[blocks, sizes] = work + gaps
-    return costs
+def _sum_over_paths(laws: FloatArray) -> FloatArray:
+    """Return Σ over paths of sightings of the product of their segments' polynomials, (W,).
 
-
-def _smallest_bound(
-    affordable: NDArray[np.bool_], mistakes: int, log_single: float, log_whole: float
-) -> tuple[int, int]:
-    """Return the affordable b and k with the smallest C(b, k) S(k T / b) / C(b − s, k)."""
-    blocks, sizes = np.nonzero(affordable)
-    right, steps = blocks - mistakes, len(affordable) - 1
-    further = (sizes * steps / blocks - 1.0) / max(steps - 1, 1)
-    logs = log_single + further * (log_whole - log_single)
-    logs += gammaln(blocks + 1) + gammaln(np.maximum(right - sizes, 0) + 1)
-    logs -= gammaln(blocks - sizes + 1) + gammaln(np.maximum(right, 0) + 1)
-    logs[sizes > right] = math.inf
-    return int(blocks[logs.argmin()]), int(sizes[logs.argmin()])
-
-
-def match_sum(sightings: Sightings, cuts: Sequence[int], size: int) -> float:
-    """Return m_k, k = `size`, of the blocks from one cut to the next.
-
-    Given y, segments between sightings are independent, and a seen position is right for certain,
-    so S(A) is a sum over paths of sightings of a product over segments: the largest joint
-    probability of the chosen positions inside, summed over the others. The state at the last chosen
-    position is kept, and a gap is passed by the chance to stay unseen in it. All sets of blocks are
-    followed at once, block by block; those that begin alike share their work.
-
-    Rounding errs upwards: numbers that are not negative are added and multiplied, at most
-    T (M + nodes) in a row.
+    The laws are those from each start to every node, (N − 1, N, W); higher powers are left out.
     """
-    tracks = [_Track(sightings, watch) for watch in sightings.watches()]
-    rest = _continuations(sightings, tracks)
-    total = float(rest[0]) if size == 0 else 0.0
-    fronts = [_Front(tracks, np.zeros(1, dtype=np.intp), np.eye(1, len(sightings)), -1, [])]
-    blocks = [range(*pair) for pair in itertools.pairwise(cuts)] if size else []
-    for left, block in zip(reversed(range(len(blocks))), blocks, strict=True):
-        chosen = _joined([front.matched(block) for front in fronts])
-        if (whole := chosen.only(chosen.sizes == size)).sizes.size:
-            total += whole.closed(rest)
-        going = [front.only(front.sizes + left >= size) for front in fronts]
-        fronts = [front.after(block) for front in going if front.sizes.size]
-        chosen = chosen.only((chosen.sizes < size) & (chosen.sizes + left >= size))
-        fronts += [chosen] if chosen.sizes.size else []
-        if not fronts:
-            break
-    belief = sightings.belief
-    terms = belief.steps * (belief.state_count + len(sightings))
-    most = float((sightings.unseen + sightings.seen).max()) if sightings.memory is None else 1.0
-    lost = math.exp(math.log(UNDERFLOW) + belief.steps * math.log(max(most, 1.0)))
-    return total * (1.0 + ROUNDING + terms * 2.0**-52) + lost
+    reach = np.zeros(laws.shape[1:])
+    reach[0, 0] = 1.0
+    for start, law in enumerate(laws):
+        reach += law @ toeplitz(reach[0] * reach[start, 0], reach[start])
+    return np.asarray(reach[-1])
 
 
-def _continuations(sightings: Sightings, tracks: list[_Track]) -> FloatArray:
-    """Return Σ_y Pr[y after the node | node], (N,): one, but for sightings raised to a bound."""
-    rest = np.ones(len(sightings))
-    owner = {int(start): track for track in tracks for start in track.starts}
-    for node in range(len(sightings) - 2, -1, -1):
-        rest[node] = owner[node].onward(node) @ rest
-    return rest
+class _Part(NamedTuple):
+    """Of the segments from a start to some nodes: v_k, (K + 1, N), and Pr[j right], (T + 1, N)."""
+
+    start: int
+    nodes: slice
+    expected: FloatArray
+    right: FloatArray
 
 
-class _Track:
-    """The segments of a watch: their starts, and the chances to come from there unseen.
+def _tables(
+    sightings: Sightings, watch: Watch, size: int, depth: int, hints: Hints | None
+) -> Iterator[_Part]:
+    """Yield the segments of a watch; with hints, those to the nodes of one time after another.
 
     Of states that can be exchanged, one stands for all: any is as good a guess, and a sum over them
-    is so many times as large. The end is a step of its own, at T, to which all states lead for
-    certain.
+    is so many times as large.
     """
-
-    def __init__(self, sightings: Sightings, watch: Watch) -> None:
-        belief, steps = sightings.belief, sightings.belief.steps
-        first, classes = sightings.alike
-        self.starts, self.unseen = watch.starts, watch.unseen[:, first]
-        self._passing = self.unseen * np.bincount(classes)
-        self._seen, self._sightings = watch.seen, sightings
-        self._places = np.append(classes[sightings.states[:-1]], 0)
-        grid = np.ix_(first, first)
-        moves = [
-            matrix[grid] for matrix in belief.transitions[: 1 if belief.is_homogeneous else None]
-        ]
-        moves *= steps - 1 if belief.is_homogeneous else 1
-        self._matrices = [*moves, np.ones((len(first), 1))]
-        times = sightings.times[watch.starts]
-        self.before = np.searchsorted(times, np.arange(steps + 1)).tolist()
-        # Nobody passes a time at which everyone is seen: what started before it is over.
-        closed = np.maximum.accumulate(np.where(watch.unseen.any(axis=1), -1, np.arange(steps)))
-        self.over = np.searchsorted(times, [-1, *closed]).tolist()
-        self._ways = [np.repeat(belief.initial[None, first], self.before[0], axis=0)]
-        self._kernels: dict[int, list[FloatArray]] = {}
-
-    def nodes(self, time: int) -> tuple[slice, IntArray, FloatArray]:
-        """Return the nodes at a time, their classes, and the chance of each to be seen."""
-        nodes = self._sightings.entering(time)
-        states = self._sightings.states[nodes]
-        chances = self._seen[time, states] if time < len(self._seen) else np.ones(1)
-        return nodes, self._places[nodes], chances
-
-    def ways(self, time: int) -> FloatArray:
-        """Return Pr[X_time = j, unseen since | start] of all starts before, (S, M)."""
-        for now in range(len(self._ways), time + 1):
-            matrix, hidden = self._matrices[now - 1], self._ways[-1] * self._passing[now - 1]
-            entering = self.starts[self.before[now - 1] : self.before[now]]
-            moved = [hidden @ matrix, matrix[self._places[entering]]]
-            self._ways.append(np.concatenate(moved))
-        return self._ways[time]
-
-    def kernel(self, last: int, time: int) -> FloatArray:
-        """Return Pr[X_time = j, unseen between | X_last = i], (M, M)."""
-        found = self._kernels.setdefault(last, [self._matrices[last]])
-        for now in range(last + len(found) + 1, time + 1):
-            found.append((found[-1] * self._passing[now - 1]) @ self._matrices[now - 1])
-        return found[time - last - 1]
-
-    def onward(self, node: int) -> FloatArray:
-        """Return Pr[the next sighting is the node | the last is this one], (N,)."""
-        time = int(self._sightings.times[node])
-        if time >= 0:
-            return np.asarray(self.endings[time][self._places[node]])
-        nodes, states, seen = self.nodes(0)
-        found = (self._ways[0][0] * self._passing[0]) @ self.endings[0]
-        found[nodes] = self._ways[0][0, states] * seen
-        return np.asarray(found)
-
-    @functools.cached_property
-    def endings(self) -> list[FloatArray]:
-        """Pr[the next sighting is the node | X_t = i] for every t, (M, N)."""
-        found = [np.zeros((self.unseen.shape[1], len(self._sightings)))]
-        for time in range(len(self.unseen), 0, -1):
-            nodes, states, seen = self.nodes(time)
-            matrix, later = self._matrices[time - 1], slice(nodes.stop, None)
-            chances = np.zeros_like(found[0])
-            chances[:, nodes] = matrix[:, states] * seen
-            if time < len(self.unseen):
-                chances[:, later] = matrix @ (self._passing[time][:, None] * found[-1][:, later])
-            found.append(chances)
-        return found[:0:-1]
+    belief, steps = sightings.belief, sightings.belief.steps
+    first = sightings.alike[0]
+    rows = [hint[:, first] for hint in (watch.unseen[:, None] if hints is None else hints)]
+    groups = [slice(0, len(sightings))]
+    if hints is not None:
+        groups = [sightings.entering(time) for time in range(steps + 1)]
+    grid = np.ix_(first, first)
+    moves = [one[grid] for one in belief.transitions[: 1 if belief.is_homogeneous else None]]
+    moves *= steps - 1 if belief.is_homogeneous else 1
+    moves.append(np.zeros((len(first), len(first))))  # from the last position nobody moves
+    for group in groups:
+        if group.stop > group.start:
+            yield from _parts(sightings, watch, group, rows, moves, size=size, depth=depth)
 
 
-@attrs.frozen(eq=False)
-class _Front:
-    """P sets of chosen blocks, followed up to a time, that have their last position in common.
+def _parts(
+    sightings: Sightings,
+    watch: Watch,
+    group: slice,
+    hints: Hints,
+    moves: Sequence[FloatArray],
+    *,
+    size: int,
+    depth: int,
+) -> Iterator[_Part]:
+    """Yield the segments of a watch that end in a group of nodes, backwards from its last time.
 
-    `reach` sums what leads to every node so far, (P, N). For each track, `values` are the largest
-    joint probabilities of the chosen positions of a segment by its start and by the state at the
-    last of them, (P, S, M); segments that start later have no chosen position yet.
+    Numbers are held for every sequence of hints from a position on, the first varying slowest.
     """
-
-    tracks: list[_Track]
-    sizes: IntArray
-    reach: FloatArray
-    last: int
-    values: list[FloatArray]
-
-    def only(self, some: NDArray[np.bool_]) -> _Front:
-        """Return some of the sets."""
-        if some.all():
-            return self
-        values = [held[some] for held in self.values]
-        return _Front(self.tracks, self.sizes[some], self.reach[some], self.last, values)
-
-    def after(self, times: Sequence[int]) -> _Front:
-        """Return the sets after times at which nothing is chosen."""
-        reach = self.reach.copy()
-        for time in times:
-            for number, track in enumerate(self.tracks):
-                nodes, states, seen = track.nodes(time)
-                starts = track.starts[track.over[time] : track.before[time]]
-                if len(states) and len(starts):
-                    chances = track.endings[self.last][:, nodes]
-                    ended = self.arrivals(number, time, chances, track.ways(time)[:, states] * seen)
-                    reach[:, nodes] += np.einsum("ps,psk->pk", reach[:, starts], ended)
-        return attrs.evolve(self, reach=reach)
-
-    def closed(self, rest: FloatArray) -> float:
-        """Return the sum over all sets, to which nothing is added: what follows is `rest`."""
-        total = 0.0
-        for held, track in zip(self.values, self.tracks, strict=True):
-            begun, end = track.before[self.last], track.before[self.last + 1]
-            total += float(
-                (self.reach[:, track.starts[begun:end]] @ rest[track.starts[begun:end]]).sum()
-            )
-            if held.size:
-                best = max_products(held.reshape(-1, held.shape[2]), track.endings[self.last])
-                reach = self.reach[:, track.starts[begun - held.shape[1] : begun]]
-                total += float(reach.ravel() @ (best @ rest))
-        return total
-
-    def matched(self, times: Sequence[int]) -> _Front:
-        """Return the sets with a block of times added."""
-        front = attrs.evolve(self, sizes=self.sizes + 1)
-        for time in times:
-            reach, values = front.after([time]).reach, []
-            for number, track in enumerate(self.tracks):
-                kernel = track.kernel(front.last, time) if front.last >= 0 else None
-                moved = front.arrivals(number, time, kernel, track.ways(time))
-                values.append(moved * track.unseen[time])
-            front = attrs.evolve(front, reach=reach, last=time, values=values)
-        return front
-
-    def arrivals(
-        self, number: int, time: int, kernel: FloatArray | None, ways: FloatArray
-    ) -> FloatArray:
-        """Return the values after a move, for every start that is not over, (P, S, K).
-
-        Segments with a chosen position move by the kernel; the ways of the others are given.
-        """
-        track = self.tracks[number]
-        begun = track.before[self.last] if self.last >= 0 else 0
-        fresh = ways[max(begun, track.over[time]) :]
-        fresh = np.broadcast_to(fresh, (len(self.sizes), *fresh.shape))
-        live = begun - track.over[time]
-        if kernel is None or live <= 0:
-            return fresh
-        held = self.values[number][:, -live:]
-        moved = max_products(held.reshape(-1, held.shape[2]), kernel)
-        return np.concatenate([moved.reshape(*held.shape[:2], -1), fresh], axis=1)
+    belief, start_times = sightings.belief, sightings.times[watch.starts]
+    first, classes = sightings.alike
+    many, count = np.bincount(classes), group.stop - group.start
+    times, last = sightings.times[group], int(sightings.times[group.stop - 1])
+    held: dict[int, tuple[IntArray, FloatArray]] = {}
+    rights: dict[int, FloatArray] = {}
+    ending = np.zeros((1, count, len(first)))  # Pr[the next sighting is the node | x]
+    ending[0, times == belief.steps] = 1.0
+    for origin in range(min(last, belief.steps) - 1, int(start_times[0]) - 1, -1):
+        starts = watch.starts[start_times == origin]
+        own = classes[sightings.states[starts]] if origin >= 0 else np.zeros(1, dtype=np.intp)
+        matrix = belief.initial[None, first] if origin < 0 else moves[origin]
+        if origin < belief.steps - 1:
+            if origin + 1 < last:
+                unseen = (hints[origin + 1] * many)[:, None, None]  # (A, 1, 1, M)
+                ending = ((ending * unseen) @ matrix.T).reshape(-1, count, len(matrix))
+            else:
+                ending = np.zeros((1, count, len(matrix)))
+            now = np.flatnonzero(times == origin + 1)
+            states = sightings.states[group][now]
+            ending[:, now] = (matrix[:, classes[states]] * watch.seen[origin + 1, states]).T
+        rows = np.arange(len(matrix)) if size > 1 and origin > start_times[0] else own
+        expected = np.zeros((len(ending), size, count, len(rows)))  # v_k from k = 1 on
+        matched, kernel = dict[int, FloatArray](), matrix[None, rows]
+        for time in range(origin + 1, last if len(rows) else 0):
+            matched[time] = (kernel[:, None] * hints[time][:, None]).reshape(-1, *kernel.shape[1:])
+            some, values = held[time]
+            found = max_products(values, matched[time].reshape(-1, len(first)).T)
+            found = found.reshape(len(some), -1, len(rows)).swapaxes(0, 1)
+            expected.reshape(found.shape[0], -1, len(rows))[:, some] += found
+            if time < last - 1:
+                kernel = (matched[time] * many) @ moves[time]
+        columns = np.searchsorted(rows, own)
+        shown = rows if depth == PAIRS else own
+        right = _likely_right(
+            ending[..., shown], expected[..., np.searchsorted(rows, shown)], last if depth else 0
+        )
+        right[:, np.arange(right.shape[1])[:, None] >= times - origin] = 0.0  # there are fewer
+        if depth == PAIRS:
+            _follow_pairs(right, matched, hints, moves, rights)
+            rights[origin] = right
+            right = right[..., columns]
+        if origin > start_times[0]:
+            fewer = ending[:, None]
+            if size > 1:
+                fewer = np.concatenate([fewer, expected[:, :-1]], axis=1)
+            fewer = fewer.reshape(-1, len(first))
+            some = np.flatnonzero(fewer.any(axis=1))
+            held[origin] = some, fewer[some]
+        for number, start in enumerate(starts):
+            column = columns[number]
+            sums = [ending[:, :, own[number]].sum(axis=0), *expected[..., column].sum(axis=0)]
+            yield _Part(int(start), group, np.stack(sums), right[..., number].sum(axis=0))
 
 
-def _joined(fronts: list[_Front]) -> _Front:
-    """Return sets that all end with the same block as one front."""
-    values = [np.concatenate(parts) for parts in zip(*(f.values for f in fronts), strict=True)]
-    sizes, reach = (np.concatenate([getattr(f, n) for f in fronts]) for n in ("sizes", "reach"))
-    return _Front(fronts[0].tracks, sizes, reach, fronts[0].last, values)
+def _likely_right(none: FloatArray, expected: FloatArray, most: int) -> FloatArray:
+    """Return min over k of v_k / C(j, k) for j = 0, ..., most, (P, most + 1, N, R)."""
+    right, choices = np.repeat(none[:, None], most + 1, axis=1), _choices(most, expected.shape[1])
+    for count in range(1, most + 1):
+        few = min(count, expected.shape[1])
+        shares = expected[:, :few] / choices[count, :few]
+        right[:, count] = np.minimum(right[:, count - 1], shares.min(axis=1))
+    return right
+
+
+@functools.cache
+def _choices(most: int, size: int) -> FloatArray:
+    """Return C(j, k) for j ≤ most and 1 ≤ k ≤ size, (most + 1, size, 1, 1)."""
+    table = comb(np.arange(most + 1)[:, None], np.arange(1, size + 1))
+    return np.asarray(table[..., None, None])
+
+
+def _follow_pairs(
+    right: FloatArray,
+    matched: dict[int, FloatArray],
+    hints: Hints,
+    moves: Sequence[FloatArray],
+    rights: dict[int, FloatArray],
+) -> None:
+    """Lower the bounds on Pr[at least j right], (P, J + 1, N, R), by a look at the first match.
+
+    With w bounds on at least j − 1 right later, and as a first match at t has none at t − 1,
+
+        max_g Σ_t (Pr[X_t = g_t] − Pr[X_{t−1} = g_{t−1}, X_t = g_t]) w(t, g_t)
+
+    bounds Pr[at least j right]. It is a sum over neighbours, so the best g is found step by step,
+    as a likeliest path is. Differences lose digits of what they are differences of: a share of that
+    is added.
+    """
+    found = np.nonzero(right[:, 1:].any(axis=3))
+    width = max(1, ENTRIES // (right.shape[3] * len(moves[0]) ** 2))
+    for begin in range(0, len(found[0]) if matched else 0, width):
+        pattern, fewer, node = (part[begin : begin + width] for part in found)
+        score = whole = before = np.zeros(())
+        for time, here in matched.items():
+            ahead = len(rights[time])  # sequences of hints after this time
+            worth = rights[time][pattern % ahead, fewer, node]  # (n, M)
+            gain = here[pattern // ahead] * worth[:, None]
+            if score.ndim:
+                hint = hints[time][pattern // ahead % len(hints[time])]
+                joint = moves[time - 1] * (hint * worth)[:, None]
+                score = (score[..., None] - before[..., None] * joint[:, None]).max(axis=2)
+            before = here[pattern // ahead]
+            score, whole = score + gain, whole + gain.max(axis=2)
+        best = score.max(axis=2) + ROUNDING * whole
+        right[pattern, fewer + 1, node] = np.minimum(right[pattern, fewer + 1, node], best)
+    np.minimum.accumulate(right, axis=1, out=right)  # more are right no more often

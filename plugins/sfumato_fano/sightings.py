@@ -34,7 +34,7 @@ IntArray = NDArray[np.intp]
 ALONE = 2e4
 """The overhead of a step, in multiplications, where each start goes on by itself."""
 
-MOST_OPERATIONS = 1e11
+MOST_OPERATIONS = 1e10
 """How many multiplications following all segments between sightings may take: a few minutes."""
 
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
-from sfumato.compatibility import words_of
-from sfumato.errors import Incompatible, OutsideHypotheses
+from sfumato.errors import OutsideHypotheses
 from sfumato.matrices import Dense, Diagonal, Matrix
 from sfumato.parameters import (
     COVARIANCE,
@@ -89,42 +88,23 @@ class Calibrated(AdditiveMechanism):
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Design for the budget, or for the smallest budget that meets the target."""
         asked = Members(prior, secret)
-        designed = self._designed_for(asked)
         if self.epsilon is None or self.order is None:
-            return self.release(asked, self._within(asked, designed, self.mse or 0.0))
-        found = self._for_target(asked, designed, 2 * self.epsilon / self.order)
-        return self.release(asked, found)
+            return self.release(asked, self._within(asked, self.mse or 0.0))
+        return self.release(asked, self._for_target(asked, 2 * self.epsilon / self.order))
 
-    def _designed_for(self, asked: Members) -> Members:
-        """Return the members of `design_prior`, about the same trace; without one, of the prior."""
-        other: PriorClass | None = getattr(self, "design_prior", None)
-        if other is None:
-            return asked
-        if not issubclass(other.yields, Gaussian):
-            raise Incompatible(
-                f"design_prior must be of Gaussian traces; '{other.name}' gives "
-                f"{words_of(other.yields)}."
-            )
-        designed = Members(other, asked.secret)
-        wanted, got = asked.first.belief.shape, designed.first.belief.shape
-        if wanted != got:
-            raise Incompatible(f"design_prior must be about traces of shape {wanted}; got {got}.")
-        return designed
-
-    def _within(self, asked: Members, designed: Members, mse: float) -> Design:
+    def _within(self, asked: Members, mse: float) -> Design:
         """Design, if the total variance and the prior's share of it fit float64."""
         belief = asked.first.belief
         least = SMALLEST * max(1.0, float(belief.covariance.diagonal().max()))
         if not least <= mse * belief.entries <= LARGEST:
             total = f"such that the total over {belief.entries} entries lies between {least:.3g}"
             raise self.reject("mse", f"{total} and {LARGEST:.0e}", mse)
-        return self.noise(designed, mse)
+        return self.noise(asked, mse)
 
-    def _for_target(self, asked: Members, designed: Members, target: float) -> Design:
+    def _for_target(self, asked: Members, target: float) -> Design:
         def try_budget(mse: float) -> tuple[float, Design]:
-            found = self._within(asked, designed, mse)
-            # A target must hold under the prior that is asked about, whatever was designed for.
-            if found.loss is None or designed is not asked:
+            found = self._within(asked, mse)
+            if found.loss is None:
                 return asked.proved_losses(found.noise).worst, found
             return found.loss, found
 
@@ -174,15 +154,19 @@ class Concentrated(Calibrated):
 
 @declare
 class Given(AdditiveMechanism):
-    """Noise of a given covariance Γ, measured as it is.
+    """Noise of a given covariance, such as another library's, measured as it is.
+
+    The noise is `scale` times the covariance, which is what calibration turns.
 
     >>> Given(covariance=[[1.0, 0.5], [0.5, 1.0]]).covariance.shape
     (2, 2)
     """
 
     name = "gaussian_given"
+    strength = ("scale", "more")
 
     covariance: NDArray[np.float64] = parameter(COVARIANCE("entries"), doc="the noise covariance Γ")
+    scale: float = parameter(POSITIVE, default=1.0, doc="what the covariance is multiplied by")
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Use the covariance for traces of its size."""
@@ -192,7 +176,8 @@ class Given(AdditiveMechanism):
             raise self.reject(
                 "covariance", f"{entries} by {entries}, as the trace has it", self.covariance
             )
-        return self.release(members, Design(Dense(self.covariance)))
+        noise = self.covariance if self.scale == 1.0 else self.scale * self.covariance
+        return self.release(members, Design(Dense(noise)))
 
 
 # The smallest budget for a target -----------------------------------------------------------------

@@ -272,7 +272,7 @@ class Members:
             return float(seen[-1][1].ceilings.max())
 
         question = self.first.question
-        proof = prove_over_class(self.prior, question, channel, largest_square, loss)
+        proof = prove_over_class(self.prior, question, noise, largest_square, loss)
         if proof is None:
             return self.losses(noise)
         worst = max(seen, key=lambda pair: float(pair[1].ceilings.max()))

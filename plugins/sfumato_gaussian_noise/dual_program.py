@@ -23,7 +23,7 @@ from sfumato_gaussian_noise.design import (
 
 # Share of the largest eigenvalue of the priors below which a direction is left out of the program,
 # in turn: rounding hides it. What leaving it out costs shows in the measured loss.
-NEGLIGIBLE = (1e-14, 1e-12)
+NEGLIGIBLE = (1e-14, 1e-12, 1e-13, 1e-11)
 # Weights below this share of the total belong to displacements that are not among the worst.
 LIGHT = 1e-9
 # Largest difference, in units of the largest entry, between a block and its mirror image.

@@ -12,8 +12,7 @@ from sfumato.errors import OutsideHypotheses
 from sfumato.inference.gaussian.grid_information import GridRegression
 from sfumato.matrices import Diagonal, Scaled, Sum
 from sfumato.matrices.matrix import ROUNDOFF, Array
-from sfumato.parameters import OPEN_UNIT, OPTIONAL, PLUGIN, POSITIVE, SWITCH, declare, parameter
-from sfumato.protocols import PriorClass
+from sfumato.parameters import OPEN_UNIT, POSITIVE, SWITCH, declare, parameter
 from sfumato_gaussian_noise.baselines import Calibrated, Design
 from sfumato_gaussian_noise.design import (
     Block,
@@ -51,7 +50,7 @@ class Optimal(Calibrated):
     "searched" where a larger loss may hide between the members looked at. Over intervals of
     parameters it says "proved" where no member loses more than `worst_loss`; then `attained_loss`
     is what one of them loses, and `floor` the share of independent noise, raised up to 1e-3 where a
-    smaller one allows no proof. With `design_prior` they are about that class.
+    smaller one allows no proof.
 
     Guarantee: no noise of the budget loses less than `lower_bound`. The gap is at most `tolerance`,
     besides the price 1/(1 − floor) of the floor, or as large as it says: a tiny budget for a smooth
@@ -78,11 +77,6 @@ class Optimal(Calibrated):
         SWITCH,
         default=False,
         doc="restrict to noise of equal variance on the secret entries, independent of the rest",
-    )
-    design_prior: PriorClass | None = parameter(
-        OPTIONAL(PLUGIN("prior")),
-        default=None,
-        doc="design for this prior class, whatever class the release is later measured under",
     )
 
     def noise(self, members: Members, mse: float) -> Design:

@@ -7,8 +7,7 @@ import numpy as np
 from sfumato.errors import OutsideHypotheses
 from sfumato.matrices import Dense, Diagonal, LowRank, Matrix, Sum
 from sfumato.matrices.matrix import ROUNDOFF, Array
-from sfumato.parameters import OPTIONAL, PLUGIN, POSITIVE, declare, parameter
-from sfumato.protocols import PriorClass
+from sfumato.parameters import POSITIVE, declare, parameter
 from sfumato_gaussian_noise.baselines import Calibrated, Design
 from sfumato_gaussian_noise.design import Block, Indices, Members, block_of
 from sfumato_gaussian_noise.dual_program import symmetric
@@ -23,18 +22,13 @@ class Published(Calibrated):
     rescale: float = parameter(
         POSITIVE, default=1.0, doc="solve for this multiple of the budget, then divide by it"
     )
-    design_prior: PriorClass | None = parameter(
-        OPTIONAL(PLUGIN("prior")),
-        default=None,
-        doc="design for this prior, whatever class the release is later measured under",
-    )
 
     def noise_of_each(self, members: Members, budget: float) -> list[Matrix]:
         """Return the noise of SDP_A for every group of the secret, for a class of one prior."""
         if not members.is_single:
             raise OutsideHypotheses(
-                f"{self.name} designs for one prior; got a class: give one as design_prior, or use "
-                f"gaussian_optimal."
+                f"{self.name} designs for one prior; got a class: choose one with "
+                f".designed_for(prior=...), or use gaussian_optimal."
             )
         found = []
         for group in members.first.question.groups:

@@ -47,6 +47,16 @@ class Series:
         return np.asarray(np.abs(self.stamps[:, None] - self.stamps[None, :]))
 
 
+LONGEST = 500
+"""Samples of a trace that is fitted as it is; a longer one is fitted in windows."""
+
+WINDOW = 50
+"""Samples of such a window, as `sfumato fit` takes them."""
+
+MOST = 200
+"""Windows of one trace that are fitted at most, spread evenly."""
+
+
 def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[Series]:
     """Return the series of all traces; refuse what cannot be fitted, naming the trace."""
     if isinstance(traces, (str, bytes)) or not hasattr(traces, "__len__") or len(traces) == 0:
@@ -58,12 +68,26 @@ def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[
         where = f"{name}.fit trace {position}"
         table = _table(given, where)
         stamps = _stamps(times, position, len(traces), len(table), where)
-        period = float(np.median(np.diff(stamps)))
-        relative = (stamps - stamps[0]) / period
-        for coordinate, column in enumerate(table.T):
-            values = _usable(column, where, normalise=bool(normalise))
-            found.append(Series(position, coordinate, values, relative, period))
+        for rows in _windows(len(table)):
+            period = float(np.median(np.diff(stamps[rows])))
+            relative = (stamps[rows] - stamps[rows][0]) / period
+            for coordinate, column in enumerate(table[rows].T):
+                values = _usable(column, where, normalise=bool(normalise))
+                found.append(Series(position, coordinate, values, relative, period))
     return found
+
+
+def _windows(length: int) -> list[slice]:
+    """Return the pieces of a trace that are fitted: a long one would take as its cube.
+
+    >>> _windows(30), len(_windows(1_000_000)), _windows(1000)[-1]
+    ([slice(0, 30, None)], 200, slice(950, 1000, None))
+    """
+    if length <= LONGEST:
+        return [slice(0, length)]
+    starts = np.arange(0, length - WINDOW + 1, WINDOW)
+    chosen = np.unique(np.linspace(0, len(starts) - 1, min(len(starts), MOST)).round().astype(int))
+    return [slice(start, start + WINDOW) for start in starts[chosen].tolist()]
 
 
 def places_of(series: Sequence[Series]) -> dict[str, Any]:

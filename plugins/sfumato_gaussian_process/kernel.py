@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.beliefs import Gaussian
 from sfumato.domains import Domain, Rejected, Sizes
 from sfumato.matrices import Dense, Matrix, Toeplitz
-from sfumato.matrices.matrix import ROUNDOFF, Array
+from sfumato.matrices.matrix import ROUNDOFF, Array, refuse_dense
 from sfumato.parameters import declare, parameter, stamps
 from sfumato_gaussian_process.stationary import (
     RBF,
@@ -366,6 +366,7 @@ class Kernel(GaussianProcess):
             first[0] = made.diag(column[:1])[0]  # white noise, which a pair of sets does not show
             stored = Toeplitz(first)
         else:
+            refuse_dense(points.size)
             stored = Dense(made(column))
         return Gaussian(
             stored,

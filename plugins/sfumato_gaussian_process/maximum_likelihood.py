@@ -160,11 +160,12 @@ def fit_traces(
     low, high = _limits(model, series, bounds)
     best, rivals = np.empty((2, len(series), len(model.free)))
     alike = _grouped(series, lambda one: np.round(one.stamps, 9).tobytes())
-    for group in with_progress(alike, f"fitting {cls.name}: a grid for all"):
+    for group in with_progress(alike, f"fitting {cls.name}: a grid for all", len(alike)):
         found = _on_grid(model, [series[i] for i in group], low[group], high[group])
         best[group], rivals[group] = found
     values, variances = np.empty(len(series)), np.ones(len(series))
-    for group in with_progress(list(_equally_long(series)), f"fitting {cls.name}: each trace"):
+    chunks = list(_equally_long(series))
+    for group in with_progress(chunks, f"fitting {cls.name}: each trace", len(chunks)):
         chosen = [series[i] for i in group]
         best[group], values[group] = _refined(model, chosen, best[group], low[group], high[group])
         twin = np.flatnonzero(np.isfinite(rivals[group, 0]))  # a second peak is as likely
@@ -244,7 +245,7 @@ def _grouped(series: Sequence[Series], key: Callable[[Series], Hashable]) -> lis
 def _equally_long(series: Sequence[Series]) -> Iterator[list[int]]:
     """Yield chunks of series of one length."""
     for group in _grouped(series, lambda one: len(one.stamps)):
-        step = max(1, CHUNK // len(series[group[0]].stamps) ** 2)
+        step = max(1, CHUNK // 8 // len(series[group[0]].stamps) ** 2)  # few, for a bar to move
         yield from (group[start : start + step] for start in range(0, len(group), step))
 
 

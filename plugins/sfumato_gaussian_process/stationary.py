@@ -16,7 +16,7 @@ from sfumato.beliefs import Gaussian
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.exact import is_definite
 from sfumato.matrices import Dense, Kronecker, Toeplitz
-from sfumato.matrices.matrix import ROUNDOFF, Array
+from sfumato.matrices.matrix import ROUNDOFF, Array, refuse_dense
 from sfumato.parameters import (
     CHOICE,
     COUNT,
@@ -142,13 +142,15 @@ class StationaryPrior(GaussianProcess):
     The author declares parameters, among them `variance`, `times`, `dimensions` and `across`,
     and writes `correlation` and `exact_correlation`.
 
-    Class attributes say whether the covariance at distinct times is strictly `definite`, which
+    Class attributes say whether the covariance at distinct times is strictly `definite`, whether
+    it `falls` with the distance in time, which
     `shape_parameters` `correlation` takes, which of them are `in_time_units`, so that divided by
     the sampling period they count samples, and the `fit_ranges` in which `fit` looks for them.
     """
 
     scale_parameter = "variance"
     definite: ClassVar[bool]
+    falls: ClassVar[bool] = False
     shape_parameters: ClassVar[tuple[str, ...]] = ("length_scale",)
     in_time_units: ClassVar[tuple[str, ...]] = ("length_scale",)
     fit_ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"length_scale": (0.1, 200.0)}
@@ -182,6 +184,8 @@ class StationaryPrior(GaussianProcess):
         `traces` is an array (traces, times) or (traces, times, d), or a list of arrays (times,) or
         (times, d) of any lengths; coordinates are fitted one by one. `times` are the stamps of all
         traces, or a list with those of each; missing means 0, 1, ….
+        Of a trace of more than 500 samples windows of 50 are fitted, each by itself, at most 200 of
+        them spread evenly, as `sfumato fit` does: the whole would take as the cube of its length.
         `noise` is the variance of the measurement error as a share of the prior's, a parameter of
         the model: without one, a smooth kernel explains no real trace, and its likelihood cannot
         be computed in float64. The default is the square of 5 %.
@@ -206,11 +210,20 @@ class StationaryPrior(GaussianProcess):
         """Bound the rounding of the stored covariance, in units of the variance."""
         return 16 * ROUNDOFF
 
+    def covariance_beyond(self, distance: float) -> float:
+        """Return the covariance at that distance, where it falls with the distance."""
+        if not self.falls:
+            return math.inf
+        peak = 1.0 if self.across is None else float(np.abs(self.across).max())
+        at = float(self.correlation(np.array(distance), *self._shape()))
+        return self.variance * peak * at * (1 + 1e-9) + 1e-300
+
     def over_time(self) -> Gaussian:
         """Return the belief: Toeplitz over time on a regular grid, dense otherwise."""
         if regular := isinstance(self.times, int):
             lags: Array = np.arange(self.times, dtype=np.float64)
         else:
+            refuse_dense(self.times.size)
             lags = self.times[:, None] - self.times
         with np.errstate(over="ignore"):  # a lag of infinitely many length scales is an answer
             entries = self.variance * self.correlation(lags, *self._shape())
@@ -276,6 +289,7 @@ class RBF(StationaryPrior):
 
     name = "rbf"
     definite = True  # its spectral density is positive everywhere
+    falls = True
 
     length_scale: float = parameter(POSITIVE, doc="distance in time over which entries look alike")
     times: int | Array = times_parameter()
@@ -375,6 +389,7 @@ class Matern(StationaryPrior):
     name = "matern"
     shape_parameters = ("length_scale", "nu")
     definite = True  # its spectral density is positive everywhere
+    falls = True
 
     length_scale: float = parameter(POSITIVE, doc="distance in time over which entries look alike")
     times: int | Array = times_parameter()

@@ -1,4 +1,4 @@
-"""The Markov chain prior, and the secrets of state traces."""
+"""Markov chain priors, and the secrets of state traces."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from sfumato.protocols import Prior, Secret
 
 @hookimpl
 def sfumato_priors() -> list[type[Prior]]:
-    """Register the prior."""
+    """Register the priors."""
     from sfumato_markov_chain.markov_chain import MarkovChain
+    from sfumato_markov_chain.parametric import LineChain, MixedChain
 
-    return [MarkovChain]
+    return [MarkovChain, LineChain, MixedChain]
 
 
 @hookimpl

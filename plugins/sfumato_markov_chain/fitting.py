@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.intp]
 
+MOST_NUMBERS = 100_000_000
+"""Entries of transition matrices that are held at one time."""
+
 SEVERAL = (list, tuple, np.ndarray)
 """What holds states and is none: labels are texts or whole numbers."""
 
@@ -146,6 +149,11 @@ class Moves:
         """Return how often each move was made by the people begin, ..., end − 1, (n, M, M)."""
         who, before, after = self.rows_of(begin, end).T
         size = len(self.states)
+        if (end - begin) * size**2 > MOST_NUMBERS:
+            raise ParameterError(
+                f"a chain must have fewer states, its matrix at most {MOST_NUMBERS:,} entries; got "
+                f"{size:,} states: fit each person's own, or only those visited most."
+            )
         codes = ((who - begin) * size + before) * size + after
         return _count(codes, (end - begin) * size**2).reshape(-1, size, size)
 

@@ -24,6 +24,7 @@ from sfumato.parameters import (
 )
 from sfumato.protocols import Prior
 from sfumato_markov_chain import fitting
+from sfumato_markov_chain.parametric import line_moves
 from sfumato_markov_chain.stationary import spectral_gap, stationary_law
 
 MOST_SMOOTHING = 1e100
@@ -96,7 +97,8 @@ class MarkovChain(Prior):
     def simulated(cls, states: int, tau: float, steps: int) -> MarkovChain:
         """Return the chain on a line with transitions ∝ exp(−|i − j| / (τ M)), stationary.
 
-        The larger τ, the more independent the places of different steps.
+        The larger τ, the more independent the places of different steps. The prior `line_chain` is
+        the same chain with τ as its parameter, which may be an interval.
 
         Reference: Koga, Meehan and Chaudhuri (2024), section 4.1, simulated data.
 
@@ -106,10 +108,7 @@ class MarkovChain(Prior):
         _require_whole("simulated must have states", states)
         if isinstance(tau, bool) or not isinstance(tau, numbers.Real) or not 0 < tau < math.inf:
             raise ParameterError(f"markov_chain.simulated must have tau > 0; got {tau!r}.")
-        places = np.arange(states)
-        weights = np.exp(-np.abs(places[:, None] - places) / (float(tau) * states))
-        transitions = weights / weights.sum(axis=1, keepdims=True)
-        return cls(initial="stationary", transitions=transitions, steps=steps)
+        return cls(initial="stationary", transitions=line_moves(states, tau), steps=steps)
 
     @classmethod
     def fit(

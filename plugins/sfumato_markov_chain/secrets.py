@@ -19,6 +19,7 @@ from sfumato.parameters import (
 )
 from sfumato.protocols import Secret
 from sfumato.questions import Events, Guess
+from sfumato.questions.events import empty_masks
 
 
 @declare
@@ -67,14 +68,14 @@ class Contexts(Secret):
             raise self.reject("times", f"below the trace length {belief.steps}", times[-1])
         groups = [self.states] if self.together else [(state,) for state in self.states]
         spans = [tuple(times)] if self.window else [(time,) for time in times]
-        masks = np.zeros((len(groups), len(spans), belief.steps, belief.state_count), dtype=bool)
+        masks = empty_masks(len(groups) * len(spans), belief.steps, belief.state_count)
         names = []
         for row, group in enumerate(groups):
             columns = [belief.index(state) for state in group]
             for column, span in enumerate(spans):
-                masks[row, column, np.array(span)[:, None], columns] = True
+                masks[row * len(spans) + column, np.array(span)[:, None], columns] = True
                 names.append(tuple(part[0] if len(part) == 1 else part for part in (group, span)))
-        return Events(masks.reshape(-1, *masks.shape[2:]), tuple(names), self.both_ways)
+        return Events(masks, tuple(names), self.both_ways)
 
 
 @declare

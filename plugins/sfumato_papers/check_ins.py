@@ -114,11 +114,16 @@ def _is_foursquare(path: Path) -> bool:
 
 
 def check_ins_as_published(
-    people: Iterable[StateSequence], *, days: float = 20.0, places: int = 100, fewest: int = 10
+    people: Iterable[StateSequence],
+    *,
+    days: float = 20.0,
+    places: int | Iterable[Hashable] = 100,
+    fewest: int = 10,
 ) -> list[StateSequence]:
     """Return one state for each window of `days`: the place visited, or "somewhere else".
 
-    Only the `places` most visited places count (ties in order of first appearance), and only
+    Only the `places` most visited places count (ties in order of first appearance), or those
+    named, and only
     people who have checked in there in at least `fewest` windows.
     Windows start at the first check-in of anybody; a last window that is not complete counts.
     Where a person visits several places in one window, the one visited most often stands for it,
@@ -133,8 +138,10 @@ def check_ins_as_published(
     everybody = list(people)
     if not everybody:
         return []
-    visits = Counter(state for person in everybody for state in person.states)
-    popular = {state for state, _ in visits.most_common(places)}
+    if isinstance(places, int):
+        visits = Counter(state for person in everybody for state in person.states)
+        places = [state for state, _ in visits.most_common(places)]
+    popular = set(places)
     begin = min(float(person.times[0]) for person in everybody)
     end = max(float(person.times[-1]) for person in everybody)
     length = days * SECONDS_PER_DAY
@@ -154,6 +161,7 @@ def check_ins_as_published(
 
 PUBLISHED = Published(
     prepare=check_ins_as_published,
+    replay=lambda people, states: check_ins_as_published(people, places=states, fewest=0),
     note="windows of 20 days, the 100 places visited most, people seen in 10 windows",
 )
 FORMATS = {

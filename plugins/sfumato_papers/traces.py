@@ -29,6 +29,7 @@ from sfumato.errors import DataError
 COLUMNS = ("lat", "lon", "zero", "feet", "day", "date", "clock")
 CONVERTERS: dict[str, Converter] = {"lat": latitude, "lon": longitude, "day": finite}
 SECONDS_PER_DAY = 86400.0
+DAY_OF_1970 = 25569.0  # days are counted from the end of 1899
 
 LONGEST = 320.0
 SHORTEST = 240.0
@@ -57,7 +58,9 @@ def read_geolife(folder: str | Path, *, bad_rows: BadRows | None = None) -> Iter
         rows = policy.drop(file, rows, rows.day < rows.day.cummax(), "the clock must not run back")
         if not rows.empty:
             times = (rows.day - rows.day.iloc[0]) * SECONDS_PER_DAY
-            yield RealTrace(file.parent.parent.name, times, rows[["lat", "lon"]], name=file.stem)
+            since = (rows.day.iloc[0] - DAY_OF_1970) * SECONDS_PER_DAY
+            user, places = file.parent.parent.name, rows[["lat", "lon"]]
+            yield RealTrace(user, times, places, name=file.stem, since=since)
 
 
 def read_geolife_table(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterator[RealTrace]:
@@ -66,7 +69,8 @@ def read_geolife_table(path: str | Path, *, bad_rows: BadRows | None = None) -> 
         path, values=("lat", "lon"), time="days_1899", trace="traj", bad_rows=bad_rows
     ):
         since_first = (trace.times - trace.times[0]) * SECONDS_PER_DAY
-        yield RealTrace(trace.user, since_first, trace.values, name=trace.name)
+        since = (trace.times[0] - DAY_OF_1970) * SECONDS_PER_DAY
+        yield RealTrace(trace.user, since_first, trace.values, name=trace.name, since=since)
 
 
 def geolife_as_published(traces: Iterable[RealTrace]) -> list[RealTrace]:
@@ -197,6 +201,7 @@ SML2010 = Published(
         "variance": 1.0,
         "bounds": {"length_scale": (0.01, 100.0), "period": (16.0, 34.0)},
     },
+    seconds=3600.0,
     note="ten windows of two days, one value an hour, of the weather forecast's column, which the "
     "published code takes for the dining room",
 )

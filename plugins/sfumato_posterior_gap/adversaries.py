@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission
+from sfumato.channels import Emission, RememberingSuppression
+from sfumato.channels.remembering import with_memory
 from sfumato.inference.markov.smoothing import forward_backward
 from sfumato.parameters import declare
 from sfumato.protocols import Adversary
@@ -19,7 +20,8 @@ from sfumato.protocols import Adversary
 class HiddenMarkovPosterior(Adversary):
     """Pr[X_t = x | output] for every time and state, by forward-backward recursion.
 
-    Emissions may depend on what was released before: that is fixed by the output.
+    Emissions may depend on what was released before: that is fixed by the output. A hidden memory
+    is inferred together with the state.
 
     Reference: Götz, Nath and Gehrke (2012), section 2.2, the strong adversary.
 
@@ -32,15 +34,17 @@ class HiddenMarkovPosterior(Adversary):
     """
 
     name = "hidden_markov_posterior"
-    reads = ((Markov, Emission),)
+    reads = ((Markov, Emission), (Markov, RememberingSuppression))
     promises = ("posterior",)
 
     def infer(
-        self, belief: Markov, channel: Emission, observed: Sequence[Any]
+        self, belief: Markov, channel: Emission | RememberingSuppression, observed: Sequence[Any]
     ) -> NDArray[np.float64]:
         """Return the posterior marginals, (T, M)."""
         self.require(belief, channel)
-        return forward_backward(belief, channel.evidence(observed)).marginals
+        chain, emission = with_memory(belief, channel)
+        found = forward_backward(chain, emission.evidence(observed)).marginals
+        return np.asarray(found.reshape(len(found), -1, belief.state_count).sum(axis=1))
 
 
 @declare

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Hashable
 from typing import Any
@@ -16,6 +17,7 @@ from sfumato.channels import (
     RelabelledSuppression,
     RememberingSuppression,
     Suppression,
+    WholeTrace,
     suppression_of,
 )
 from sfumato.channels.noisy_vectors import normal_chances
@@ -27,22 +29,26 @@ from sfumato.inference.markov.smoothing import forward_backward
 from sfumato.parameters import CHOICE, LIST_OF, OPTIONAL, SEED, UNIT, Label, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import RELEASED_FRACTION
-from sfumato.questions import Displacements, Events, Nearness
+from sfumato.questions import Events, Nearness
 from sfumato.values import FloatArray
-from sfumato.views import EventMeasure, GaussianView
-from sfumato.views.gaussian import ENDS, near_chances, near_law
+from sfumato.views import EventMeasure, GaussianPart
+from sfumato.views.gaussian import ENDS, End, near_chances, near_law, near_part
 
 CONFIDENCE = 0.99
+
+ROUNDS, CLOSE = 9, 4e-6
+"""How often places are looked at more closely, and how close both ends must come."""
 
 
 @declare
 class BreachRate(EventMeasure):
     """How often what is seen makes a sensitive event likelier by more than δ.
 
-    Formula: without traces, Pr[Pr[A | o] − Pr[A] > δ], over all that can be seen, of the worst
-    event. It may rise when less is seen, so only exact views are read; near a place on a
-    Gaussian trace it is the chance that the posterior mean falls into an interval, whose ends are
-    found by one root.
+    Formula: without traces, $Pr[Pr[A | o] − Pr[A] > δ]$, over all that can be seen, of the worst
+    event. It may rise when less is seen, so only exact views are read; near a place on a Gaussian
+    trace it is the chance that the posterior mean falls into an interval, whose ends are found by
+    one root. Of a secret value of radius r the place is the worst one: the likelier a place, the
+    more often it is met, but the less can be learnt.
 
     With traces, the share of sensitive states in them that are breached: for each trace an output
     is drawn; a sensitive state X_t ∈ A that occurs in the trace is breached if Pr[A | o] − Pr[A] >
@@ -69,6 +75,7 @@ class BreachRate(EventMeasure):
     """
 
     name = "breach_rate"
+    oracle = "sfumato_posterior_gap.brute_force"
     obeys_processing = False
     promises = ("share of outputs",)
 
@@ -109,18 +116,29 @@ class BreachRate(EventMeasure):
             return super().evaluate(belief, question, channel)
         if not isinstance(question, Events) or question.has_windows:
             raise OutsideHypotheses("breach_rate counts states; an event over a window is none.")
+        if isinstance(channel, WholeTrace):
+            raise OutsideHypotheses("breach_rate of traces takes an output for each state.")
         return self._in_traces(belief, question, channel)
 
     def _near(self, belief: Gaussian, question: Nearness, channel: AdditiveGaussian) -> Reading:
-        """Return Pr[p(m) > Pr[A] + δ], p falling with the distance of m from the place."""
+        """Return the chance of a breach of the worst event, through an interval of posterior means.
+
+        A bound on what is told says nothing, since the chance may rise when less is seen.
+        """
+        ends = []
+        for one in question.parts:
+            part = near_part(belief, one, channel)
+            _require_exact(part)
+            ends.append(self._near_one(part, one))
+        worst = max(range(len(ends)), key=lambda number: ends[number][1])
+        how = f"{part.information.how}; an interval of posterior means"
+        witness = {"event": question.parts[worst].name}
+        return self.between(max(low for low, _ in ends), ends[worst][1], witness, how)
+
+    def _near_one(self, part: GaussianPart, question: Nearness) -> tuple[float, float]:
+        """Return two ends of Pr[p(m) > Pr[A] + δ], p falling with the distance from the place."""
         from scipy.optimize import brentq
 
-        ball = Displacements((((question.entry,),),), question.radius)
-        part = GaussianView((belief, ball, channel)).parts[0]
-        if part.information.bound != "exact":
-            raise OutsideHypotheses(
-                "breach_rate may rise when less is seen, so a bound on what is told says nothing."
-            )
         found = []
         for end in ENDS:
             middle, spread, deviation = near_law(part, end)
@@ -131,16 +149,26 @@ class BreachRate(EventMeasure):
                 at = near_chances(np.array(question.place + away), question, deviation)
                 return float(at[0]) - prior - self.delta
 
-            if spread == 0.0 or rise(0.0) <= 0.0:
+            highest = rise(0.0) if deviation > 0.0 else 1.0 - prior - self.delta
+            if spread == 0.0 or highest <= 0.0:
                 found.append(0.0)
                 continue
             reach = question.radius + 40.0 * deviation
             half = question.radius if deviation == 0.0 else float(brentq(rise, 0.0, reach))
             cuts = np.array([question.place - half, question.place + half])
             found.append(float(normal_chances((cuts - middle) / spread)[0]))
-        how = f"{part.information.how}; an interval of posterior means"
-        witness = {"event": question.name}
-        return self.between(min(found) * (1 - 1e-12), max(found), witness, how)
+        return min(found) * (1 - 1e-12), max(found)
+
+    def of_part(self, part: GaussianPart, end: End) -> tuple[float, float]:
+        """Return two ends of the chance of a breach of the worst place, for one real value."""
+        del end  # nothing is known to grow with the information: both ends are looked at
+        _require_exact(part)
+        if len(part.prior) > 1 or self.delta < 1e-6:
+            raise OutsideHypotheses(
+                "breach_rate knows the worst place of one real value, for a delta of at least 1e-6."
+            )
+        found = [_worst_place(part, end, self.delta) for end in ENDS]
+        return min(low for low, _ in found), max(high for _, high in found)
 
     def _in_traces(self, belief: Markov, question: Events, channel: Emission) -> Reading:
         """Count breaches in one output for each trace."""
@@ -179,19 +207,6 @@ class BreachRate(EventMeasure):
             how=f"one output for each of {len(paths)} traces",
         )
 
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return the expected rate from the table of every trace and output."""
-        from sfumato_posterior_gap import brute_force
-
-        return brute_force.breach_rate(
-            belief=belief,
-            question=question,
-            channel=channel,
-            traces=self.traces,
-            delta=self.delta,
-            per=self.per,
-        )
-
     def _exposed(
         self, belief: Markov, events: TimedEvents, channel: Emission, paths: NDArray[np.intp]
     ) -> NDArray[np.bool_]:
@@ -208,6 +223,52 @@ class BreachRate(EventMeasure):
         posteriors = events.probabilities(smoothed.marginals)
         # A rise of δ itself is allowed; a hair more by rounding is that same rise.
         return np.asarray(posteriors > (events.priors(belief) + self.delta) * (1.0 + 1e-12))
+
+
+@functools.lru_cache(maxsize=64)
+def _worst_place(part: GaussianPart, end: End, delta: float) -> tuple[float, float]:
+    """Return two ends of sup_c Pr[|m − c| < h(c)], p(h) = Pr[c] + δ, in cells of places.
+
+    The prior falls with the distance of c from its mean, so h grows with it, and over a cell [a, b]
+    the chance is at most that of an interval of half-width h(b) around a.
+    """
+    from scipy.special import ndtr
+
+    _, spread, deviation = near_law(part, end)
+    near, sigma = Nearness(0, 0.0, part.radius), math.sqrt(float(part.prior[0, 0]))
+    if spread == 0.0:
+        return 0.0, 0.0
+    if deviation == 0.0:
+        return (min(float(near_chances(np.zeros(1), near, sigma)[0, 0]), 1.0 - delta),) * 2
+    far = part.radius + 40.0 * deviation  # p is below any δ there
+    edges, grid = np.linspace(0.0, far + 9.0 * spread, 513), np.linspace(0.0, far, 100_001)
+    falling = -near_chances(grid, near, deviation)[0]
+    low, high, cells = 0.0, 1.0, np.stack([edges[:-1], edges[1:]])
+    for _ in range(ROUNDS):
+        wanted = near_chances(cells, near, sigma)[0] + delta
+        place = np.searchsorted(falling, -wanted)
+        least, most = grid[np.maximum(place - 1, 0)], grid[place]
+        for _ in range(14):
+            middle = (least + most) / 2.0
+            above = near_chances(middle, near, deviation)[0] > wanted
+            least, most = np.where(above, middle, least), np.where(above, most, middle)
+        inner, outer = least[0], np.where(place[1] > 0, most[1], 0.0)
+        reached = ndtr((cells[0] + inner) / spread) - ndtr((cells[0] - inner) / spread)
+        possible = ndtr((cells[0] + outer) / spread) - ndtr((cells[0] - outer) / spread)
+        low, high = max(low, float(reached.max())), float(possible.max())
+        cells = cells[:, possible > low * (1.0 + CLOSE)]
+        if not cells.size:
+            return low, low * (1.0 + 2.0 * CLOSE)
+        steps = np.linspace(0.0, 1.0, 9)[:, None] * (cells[1] - cells[0]) + cells[0]
+        cells = np.stack([steps[:-1].ravel(), steps[1:].ravel()])
+    return low, max(low, high)
+
+
+def _require_exact(part: GaussianPart) -> None:
+    if part.information.bound != "exact":
+        raise OutsideHypotheses(
+            "breach_rate may rise when less is seen: a bound on what is told says nothing."
+        )
 
 
 def _is_deterministic(channel: Any) -> bool:
@@ -228,7 +289,7 @@ def _half_width(ranges: NDArray[np.intp], weights: NDArray[np.intp]) -> float:
 class ReleasedFraction(LossMeasure):
     """The expected share of states that are released, of T.
 
-    Formula: Σ_t Pr[X_t is released] / T.
+    Formula: $∑_t Pr[X_t is released] / T$.
 
     Assumptions: suppression that depends on the last release at most.
 
@@ -241,36 +302,26 @@ class ReleasedFraction(LossMeasure):
     """
 
     name = "released_fraction"
+    oracle = "sfumato_posterior_gap.brute_force"
+    promises = ("utility",)
+    quantity = RELEASED_FRACTION
     reads = (
         (Markov, object, Suppression),
         (Markov, object, RelabelledSuppression),
         (Markov, object, RememberingSuppression),
     )
 
-    @property
-    def quantity(self) -> Quantity:
-        """The released fraction."""
-        return RELEASED_FRACTION
-
-    def evaluate(
-        self,
-        belief: Markov,
-        question: Any,
-        channel: Suppression | RelabelledSuppression | RememberingSuppression,
-    ) -> Reading:
+    def evaluate(self, belief: Markov, question: Any, channel: Any) -> Reading:
         """Return the expected number of releases over the number of steps."""
         del question
         if isinstance(channel, RememberingSuppression):
             released = float(remembered_releases(belief, channel).sum())
         else:
             released = expected_releases(belief, suppression_of(channel))
-        return Reading(
-            value=released / belief.steps, bound="exact", how="recursion over last releases"
-        )
+        how = "recursion over last releases"
+        return Reading(value=released / belief.steps, bound="exact", how=how)
 
-    def brute_force(self, belief: Markov, question: Any, channel: Emission) -> Reading:
-        """Return it from the table of every trace and output."""
-        from sfumato_posterior_gap import brute_force
-
-        del question
-        return brute_force.released_fraction(belief, channel)
+    def between_members(self, worst: float, bend: float, turn: float) -> float:
+        """Return the bound for a sum of probabilities, from below."""
+        del turn
+        return worst * math.exp(-bend)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.channels import AdditiveGaussian, Emission, RememberingSuppression
+from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.brute_force import Table, expected_releases, worst_of_tables
+from sfumato.laws.brute_force import Table, between, expected_releases, worst_of_tables
 from sfumato.laws.exact_gaussian import ball_success, entries_left
 from sfumato.protocols import Reading
 from sfumato.questions import Displacements, Events, Nearness
@@ -26,7 +25,8 @@ def posterior_gap(belief: Any, question: Any, channel: Any) -> Reading:
     if isinstance(question, Displacements):
         return ball_success(belief, question, channel, None)
     if isinstance(question, Nearness):
-        return _near(belief, question, channel)
+        found = (_near(belief, one, channel).value for one in question.parts)
+        return Reading(value=max(found), bound="exact")
 
     def rise(joint: FloatArray, asked: Any) -> float:
         seen = joint.sum(axis=0)
@@ -49,22 +49,15 @@ def _near(belief: Gaussian, question: Nearness, channel: AdditiveGaussian) -> Re
     return Reading(value=math.erf(question.radius / math.sqrt(2.0 * left)) - prior, bound="exact")
 
 
-def breach_rate(
-    *,
-    belief: Markov,
-    question: Events,
-    channel: Emission,
-    traces: Sequence[Sequence[Hashable]] | None,
-    delta: float,
-    per: str,
-) -> Reading:
+def breach_rate(belief: Any, question: Any, channel: Any, *given: Any) -> Reading:
     """Return the expected share of sensitive states X_t ∈ A with Pr[A | o] − Pr[A] > δ.
 
     Without traces, the chance of such a rise, of the worst event.
     """
+    traces, delta, per, _ = given
     if traces is None:
         return _chance_of_breach(belief, question, channel, delta)
-    if question.has_windows:
+    if not isinstance(question, Events) or question.has_windows:
         raise OutsideHypotheses("brute force counts breaches of states, not of windows.")
     table = Table.of(belief, channel)
     seen = table.joint.sum(axis=0)
@@ -93,7 +86,7 @@ def breach_rate(
 
 def _chance_of_breach(belief: Any, question: Any, channel: Any, delta: float) -> Reading:
     if isinstance(belief, Gaussian):
-        raise OutsideHypotheses("brute force counts breaches of states.")
+        return _breach_of_values(belief, question, channel, delta)
 
     def chance(joint: FloatArray, asked: Any) -> float:
         seen, found = joint.sum(axis=0), [0.0]
@@ -107,6 +100,52 @@ def _chance_of_breach(belief: Any, question: Any, channel: Any, delta: float) ->
     return worst_of_tables(belief, question, channel, chance)
 
 
-def released_fraction(belief: Markov, channel: Emission | RememberingSuppression) -> Reading:
+def _breach_of_values(belief: Gaussian, question: Any, channel: Any, delta: float) -> Reading:
+    """Return Pr[p(m) > Pr[A] + δ] of the worst place, on a grid of posterior means and places."""
+    balls = (
+        [Displacements((((e.entry,),),), e.radius) for e in question.parts]
+        if isinstance(question, Nearness)
+        else [
+            Displacements((group,), radius)
+            for group, radius in zip(question.groups, question.radii, strict=True)
+        ]
+    )
+    found = [0.0]
+    for number, ball in enumerate(balls):
+        if ball.groups[0] != (ball.groups[0][0],) or len(ball.groups[0][0]) > 1:
+            raise OutsideHypotheses("brute force knows breaches of one real value.")
+        (entry,) = ball.groups[0][0]
+        left = float(entries_left(belief, ball, channel)[0][0, 0])
+        whole = float(belief.covariance.diagonal()[entry])
+        if not 0.0 < left < whole:
+            raise OutsideHypotheses("brute force knows breaches of a value that is partly told.")
+        spread, deviation = math.sqrt(whole - left), math.sqrt(left)
+        centre = 0.0 if belief.mean is None else float(belief.mean[entry])
+        places = np.linspace(0.0, ball.radii[0] + 6.0 * deviation + 9.0 * spread, 2_001)
+        if isinstance(question, Nearness):
+            places = np.array([question.parts[number].place - centre])
+        found += [_rate(place, ball.radii[0], spread, deviation, delta) for place in places]
+    worst = max(found)
+    return between(max(0.0, worst - GRID), min(1.0, worst + GRID))
+
+
+GRID = 5e-3
+"""How far sums over a grid of posterior means and places may be from the truth."""
+
+
+def _rate(place: float, radius: float, spread: float, deviation: float, delta: float) -> float:
+    """Return how often a posterior mean, N(0, spread²), makes |X − place| ≤ radius that likely."""
+    from scipy.stats import norm
+
+    means = spread * norm.ppf((np.arange(2_000) + 0.5) / 2_000)
+    ends = place - radius, place + radius
+    rise = norm.cdf((ends[1] - means) / deviation) - norm.cdf((ends[0] - means) / deviation)
+    whole = math.hypot(spread, deviation)
+    prior = norm.cdf(ends[1] / whole) - norm.cdf(ends[0] / whole)
+    return float((rise > prior + delta).mean())
+
+
+def released_fraction(belief: Markov, question: Any, channel: Any) -> Reading:
     """Return the expected number of symbols that are not withheld, over the steps."""
+    del question
     return Reading(value=expected_releases(belief, channel) / belief.steps, bound="exact")

@@ -53,6 +53,8 @@ def _divergence(p: FloatArray, q: FloatArray, order: float) -> float:
     logs = np.log(p[some]), np.log(q[some])
     if math.isinf(order):
         return float((logs[0] - logs[1]).max())
+    if order == 1.0:
+        return max(0.0, math.fsum(p[some] * (logs[0] - logs[1])))
     terms = order * logs[0] + (1 - order) * logs[1]
     top = float(terms.max())
     return max(0.0, top + math.log(math.fsum(np.exp(terms - top)))) / (order - 1)

@@ -12,8 +12,10 @@ from sfumato.errors import OutsideHypotheses
 from sfumato.inference.gaussian.worst_pair import multiply
 from sfumato.parameters import OPEN_UNIT, OPTIONAL, ORDER, SWITCH, declare, parameter
 from sfumato.protocols import Quantity, Reading
+from sfumato.questions import Nearness
 from sfumato.values import FloatArray
-from sfumato.views import GaussianView, Outcomes, PairMeasure
+from sfumato.views import GaussianPart, GaussianView, Outcomes, PairMeasure
+from sfumato.views.gaussian import ENDS, near_part, near_shifts
 from sfumato.views.measures import Found, highest, worst_square
 
 
@@ -83,15 +85,14 @@ class OddsGap(PairMeasure):
 
     Formula: the change is log p/q, p and q the laws of what is seen under the two values, and the
     loss the smallest g with Σ p over |log p/q| > g at most δ. It may rise when less is seen, so
-    only exact views are read.
-    For Gaussian traces, under either secret the change is N(m, 2m), m = ½ ΔᵀMΔ, M the gain in
-    precision; the chance Pr[|change| > ε'] = Φ((m − ε')/√(2m)) + Φ((−m − ε')/√(2m)) increases with
-    m, so the worst pair is the one of the largest m.
-    With ``conversion=True``, ε' = ε + log(1/δ)/(λ − 1) from the Rényi divergence ε = λm of order λ;
+    only exact views are read. For Gaussian traces, under either secret the change is N(m, 2m), $m =
+    ½ ΔᵀMΔ$, M the gain in precision; the chance $Pr[|change| > ε'] = Φ((m − ε')/√(2m)) + Φ((−m −
+    ε')/√(2m))$ increases with m, so the worst pair is the one of the largest m. With
+    ``conversion=True``, $ε' = ε + log(1/δ)/(λ − 1)$ from the Rényi divergence ε = λm of order λ;
     without an order, of the best one. For priors in general that chance is δ on one side and at
     most δ(1 + e^(−ε')) on both, as the witness says; for Gaussian ones at most δ on both, since
-    Pr[change > ε'] = Φ(−z) ≤ ½ e^(−z²/2) ≤ ½ δ, and the other side is smaller.
-    With ``expected=True``, the expected change instead: exactly m; by conversion at most ε.
+    Pr[change > ε'] = Φ(−z) ≤ ½ e^(−z²/2) ≤ ½ δ, and the other side is smaller. With
+    ``expected=True``, the expected change instead: exactly m; by conversion at most ε.
 
     Assumptions: the adversary knows the prior and the channel; a conversion, or an expectation, is
     for Gaussian priors and additive Gaussian noise.
@@ -147,24 +148,51 @@ class OddsGap(PairMeasure):
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """Return the gap that |log p/q| exceeds with chance δ under p, of each pair."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            gaps = np.where(p > 0.0, np.abs(np.log(p / q)), 0.0)
+            gaps = np.where(p > 0.0, np.maximum(p / q, q / p), 1.0)
         # The first gap at which more than δ lies at or beyond it is not exceeded more often.
         edges = [highest(gap, law, self.delta)[1] for gap, law in zip(gaps, p, strict=True)]
-        return gaps[np.arange(len(gaps)), edges]
+        return np.asarray(np.log(gaps[np.arange(len(gaps)), edges]))
 
-    def of_outcomes(self, outcomes: Outcomes) -> Found:
-        """Return the worst gap for a little less and a little more than δ: chances are rounded."""
+    def of_outcomes(self, outcomes: Outcomes, beyond: float = -math.inf) -> Found:
+        """Return the worst gap, for a little less than δ: chances are rounded.
+
+        For a little more than δ it may be smaller, and what lies between is its rounding.
+        """
         if self.conversion or self.expected:
             raise OutsideHypotheses("conversions and expectations are for Gaussian traces.")
         room = 64.0 * outcomes.error
-        high, low = (
-            super(OddsGap, OddsGap(self.delta * side)).of_outcomes(outcomes)
-            for side in (1.0 - room, 1.0 + room)
-        )
-        if math.isinf(high.value):
+        high = super(OddsGap, OddsGap(self.delta * (1.0 - room))).of_outcomes(outcomes, beyond)
+        if math.isinf(high.value) or not high.rows:
             return high
-        slack = (high.value - low.value) / 2.0 + high.slack
-        return attrs.evolve(high, value=(high.value + low.value) / 2.0, slack=slack)
+        laws = outcomes.likelihoods[list(high.rows)][:, None]
+        more = self.delta * (1.0 + room)
+        low = float(OddsGap(more).of_laws(*laws)[0]) if more < 1.0 else 0.0
+        slack = (high.value - low) / 2.0 + high.slack
+        return attrs.evolve(high, value=(high.value + low) / 2.0, slack=slack)
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return the gap of the worst pair; near a place from the cells of the posterior mean."""
+        if not isinstance(question, Nearness):
+            return super().evaluate(belief, question, channel)
+        if self.conversion or self.expected:
+            raise OutsideHypotheses("conversions and expectations are for pairs of real values.")
+        ends = [self._near(near_part(belief, one, channel), one) for one in question.parts]
+        worst = max(range(len(ends)), key=lambda number: ends[number][1])
+        witness = {"event": question.parts[worst].name}
+        how = "cells of the posterior mean, in each of which the odds move from … to"
+        return self.between(max(low for low, _ in ends), ends[worst][1], witness, how)
+
+    def _near(self, part: GaussianPart, question: Nearness) -> tuple[float, float]:
+        """Return two ends of the gap: the odds move monotonely in each cell."""
+        if part.information.bound != "exact":
+            raise OutsideHypotheses("odds_gap may rise when less is seen: a bound says nothing.")
+        found = []
+        for end in ENDS:
+            table, *gaps = near_shifts(part, question, end)
+            law = table[0] / table[0].sum()
+            for gap, side in zip(gaps, (1.0 + 1e-9, 1.0 - 1e-9), strict=True):
+                found.append(float(gap[highest(gap, law, self.delta * side)[1]]))
+        return min(found), max(found)
 
     def of_shift(self, distance: float) -> float:
         """Return the gap for m = μ²/2."""

@@ -15,6 +15,7 @@ from sfumato.channels import AdditiveGaussian
 from sfumato.compatibility import require_measure
 from sfumato.errors import ParameterError, Undecidable
 from sfumato.inference.gaussian.fisher_information import EXACT, fisher_information
+from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.gaussian.posterior import posterior, prior_precision
 from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.inference.gaussian.worst_pair import is_scalar
@@ -50,6 +51,18 @@ class CredibleTraces:
 
     mean: Array
     covariance: Array
+
+    def __repr__(self) -> str:
+        return f"<CredibleTraces: {self.mean.shape} values, deviations up to {self._widest:.3g}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        return result_card("Posterior", str(self.mean.shape), mean=self.mean, widest=self._widest)
+
+    @property
+    def _widest(self) -> float:
+        return float(self.deviations.max(initial=0.0))
 
     @property
     def deviations(self) -> Array:
@@ -111,11 +124,11 @@ class PosteriorInterval(LossMeasure):
 
     Claim: a Bayesian who knows the process and the noise is left with this much uncertainty.
 
-    Formula: 2 √λ_min(V_SS), V the posterior covariance: 2σ for one entry, the narrowest direction
-    for several, the narrowest group of a union; but, as published, the *mean* over all times where
-    every point is a secret of its own.
-    It is computed as 2 / √λ_max(Σ_SS⁻¹ + M), M the gain in precision: both precisions have
-    certified relative errors, and a largest eigenvalue, unlike a smallest, keeps its digits.
+    Formula: $2 √(λ_min(V_SS))$, V the posterior covariance: 2σ for one entry, the narrowest
+    direction for several, the narrowest group of a union; but, as published, the *mean* over all
+    times where every point is a secret of its own. It is computed as $2 / √(λ_max(Σ_SS⁻¹ + M))$, M
+    the gain in precision: both precisions have certified relative errors, and a largest eigenvalue,
+    unlike a smallest, keeps its digits.
 
     Assumptions: a Gaussian prior and additive Gaussian noise.
 
@@ -160,18 +173,13 @@ class PosteriorInterval(LossMeasure):
         return Reading(value=width * (1 - 1e-12), bound="lower", how=how)
 
     def of_informations(
-        self,
-        question: Displacements,
-        informations: Sequence[Array],
-        priors: Sequence[Array] | None,
+        self, question: Displacements, bounds: Sequence[GroupBounds]
     ) -> Array | None:
-        """Return 2 √(Σ / (1 + Σ M)) of one entry, which shrinks as M grows."""
-        if priors is None or len(question.entries) > 1:
+        """Return 2 √λ_min(V_SS) of one group, from the least V_SS."""
+        if len(bounds) > 1:
             return None
-        (gained,), (own,) = informations, priors
-        with np.errstate(invalid="ignore"):
-            widths = 2.0 * np.sqrt(own / (1.0 + own * gained))[:, 0, 0] * (1 - 8 * ROUNDOFF)
-        return np.asarray(np.nan_to_num(widths, nan=0.0))
+        least = np.maximum(np.linalg.eigvalsh(bounds[0].left)[:, 0], 0.0)
+        return np.asarray(2.0 * np.sqrt(least * (1 - 64 * len(question.entries) ** 2 * ROUNDOFF)))
 
     def brute_force(
         self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
@@ -223,7 +231,7 @@ def _width(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> tuple[f
 class MeanSquaredError(LossMeasure):
     """The average noise variance per real-valued entry: tr Γ / n.
 
-    Formula: tr Γ / n.
+    Formula: $tr Γ / n$.
 
     Assumptions: additive noise of mean zero.
 
@@ -257,8 +265,11 @@ class MeanSquaredError(LossMeasure):
         del belief, question
         return brute_force.mean_squared_error(channel)
 
-    def loss(self, prior: PriorClass, secret: Secret, release: Release) -> Loss:
+    def loss(
+        self, prior: PriorClass, secret: Secret, release: Release, *, tolerance: float = 1e-3
+    ) -> Loss:
         """Return the error, which is the same for every member: no class is searched."""
+        del tolerance
         require_measure(self, prior, secret, release)
         return attrs.evolve(
             super().loss(next(iter(prior.members())), secret, release),

@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
+from sfumato.domains.domain import Real
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.gaussian.fisher_information import fisher_information
 from sfumato.inference.gaussian.worst_pair import multiply
@@ -18,9 +19,10 @@ from sfumato.quantities import renyi_divergence
 from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
 from sfumato.values import FloatArray
-from sfumato.views import PairMeasure
+from sfumato.views import FiniteView, PairMeasure
 
-INFINITE = CHOICE(math.inf)
+LIMITS = Real("1", low=1.0, high=1.0, draw=(1.0, 1.0)) | CHOICE(math.inf)
+"""Orders that are limits: the Kullback–Leibler divergence and the worst ratio."""
 
 
 @declare
@@ -30,10 +32,11 @@ class Renyi(PairMeasure):
     Claim: for every two values of the secret that must look alike, the Rényi divergence of order λ
     between what is seen is at most the loss, and equals it for the worst pair.
 
-    Formula: log Σ_o p(o)^λ q(o)^{1−λ} / (λ − 1), p and q the laws of what is seen; of infinite
-    order log max p/q, the Pufferfish ε. For Gaussian traces (λ/2) sup ΔᵀMΔ, M = V_SS⁻¹ − Σ_SS⁻¹, V
-    the posterior covariance: what the release adds to the adversary's precision. A basic secret
-    takes r² λ_max(M), a compound one the largest value over a product of balls.
+    Formula: $log ∑_o p(o)^λ q(o)^{1−λ} / (λ − 1)$, p and q the laws of what is seen; of infinite
+    order $log max_o p(o)/q(o)$, the Pufferfish ε, and of order one the limit $∑_o p(o) log
+    p(o)/q(o)$ of Kullback and Leibler. For Gaussian traces $(λ/2) sup ΔᵀMΔ$, $M = V_SS⁻¹ − Σ_SS⁻¹$,
+    V the posterior covariance: what the release adds to the adversary's precision. A basic secret
+    takes $r² λ_max(M)$, a compound one the largest value over a product of balls.
 
     Over a class that varies the prior's variance c, the loss is worst at the smallest: M is
     Ãᵀ(c C + Γ)⁻¹Ã, with Ã and C those of c = 1, and decreases with c in Loewner order.
@@ -60,9 +63,10 @@ class Renyi(PairMeasure):
         "grows with its order",
     )
     worst_scale = "low"  # proved above
+    is_additive = True
 
     order: float = parameter(
-        ORDER | INFINITE, default=2.0, doc="the Rényi order λ; inf: the worst ratio"
+        ORDER | LIMITS, default=2.0, doc="the Rényi order λ; 1: Kullback–Leibler; inf: worst ratio"
     )
 
     @property
@@ -72,19 +76,36 @@ class Renyi(PairMeasure):
 
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """Return the divergence; infinite where something is seen under one value only."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.where(p > 0.0, np.log(p), -np.inf), np.where(q > 0.0, np.log(q), -np.inf)
-            ratios = np.where(p > 0.0, logs[0] - logs[1], -np.inf)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratios = np.where(p > 0.0, p / q, 0.0)
             if math.isinf(self.order):
-                return np.asarray(np.maximum(ratios.max(axis=-1), 0.0))
-            terms = np.where(p > 0.0, logs[0] + (self.order - 1.0) * ratios, -np.inf)
-        return np.asarray(np.maximum(log_sum_exp(terms), 0.0) / (self.order - 1.0))
+                return np.asarray(np.log(np.maximum(ratios.max(axis=-1), 1.0)))
+            if self.order == 1.0:
+                terms = np.where(p > 0.0, p * np.log(ratios), 0.0)
+                return np.asarray(np.maximum(terms.sum(axis=-1), 0.0))
+            powers = ratios if self.order == 2.0 else ratios ** (self.order - 1.0)
+            total = np.log((p * powers).sum(axis=-1))
+            if (np.isinf(total) & np.isfinite(ratios.max(axis=-1))).any():  # float64 holds no more
+                logs = np.log(p) + (self.order - 1.0) * np.log(ratios)
+                total = log_sum_exp(np.where(p > 0.0, logs, -np.inf))
+        return np.asarray(np.maximum(total, 0.0) / (self.order - 1.0))
+
+    def _of_finite(self, view: FiniteView) -> Reading:
+        """Return the worst pair; of real outputs no more than coupled traces allow."""
+        found = super()._of_finite(view)
+        if view.coupled is None or math.isinf(self.order):
+            return found
+        most = view.coupled(self.order)
+        if most >= found.ceiling:
+            return found
+        return self.between(found.floor, most, found.witness, f"{view.how}; coupled traces")
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of a logarithm of a sum of p^λ q^{1−λ}, over λ − 1."""
-        del value
         if math.isinf(self.order):
             return 4.0 * error
+        if self.order == 1.0:  # Σ |p log p/q| is at most the divergence and two more
+            return 4.0 * error * (value + 4.0)
         return 4.0 * error * (2.0 * self.order - 1.0) / (self.order - 1.0)
 
     def of_shift(self, distance: float) -> float:
@@ -92,6 +113,15 @@ class Renyi(PairMeasure):
         if math.isinf(self.order):
             return math.inf if distance > 0.0 else 0.0
         return float(multiply(0.5 * self.order, np.array([distance * distance]))[0])
+
+    def between_members(self, worst: float, bend: float, turn: float) -> float:
+        """Return the bound for log Σ p^λ q^{1−λ}: the logarithm of a sum of exponentials is convex.
+
+        Each term's logarithm is λ log p + (1 − λ) log q.
+        """
+        del turn
+        quotients = 2.0 if math.isinf(self.order) else (2 * self.order - 1) / (self.order - 1)
+        return worst + quotients * bend
 
     def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return it from every trace and output, or from two Gaussian releases exactly."""
@@ -119,8 +149,8 @@ class RenyiPaperBound(LossMeasure):
     Claim: for every two values of the secret that differ by at most r at each of its S times, the
     Rényi divergence of order λ between what is released is at most the bound.
 
-    Formula: α* is the largest eigenvalue of Aᵀ(Σ_{u|s} + Γ_uu)⁻¹A, A = Σ_us Σ_ss⁻¹. Within the
-    assumptions I/σ_s² + Aᵀ(Σ_{u|s} + Γ_uu)⁻¹A is the gain in precision M, so 1/σ_s² + α* is its
+    Formula: α* is the largest eigenvalue of $Aᵀ(Σ_{u|s} + Γ_uu)⁻¹A$, $A = Σ_us Σ_ss⁻¹$. Within the
+    assumptions $I/σ_s² + Aᵀ(Σ_{u|s} + Γ_uu)⁻¹A$ is the gain in precision M, so 1/σ_s² + α* is its
     largest eigenvalue, and that is what is computed.
 
     Assumptions: the noise of the secret entries is independent of all other noise and of equal

@@ -9,7 +9,17 @@ import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Symbols
-from sfumato.parameters import LABEL_SET, LIST_OF, POSITIVE, declare, parameter
+from sfumato.parameters import (
+    LABEL_SET,
+    LABELS,
+    LIST_OF,
+    OPTIONAL,
+    POSITIVE,
+    STOCHASTIC,
+    UNIT,
+    declare,
+    parameter,
+)
 from sfumato.protocols import Mechanism, PriorClass, Quantity, Release, Secret
 from sfumato.values import FloatArray, Labels
 
@@ -38,6 +48,7 @@ class RandomisedResponse(Mechanism):
     name = "randomised_response"
     asks = ((Markov, object),)
     yields = Symbols
+    strength = ("epsilon", "less")
 
     epsilon: float = parameter(POSITIVE, doc="log-ratio of a true and another state's chances")
 
@@ -103,18 +114,59 @@ class Generalise(Mechanism):
         return tuple(sets.get(state, state) for state in states)
 
 
+@declare
+class EmissionGiven(Mechanism):
+    """Show symbols by an emission matrix from anywhere, such as another library's.
+
+    Pr[symbol y | state m] = (1 − blur) emission[m, y] + blur / Y: each symbol is replaced by any,
+    evenly, with probability `blur`, which is what calibration turns. More of it is the same done
+    once more to what is released, so no loss grows with it.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain(initial=[0.5, 0.5], transitions=[[1, 0], [0, 1]], steps=1)
+    >>> mechanism = sf.mechanisms.emission_given(emission=[[0.75, 0.25], [0.25, 0.75]], blur=0.5)
+    >>> release = mechanism.protect(chain, sf.secrets.contexts({0}))
+    >>> release.channel.probabilities.tolist(), release.utility()
+    ([[[0.625, 0.375], [0.375, 0.625]]], 0.625)
+    """
+
+    name = "emission_given"
+    asks = ((Markov, object),)
+    yields = Symbols
+    strength = ("blur", "more")
+
+    emission: FloatArray = parameter(
+        STOCHASTIC("M", "Y") | STOCHASTIC("T", "M", "Y"),
+        doc="a law of symbols for each state, or for each time and state",
+    )
+    symbols: tuple[Hashable, ...] | None = parameter(
+        OPTIONAL(LABELS("Y")), default=None, doc="what is shown; the states themselves by default"
+    )
+    blur: float = parameter(UNIT, default=0.0, doc="how often any symbol is shown instead")
+
+    def check(self) -> None:
+        """Refuse a blur that is too small for float64 to multiply."""
+        if 0.0 < self.blur < 1e-30:
+            raise self.reject("blur", "0, or at least 1e-30", self.blur)
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Emit by the same law at every time, or by the one given for it."""
+        belief: Markov = next(prior.members()).belief()
+        fits = (belief.steps, belief.state_count)[3 - self.emission.ndim :]
+        if self.emission.shape[:-1] != fits:
+            raise self.reject("emission", f"laws for {fits}, as the trace has it", self.emission)
+        laws = np.broadcast_to(self.emission, (belief.steps, *self.emission.shape[-2:]))
+        laws = (1.0 - self.blur) * laws + self.blur / laws.shape[-1]
+        own = belief.states if laws.shape[-1] == belief.state_count else range(laws.shape[-1])
+        symbols = tuple(own) if self.symbols is None else self.symbols
+        return _release(self, prior, secret, Symbols(belief.states, symbols, laws))
+
+
 def _release(mechanism: Mechanism, prior: PriorClass, secret: Secret, channel: Symbols) -> Release:
     """Return the release; over a class its utility is that of the least favourable member."""
     shown = _true_chances(channel)
     worst = prior.supremum(lambda member: -float((member.belief().marginals() * shown).sum()))
-    return Release(
-        mechanism=mechanism,
-        prior=prior,
-        secret=secret,
-        channel=channel,
-        utility_value=-worst.value,
-        utility_quantity=TRUE_STATES,
-    )
+    return Release(mechanism, prior, secret, channel, -worst.value, TRUE_STATES)
 
 
 def _true_chances(channel: Symbols) -> FloatArray:

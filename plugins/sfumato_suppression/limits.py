@@ -19,6 +19,9 @@ masses w are rounded up before.
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -27,8 +30,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sfumato.beliefs import Markov
+from sfumato.channels import (
+    RelabelledSuppression,
+    RememberingSuppression,
+    Suppression,
+    suppression_of,
+)
+from sfumato.comparison.executors import results_in_threads, with_progress
 from sfumato.errors import OutsideHypotheses
-from sfumato.protocols import PriorClass, Secret
+from sfumato.inference.markov.remembered import worst_remembered_gap
+from sfumato.inference.markov.segments import worst_segment_gap
+from sfumato.parameters import declare
+from sfumato.protocols import LossMeasure, PriorClass, Quantity, Reading, Secret
+from sfumato.quantities import RELEASED_FRACTION
 from sfumato.questions import Events
 from sfumato.values import FloatArray
 from sfumato_suppression.protected_chain import ProtectedChain, releasable
@@ -42,6 +56,24 @@ TOLERANCE = 1e-9
 """What the solver aims at; it decides how good results are, never whether they hold."""
 
 UNIT_ROUNDOFF = 2.0**-53
+
+WINDOWS = "the bound on releases takes events of one time; a window of times spans segments."
+
+
+@attrs.frozen
+class Budget:
+    """The time until which to search, by `time.monotonic`; what is found by then counts."""
+
+    end: float = math.inf
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return self.end - time.monotonic()
+
+    def part(self, share: float) -> Budget:
+        """Return a share of what is left."""
+        return self if math.isinf(self.end) else Budget(time.monotonic() + share * self.left)
 
 
 class Entries:
@@ -72,8 +104,8 @@ class LinearProgram:
     equal: int
     most: FloatArray
 
-    def solve(self) -> tuple[FloatArray, FloatArray] | None:
-        """Return x and the duals of the rows, or None where the solver finds none."""
+    def solve(self, budget: Budget) -> tuple[FloatArray, FloatArray] | None:
+        """Return x and the duals of the rows, or None where the solver finds none in time."""
         import highspy
 
         program: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # no types there
@@ -91,12 +123,17 @@ class LinearProgram:
         model.a_matrix_.start_, model.a_matrix_.index_ = self.matrix.indptr, self.matrix.indices
         model.a_matrix_.value_ = self.matrix.data
         program.passModel(model)
-        program.run()
         known = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible
-        if program.getModelStatus() not in known:  # the interior point gave up
-            program.setOptionValue("solver", "simplex")
+        # The interior point gives up at times: then without presolve, then by simplex.
+        for option, value in (("presolve", "on"), ("presolve", "off"), ("solver", "simplex")):
+            if budget.left <= 0.0:
+                return None
+            program.setOptionValue(option, value)
+            program.setOptionValue("time_limit", budget.left)
             program.clearSolver()
             program.run()
+            if program.getModelStatus() in known:
+                break
         if program.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         found = program.getSolution()
@@ -178,32 +215,60 @@ class SegmentLimit:
         entries.add(row + numbers, self._share + final * count + states, 1.0 * (final >= 0))
         return entries.matrix((row + len(self._times), self._width))
 
-    def bound(self, initial: FloatArray, to_go: FloatArray) -> SegmentBound:
-        """Return the bound from a law of the first state, (M,), with values to go (L, M)."""
+    def bounds(
+        self, laws: Sequence[FloatArray], to_go: FloatArray, budget: Budget
+    ) -> list[SegmentBound]:
+        """Return the bounds from laws of the first state, (M,), with values to go (L, M).
+
+        Duals that were found for one law prove something for all: where there was no time for a
+        program of its own, a law has the best of these, and of those without any event.
+        """
+        programs = [self._program(law, to_go) for law in laws]
+        solved = results_in_threads(lambda program: program.solve(budget), programs)
+        found = [self._unbound_duals(to_go)] + [solution[1] for solution in solved if solution]
+        bounds = []
+        for program, solution in zip(programs, solved, strict=True):
+            duals = found if solution is None else [found[0], solution[1]]
+            value, best = min((program.certify(each), n) for n, each in enumerate(duals))
+            flow = shares = None
+            if solution is not None:
+                flow = solution[0][: self._released].reshape(self._length, self._count)
+                shares = solution[0][self._share : self._passed].reshape(-1, self._count)
+            bounds.append(SegmentBound(max(0.0, value), flow, shares, duals[best]))
+        return bounds
+
+    def _program(self, initial: FloatArray, to_go: FloatArray) -> LinearProgram:
+        """Return the program; costs and the most a mass can be are rounded up."""
         costs, right = np.zeros(self._width), np.zeros(self._matrix.shape[0])
-        costs[self._released : self._share] = (1.0 + to_go).ravel()
+        costs[self._released : self._share] = np.nextafter(1.0 + to_go, np.inf).ravel()
         right[: self._count] = initial
         reach = follow_law(initial, self._moves) * (1.0 + 1e-12)
         shown = reach * self._able
         most = [reach, shown, reach[self.times], shown[self.times]]
         upper = np.concatenate([part.ravel() for part in most])
-        program = LinearProgram(costs, self._matrix, right, self._equal, upper)
-        solution = program.solve()
-        if solution is None:
-            # Everything that may be released is: no duals at all.
-            return SegmentBound(program.certify(np.zeros(len(right))), None, None)
-        flow = solution[0][: self._released].reshape(self._length, self._count)
-        shares = solution[0][self._share : self._passed].reshape(-1, self._count)
-        return SegmentBound(max(0.0, program.certify(solution[1])), flow, shares)
+        return LinearProgram(costs, self._matrix, right, self._equal, upper)
+
+    def _unbound_duals(self, to_go: FloatArray) -> FloatArray:
+        """Return duals that no event enters: U = max(1 + V, P U), the best time to release."""
+        duals = np.zeros(self._matrix.shape[0])
+        best = np.where(self._able, 1.0 + to_go, 0.0)
+        for step in range(self._length - 2, -1, -1):
+            best[step] = np.maximum(best[step], self._moves[step] @ best[step + 1])
+        duals[: best.size] = best.ravel()
+        return duals
 
 
 @attrs.frozen(eq=False)
 class SegmentBound:
-    """A certified bound, and the solver's masses H (L, M) and h (pairs, M), if it found any."""
+    """A certified bound with the duals that prove it, one for each row of the program.
+
+    And the solver's masses H (L, M) and h (pairs, M), if it found any.
+    """
 
     value: float
     flow: FloatArray | None
     shares: FloatArray | None
+    duals: FloatArray
 
 
 def follow_law(initial: FloatArray, moves: FloatArray) -> FloatArray:
@@ -214,11 +279,14 @@ def follow_law(initial: FloatArray, moves: FloatArray) -> FloatArray:
     return np.array(laws)
 
 
-def first_laws(belief: Markov, start: int, able: NDArray[np.bool_]) -> list[tuple[int, FloatArray]]:
-    """Return each state that may start a segment at `start`, with the law of the next."""
+def first_laws(
+    belief: Markov, start: int, able: NDArray[np.bool_]
+) -> tuple[IntArray, list[FloatArray]]:
+    """Return the states that may start a segment at `start`, and the law of the next for each."""
     if start < 0:
-        return [(0, belief.initial)]
-    return [(int(state), belief.matrix(start)[state]) for state in np.flatnonzero(able[start])]
+        return np.zeros(1, dtype=np.intp), [belief.initial]
+    states = np.flatnonzero(able[start])
+    return states, list(belief.matrix(start)[states])
 
 
 def utility_bound(prior: PriorClass, secret: Secret, delta: float) -> float:
@@ -247,16 +315,66 @@ def utility_bound(prior: PriorClass, secret: Secret, delta: float) -> float:
 def belief_bound(belief: Markov, question: Events, delta: float) -> float:
     """Return the bound for one belief."""
     if question.has_windows:
-        raise OutsideHypotheses(
-            "utility_bound takes events of a single time; an event over a window spans segments."
-        )
+        raise OutsideHypotheses(WINDOWS)
     chain = ProtectedChain.of(belief, question, delta + RELAXED)
-    able, value = releasable([chain]), 0.0
+    able = releasable([chain])
     to_go = np.zeros(able.shape)
-    for start in range(belief.steps - 2, -2, -1):
-        limit = SegmentLimit(chain, able, start)
-        for state, initial in first_laws(belief, start, able):
-            value = limit.bound(initial, to_go[start + 1 :]).value
-            if start >= 0:
-                to_go[start, state] = value
-    return value
+    for start in with_progress(range(belief.steps - 2, -1, -1), "bounds", belief.steps - 1):
+        states, laws = first_laws(belief, start, able)
+        bounds = SegmentLimit(chain, able, start).bounds(laws, to_go[start + 1 :], Budget())
+        to_go[start, states] = [bound.value for bound in bounds]
+    return SegmentLimit(chain, able, -1).bounds([belief.initial], to_go, Budget())[0].value
+
+
+@declare
+class ReleasableFraction(LossMeasure):
+    """The ceiling of the released fraction: no suppression that is as private releases more.
+
+    Formula: utility_bound(δ) / T, with δ the posterior gap of the release itself. What lies between
+    `released_fraction` and this is what a better design might still gain.
+
+    Assumptions: events of a single time; the other mechanism may look at every hidden state.
+
+    Guarantee: an upper bound, certified by weak duality; for suppress_optimal nearly attained.
+
+    Reference: extends Götz, Nath and Gehrke (2012), section 5.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain(
+    ...     initial=[0.5, 0.5], transitions=[[1, 0], [0, 1]], steps=1, states=["s", "x"]
+    ... )
+    >>> secret = sf.secrets.contexts({"s"})
+    >>> release = sf.mechanisms.suppress_given([[1.0, 0.5]]).protect(chain, secret)  # gap 1/6
+    >>> ceiling = sf.measures.releasable_fraction().loss(chain, secret, release)
+    >>> round(ceiling.value, 6), ceiling.bound
+    (0.25, 'upper')
+    """
+
+    name = "releasable_fraction"
+    promises = ("utility",)
+    reads = tuple(
+        (Markov, Events, channel)
+        for channel in (Suppression, RelabelledSuppression, RememberingSuppression)
+    )
+
+    @property
+    def quantity(self) -> Quantity:
+        """The released fraction, which this bounds."""
+        return RELEASED_FRACTION
+
+    def evaluate(
+        self,
+        belief: Markov,
+        question: Events,
+        channel: Suppression | RelabelledSuppression | RememberingSuppression,
+    ) -> Reading:
+        """Return the bound for the gap that is measured, rounded up."""
+        if question.has_windows:
+            raise OutsideHypotheses(WINDOWS)
+        if isinstance(channel, RememberingSuppression):
+            gap = worst_remembered_gap(belief, channel, question.masks).value
+        else:
+            gap = worst_segment_gap(belief, suppression_of(channel), question.masks).value
+        most = min(belief_bound(belief, question, gap), float(belief.steps))
+        how = f"linear programs for a gap of {gap:.6g}"
+        return Reading(value=most / belief.steps, bound="upper", how=how)

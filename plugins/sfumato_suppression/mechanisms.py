@@ -13,18 +13,26 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.segments import expected_releases, worst_segment
+from sfumato.inference.markov.windows import worst_window_gap
 from sfumato.parameters import CHOICE, TABLE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.questions import Events
 from sfumato_suppression.memoryless_search import best_grid_table, greedy_tables, lower_exactly
-from sfumato_suppression.protected_chain import Chains, ProtectedChain
+from sfumato_suppression.protected_chain import (
+    Chains,
+    Members,
+    ProtectedChain,
+    orders_to_try,
+    reorder,
+)
 from sfumato_suppression.release import suppressing_release
 from sfumato_suppression.segmented_search import segmented_channel, simulatable_channel
 
-Members = list[tuple[Markov, Events]]
-
 WORTH = 1e-9
 """What a design may lose, relatively, for staying below δ rather than at it."""
+
+HALVINGS = 10
+"""How many δ are tried for single times, to find one that protects a window of them."""
 
 RAISE = 1e-11
 """By how much probabilities are raised, relatively, where the gap ties with δ."""
@@ -113,9 +121,39 @@ class _Certified(Mechanism):
         return suppressing_release(self, prior, secret, best.channel, claims)
 
     def best(self, members: Members) -> Candidate:
-        """Return the best channel found for some beliefs and their questions."""
-        chains = tuple(ProtectedChain.of(*member, self.delta) for member in members)
-        found = [_certify(channel, members) for channel in self.channels(chains)]
+        """Return the best channel found for some beliefs and their questions.
+
+        An event over a window of times spans several segments, which then do not decouple. Its
+        times are protected one by one, for several δ, of which some keep the window below δ too.
+        """
+        orders = orders_to_try(members)
+        if any(question.has_windows for _, question in members):
+            found = [self._best_for_windows(members, order) for order in orders]
+        else:
+            found = [self._best_for(members, members, order, self.delta) for order in orders]
+        most = max(candidate.utility for candidate in found)
+        return next(c for c in found if c.utility >= most * (1.0 - WORTH))
+
+    def _best_for_windows(self, members: Members, order: NDArray[np.intp]) -> Candidate:
+        """Return the best of designs for single times, by halving the δ that they are for."""
+        times = [(belief, question.single_times()) for belief, question in members]
+        low, high, found = 0.0, 1.0, []
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2.0
+            found.append(self._best_for(members, times, order, middle))
+            low, high = (middle, high) if found[-1].utility > 0.0 else (low, middle)
+        return max(found, key=_utility)
+
+    def _best_for(
+        self, members: Members, designed: Members, order: NDArray[np.intp], delta: float
+    ) -> Candidate:
+        """Return the best channel, searched in an order of states, that keeps the members to δ.
+
+        It is designed for questions, and a δ, that may be others.
+        """
+        chains = tuple(ProtectedChain.of(*each, delta) for each in reorder(designed, order))
+        back = np.argsort(order).tolist()
+        found = [_certify(channel.permuted(back), members) for channel in self.channels(chains)]
         ties = [c for c in found if c.floor <= self.delta < c.ceiling]
         raised = [_certify(_raise_chances(tie.channel), members) for tie in ties]
         belief = members[0][0]
@@ -133,13 +171,7 @@ class _Certified(Mechanism):
                 "over an interval, whose members cannot all be checked; use sf.AnyOf."
             )
         beliefs = [member.belief() for member in prior.members()]
-        members = [(belief, secret.question(belief)) for belief in beliefs]
-        if any(question.has_windows for _, question in members):
-            raise OutsideHypotheses(
-                f"{self.name} protects events of a single time: an event over a window of "
-                "times spans several segments, which then no longer decouple; measure it instead."
-            )
-        return members
+        return [(belief, secret.question(belief)) for belief in beliefs]
 
 
 @attrs.frozen(eq=False)
@@ -153,13 +185,17 @@ class Candidate:
 
 
 def _certify(channel: Suppression, members: Members) -> Candidate:
-    worst = [worst_segment(belief, channel, question.masks) for belief, question in members]
-    return Candidate(
-        channel,
-        min(expected_releases(belief, channel) for belief, _ in members),
-        max(segment.floor for segment in worst),
-        max(segment.ceiling for segment in worst),
-    )
+    ends = []
+    for belief, question in members:
+        if question.has_windows:
+            gap = worst_window_gap(belief, channel, question.masks)
+            ends.append((gap.value * (1.0 - gap.relative_error), gap.value))
+        else:
+            worst = worst_segment(belief, channel, question.masks)
+            ends.append((worst.floor, worst.ceiling))
+    utility = min(expected_releases(belief, channel) for belief, _ in members)
+    floors, ceilings = zip(*ends, strict=True)
+    return Candidate(channel, utility, max(floors), max(ceilings))
 
 
 def _utility(candidate: Candidate) -> float:

@@ -26,6 +26,7 @@ from scipy import sparse
 
 from sfumato.values import FloatArray
 from sfumato_suppression.limits import (
+    Budget,
     Entries,
     LinearProgram,
     SegmentBound,
@@ -56,6 +57,23 @@ class Policy:
     chances: FloatArray
     value: float
     conditionals: FloatArray
+
+
+def _value(policy: Policy) -> float:
+    return policy.value
+
+
+@attrs.frozen(eq=False)
+class Start:
+    """The law of the first state, (M,), chances to do at least as well as, (L, V + 1, M).
+
+    And the q to begin with, if any, and the value that is `enough`.
+    """
+
+    initial: FloatArray
+    seed: FloatArray
+    suggested: FloatArray | None
+    enough: float
 
 
 class SegmentProgram:
@@ -141,28 +159,26 @@ class SegmentProgram:
         flow.add(target, origin[:, None], -self._moves[time, state])
         self._flow = flow
 
-    def improve(
-        self,
-        suggested: FloatArray | None,
-        initial: FloatArray,
-        to_go: FloatArray,
-        enough: float,
-    ) -> Policy:
-        """Return the best policy found, which is private whatever the solver did.
-
-        Starts from suggested q, and stops at a value of `enough`.
-        """
+    def improve(self, start: Start, to_go: FloatArray, budget: Budget) -> Policy:
+        """Return the best policy found in time, which is private whatever the solver did."""
+        initial = start.initial
         hidden = self.measure(self.hidden, initial, to_go)
-        found = None if suggested is None else self._solve(suggested, initial, to_go)
-        found = found or self._solve(hidden.conditionals, initial, to_go)
+        seed = max(self.measure(start.seed, initial, to_go), hidden, key=_value)
+        if seed.value >= start.enough:
+            return seed
+        found = None
+        for suggested in (start.suggested, hidden.conditionals):
+            if found is None and suggested is not None:
+                found = self._solve(suggested, initial, to_go, budget)
         if found is None:
-            return hidden
+            return seed
         (best, masses), reach, failures = found, FIRST_REACH, 0
         for _ in range(TRIES):
-            if best.value >= enough or failures == FAILURES:
+            if best.value >= start.enough or failures == FAILURES:
                 break
-            moved = self._move(best.conditionals, masses, initial, to_go, reach)
-            tried = None if moved is None else self._solve(moved, initial, to_go)
+            program = self._program(best.conditionals, initial, to_go)
+            moved = self._move(program, best.conditionals, masses, reach, budget)
+            tried = None if moved is None else self._solve(moved, initial, to_go, budget)
             if tried is None or tried[0].value <= best.value * (1.0 + LEAST_GAIN / 10.0):
                 failures, reach = failures + 1, reach / 4.0
                 continue
@@ -170,7 +186,7 @@ class SegmentProgram:
             (best, masses), reach = tried, min(1.0, reach * 2.0)
             if small:
                 break
-        return max(best, hidden, key=lambda policy: policy.value)
+        return max(seed, best, key=_value)
 
     def suggest(self, limit: SegmentLimit, bound: SegmentBound) -> FloatArray | None:
         """Return q = h_A / H of the bound's own masses, if it has any and for the same events."""
@@ -212,10 +228,10 @@ class SegmentProgram:
         return LinearProgram(costs, matrix, right, self._held, most)
 
     def _solve(
-        self, conditionals: FloatArray, initial: FloatArray, to_go: FloatArray
+        self, conditionals: FloatArray, initial: FloatArray, to_go: FloatArray, budget: Budget
     ) -> tuple[Policy, FloatArray] | None:
         """Return the policy of the program for fixed q, as it truly is, and its masses."""
-        solution = self._program(conditionals, initial, to_go).solve()
+        solution = self._program(conditionals, initial, to_go).solve(budget)
         if solution is None:
             return None
         masses = solution[0]
@@ -230,14 +246,13 @@ class SegmentProgram:
 
     def _move(
         self,
+        program: LinearProgram,
         conditionals: FloatArray,
         masses: FloatArray,
-        initial: FloatArray,
-        to_go: FloatArray,
         reach: float,
+        budget: Budget,
     ) -> FloatArray | None:
         """Return q after one step of the program linearised in q and masses, |Δq| ≤ reach."""
-        program = self._program(conditionals, initial, to_go)
         unknowns = np.full(self._unknown.shape, -1)
         unknowns[self._unknown] = np.arange(len(self._safe_event))
         entries = Entries()
@@ -264,7 +279,7 @@ class SegmentProgram:
             program.right - change @ least,
             program.equal,
             np.append(program.most, most - least),
-        ).solve()
+        ).solve(budget)
         if solution is None:
             return None
         moved = conditionals.copy()

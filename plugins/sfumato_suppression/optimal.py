@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import RememberingSuppression, Suppression
+from sfumato.comparison.executors import results_in_threads, with_progress
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.remembered import remembered_releases, worst_remembered_gap
-from sfumato.parameters import UNIT, declare, parameter
+from sfumato.inference.markov.segments import check_length
+from sfumato.parameters import OPTIONAL, POSITIVE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES
 from sfumato.questions import Events
-from sfumato.values import FloatArray, Labels
-from sfumato_suppression.limits import RELAXED, SegmentLimit, first_laws
+from sfumato.values import FloatArray
+from sfumato_suppression.limits import RELAXED, Budget, SegmentLimit, first_laws
 from sfumato_suppression.mechanisms import Segmented
-from sfumato_suppression.memory_program import Policy, SegmentProgram
-from sfumato_suppression.protected_chain import ProtectedChain, releasable
+from sfumato_suppression.memory_program import SegmentProgram, Start
+from sfumato_suppression.protected_chain import (
+    ProtectedChain,
+    canonical_order,
+    releasable,
+    reorder,
+)
 from sfumato_suppression.release import SuppressingRelease
 
 ROOM = 1e-8
@@ -35,7 +45,9 @@ class Optimal(Mechanism):
     what *any* δ-private suppression can release, and never worth less than the segmented check's.
     The claims are `attained`, `upper_bound` (certified, not merely solved for) and `relative_gap`
     = 1 − attained / upper_bound; the posterior gap is measured from the finished channel.
-    A segment is not improved further once it is within a tenth of `gap` of its own bound.
+    A segment is not improved further once it is within a tenth of `gap` of its own bound. After
+    `seconds`, what is left has the segmented check's tables and bounds proved by other programs'
+    duals: both hold as well, only the gap between them is larger.
 
     Reference: extends Götz, Nath and Gehrke (2012); the proofs are in `limits` and
     `memory_program`.
@@ -57,6 +69,9 @@ class Optimal(Mechanism):
 
     delta: float = parameter(UNIT, doc="how far an output may raise a sensitive probability")
     gap: float = parameter(UNIT, default=0.01, doc="how far below the bound is near enough")
+    seconds: float | None = parameter(
+        OPTIONAL(POSITIVE), default=None, doc="how long to search; until it is done by default"
+    )
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Design for the one member, and certify from scratch."""
@@ -71,20 +86,17 @@ class Optimal(Mechanism):
                 f"{self.name} protects events of a single time: an event over a window of times "
                 "spans several segments, which then no longer decouple; measure it instead."
             )
-        order = canonical_order(belief, question)
-        moves = belief.transitions[:, order[:, None], order]
-        labels = [belief.states[state] for state in order]
-        ordered = Markov(belief.initial[order], moves, belief.steps, labels)
-        channel, attained, gap, bound = self._certify(
-            ordered, Events(question.masks[..., order], question.names)
-        )
+        check_length(belief)
+        order = canonical_order([(belief, question)])
+        ((ordered, events),) = reorder([(belief, question)], order)
+        channel, attained, gap, bound = self._certify(ordered, events)
         claims = {"delta": self.delta, "posterior_gap": gap, "attained": attained}
         claims |= {"upper_bound": bound, "relative_gap": _relative_gap(attained, bound)}
         return SuppressingRelease(
             mechanism=self,
             prior=prior,
             secret=secret,
-            channel=_reorder(channel, belief.states, order),
+            channel=channel.permuted(np.argsort(order).tolist()),
             utility_value=attained,
             utility_quantity=EXPECTED_RELEASES,
             claims=claims,
@@ -94,8 +106,9 @@ class Optimal(Mechanism):
         self, belief: Markov, question: Events
     ) -> tuple[RememberingSuppression, float, float, float]:
         """Return the channel, its releases and gap, measured from scratch, and the bound."""
+        budget = Budget() if self.seconds is None else Budget(time.monotonic() + self.seconds)
         seed = Segmented(delta=self.delta).best([(belief, question)])
-        channel, bound = self._search(belief, question, seed.channel)
+        channel, bound = self._search(belief, question, seed.channel, budget)
         gap = worst_remembered_gap(belief, channel, question.masks).value
         attained = float(remembered_releases(belief, channel).sum())
         if gap > self.delta or attained < seed.utility:
@@ -103,7 +116,7 @@ class Optimal(Mechanism):
         return channel, attained, gap, bound
 
     def _search(
-        self, belief: Markov, question: Events, seed: Suppression
+        self, belief: Markov, question: Events, seed: Suppression, budget: Budget
     ) -> tuple[RememberingSuppression, float]:
         """Return the channel and the bound, from the latest segments to the first."""
         loose = ProtectedChain.of(belief, question, self.delta + RELAXED)
@@ -111,67 +124,36 @@ class Optimal(Mechanism):
         may, able = releasable([loose]), releasable([strict])
         most, attained = np.zeros(may.shape), np.zeros(may.shape)
         tables: list[FloatArray] = []
-        value = 0.0
-        for start in range(belief.steps - 2, -2, -1):
+        times = range(belief.steps - 2, -2, -1)
+        # A program takes about as long as the cube of its segment's length.
+        costs = [(belief.steps - start) ** 3 * may[max(start, 0)].sum() + 1 for start in times]
+        for number, start in enumerate(with_progress(times, "segments", len(times))):
+            part = budget.part(costs[number] / sum(costs[number:]))
             limit, program = SegmentLimit(loose, may, start), SegmentProgram(strict, able, start)
+            states, laws = first_laws(belief, start, may)
+            bounds = limit.bounds(laws, most[start + 1 :], part.part(0.5))
+            some = [n for n, state in enumerate(states) if start < 0 or able[start, state]]
+            begun = [
+                Start(
+                    laws[n],
+                    _seed_chances(
+                        seed.table(None if start < 0 else (start, int(states[n])))[start + 1 :],
+                        program.hidden.shape,
+                    ),
+                    program.suggest(limit, bounds[n]),
+                    bounds[n].value * (1.0 - self.gap / 10.0),
+                )
+                for n in some
+            ]
+            improve = partial(program.improve, to_go=attained[start + 1 :], budget=part)
             after = [program.hidden] * (1 if start < 0 else belief.state_count)
-            for state, initial in first_laws(belief, start, may):
-                bound = limit.bound(initial, most[start + 1 :])
-                value = bound.value
-                best: Policy | None = None
-                if start < 0 or able[start, state]:
-                    last = None if start < 0 else (start, state)
-                    best = program.measure(
-                        _seed_chances(seed.table(last)[start + 1 :], program.hidden.shape),
-                        initial,
-                        attained[start + 1 :],
-                    )
-                    enough = value * (1.0 - self.gap / 10.0)
-                    if best.value < enough:
-                        suggested = program.suggest(limit, bound)
-                        found = program.improve(suggested, initial, attained[start + 1 :], enough)
-                        best = max(best, found, key=_value)
-                    after[state] = best.chances
-                if start >= 0:
-                    most[start, state] = value
-                    attained[start, state] = 0.0 if best is None else best.value
+            for state, best in zip(states[some], results_in_threads(improve, begun), strict=True):
+                after[state] = best.chances
+                attained[start, state] = best.value  # of time −1 nobody asks
+            most[start, states] = [bound.value for bound in bounds]
             tables.insert(0, np.array(after))
-        return RememberingSuppression(belief.states, _visits(strict), tuple(tables)), value
-
-
-def canonical_order(belief: Markov, question: Events) -> NDArray[np.intp]:
-    """Return the states in an order that does not depend on how they are listed.
-
-    States are told apart by their probabilities and events, then by how they move to states that
-    are told apart already, until nothing more is.
-    """
-    own = np.concatenate([belief.marginals().T, question.masks.any(axis=0).T], axis=1).round(12)
-    colours = np.unique(own, axis=0, return_inverse=True)[1].ravel()
-    moves = belief.transitions.round(12)
-    for _ in range(belief.state_count):
-        order = np.lexsort((np.broadcast_to(colours, moves.shape), moves))
-        ways = [np.take_along_axis(moves, order, axis=2), colours[order]]
-        rows = [way.swapaxes(0, 1).reshape(belief.state_count, -1) for way in ways]
-        refined = np.column_stack([colours, *rows])
-        finer = np.unique(refined, axis=0, return_inverse=True)[1].ravel()
-        if finer.max() == colours.max():
-            break
-        colours = finer
-    return np.argsort(colours, kind="stable")
-
-
-def _reorder(
-    channel: RememberingSuppression, states: Labels, order: NDArray[np.intp]
-) -> RememberingSuppression:
-    """Return the channel with its states in the order in which they were given."""
-    back = np.argsort(order)
-    visits = tuple((time, int(order[state])) for time, state in channel.visits)
-    first, *after = (table[..., back] for table in channel.tables)
-    return RememberingSuppression(states, visits, (first, *(table[back] for table in after)))
-
-
-def _value(policy: Policy) -> float:
-    return policy.value
+        channel = RememberingSuppression(belief.states, _visits(strict), tuple(tables))
+        return channel, bounds[0].value
 
 
 def _seed_chances(table: FloatArray, shape: tuple[int, ...]) -> FloatArray:

@@ -11,6 +11,7 @@ leave p's state out, never by subtraction, so nothing cancels.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import attrs
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Markov
 from sfumato.inference.markov.events import TimedEvents
 from sfumato.inference.markov.probabilities import reachable_states
-from sfumato.inference.markov.segments import check_error
+from sfumato.inference.markov.segments import check_error, check_length
 from sfumato.questions import Events
 from sfumato.values import FloatArray
 
@@ -29,6 +30,9 @@ ROUNDING = 1e-14
 
 LEAST_MARGIN = 1e-12
 """A probability strictly between 0 and 1 keeps at least this relative distance from its limit."""
+
+SHORT, MANY = 3, 200
+"""Up to so many states are tried in all orders; with so many places in time, in two only."""
 
 FINEST = 1e-6
 """Probabilities are 0, 1 or at least this far from both: anything closer hides in rounding."""
@@ -57,6 +61,7 @@ class ProtectedChain:
     @classmethod
     def of(cls, belief: Markov, question: Events, delta: float) -> ProtectedChain:
         """Read the events of a question."""
+        check_length(belief)
         events = TimedEvents.from_masks(belief, question.masks)
         limits = events.priors(belief) + delta
         kept = np.flatnonzero(limits * (1.0 + ROUNDING) < 1.0)
@@ -82,6 +87,55 @@ class ProtectedChain:
 
 Chains = Sequence[ProtectedChain]
 """The members of a prior class."""
+
+Members = Sequence[tuple[Markov, Events]]
+"""The same as beliefs, each with its question."""
+
+
+def canonical_order(members: Members) -> NDArray[np.intp]:
+    """Return the states in an order that does not depend on how they are listed.
+
+    States are told apart by their probabilities and events, then by how they move to states that
+    are told apart already, until nothing more is. A search that tries one state after another then
+    finds the same, whatever the list.
+    """
+    count = members[0][0].state_count
+    own = [(b.marginals().T, question.masks.any(axis=0).T) for b, question in members]
+    told = np.concatenate([part for parts in own for part in parts], axis=1).round(12)
+    colours = np.unique(told, axis=0, return_inverse=True)[1].ravel()
+    moves = np.concatenate([belief.transitions for belief, _ in members]).round(12)
+    for _ in range(count):
+        order = np.lexsort((np.broadcast_to(colours, moves.shape), moves))
+        ways = [np.take_along_axis(moves, order, axis=2), colours[order]]
+        rows = [way.swapaxes(0, 1).reshape(count, -1) for way in ways]
+        refined = np.column_stack([colours, *rows])
+        finer = np.unique(refined, axis=0, return_inverse=True)[1].ravel()
+        if finer.max() == colours.max():
+            break
+        colours = finer
+    return np.argsort(colours, kind="stable")
+
+
+def orders_to_try(members: Members) -> list[NDArray[np.intp]]:
+    """Return some orders of the states, the same however they are listed.
+
+    A greedy search finds something else in each of them. All are tried for up to three states, of
+    more six, and of many two: the canonical one and its reverse first, then some shuffled once.
+    """
+    order = canonical_order(members)
+    if len(order) <= SHORT:
+        return [order[list(ways)] for ways in itertools.permutations(range(len(order)))]
+    rng = np.random.default_rng(0)
+    few = 0 if len(order) * members[0][0].steps > MANY else 4
+    return [order, order[::-1], *(order[rng.permutation(len(order))] for _ in range(few))]
+
+
+def reorder(members: Members, order: NDArray[np.intp]) -> list[tuple[Markov, Events]]:
+    """Return the members with their states in another order, and each event once."""
+    masks = [np.unique(question.masks[..., order], axis=0) for _, question in members]
+    events = [Events(each, tuple(range(len(each)))) for each in masks]
+    beliefs = [belief.permuted(order.tolist()) for belief, _ in members]
+    return list(zip(beliefs, events, strict=True))
 
 
 def _outlook(belief: Markov, times: NDArray[np.intp], members: NDArray[np.bool_]) -> FloatArray:

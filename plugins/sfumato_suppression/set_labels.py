@@ -15,6 +15,7 @@ from sfumato.inference.markov.probabilities import reachable_states
 from sfumato.parameters import LABEL_SET, PLUGIN, Domain, Label, Rejected, Sizes, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.questions import Events
+from sfumato.questions.events import empty_masks
 from sfumato.values import Labels
 from sfumato_suppression.release import suppressing_release
 
@@ -93,7 +94,7 @@ class SuspectStates(Secret[Markov, Events]):
         places = list(
             dict.fromkeys((time, s) for states, time in suspects for s in states.tolist())
         )
-        masks = np.zeros((len(places), belief.steps, belief.state_count), dtype=bool)
+        masks = empty_masks(len(places), belief.steps, belief.state_count)
         for mask, place in zip(masks, places, strict=True):
             mask[place] = True
         return Events(masks, tuple((belief.states[state], time) for time, state in places))
@@ -155,16 +156,12 @@ class SetLabels(Mechanism):
     yields = RelabelledSuppression
 
     mechanism: Mechanism = parameter(
-        PLUGIN("mechanism"), doc="a suppression; its delta becomes delta over the multiplicity"
+        PLUGIN("mechanism", Suppression),
+        doc="a suppression; its delta becomes delta over the multiplicity",
     )
     labels: tuple[SetLabel, ...] = parameter(
         LABEL_SETS, doc="the contexts that each state may stand for; unlisted states are known"
     )
-
-    def check(self) -> None:
-        """Require a suppression inside."""
-        if self.mechanism.yields is not Suppression:
-            raise self.reject("mechanism", "one that suppresses states", self.mechanism)
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Design the inner mechanism for the suspicious states, and relabel what it releases."""

@@ -8,6 +8,8 @@ import shutil
 import pytest
 
 import sfumato as sf
+from sfumato.comparison.study_files import default_study
+from sfumato.plugin_registry import default_registry
 from sfumato.report.page import page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -54,6 +56,9 @@ def files(tmp_path_factory):
     }
     for name, study in studies.items():
         (folder / f"{name}.html").write_text(page(study.run(maps=True)), encoding="utf-8")
+    (folder / "bundled.html").write_text(
+        page(default_study(default_registry()).run()), encoding="utf-8"
+    )
     return folder
 
 
@@ -211,6 +216,13 @@ def test_figures_follow_the_colours_of_the_page(visit, scheme):
     paper = tab.evaluate(style.format("section", "backgroundColor"))
     assert abs(luminance(text) - luminance(paper)) > 0.6
     assert (luminance(paper) < 0.5) == (scheme == "dark")
+
+
+def test_a_desk_shows_every_table_whole(visit):
+    tab = visit("bundled")
+    cut = "[...document.querySelectorAll('.scroll')].filter(d => d.scrollWidth > d.clientWidth)"
+    assert tab.locator(".scroll table").count() >= 3
+    assert tab.evaluate(f"{cut}.length") == 0
 
 
 @pytest.mark.parametrize("name", ["worlds", "swept"])

@@ -148,8 +148,8 @@ CALIBRATED = {
     "multiple": (ONE, mechanisms.gaussian_multiple_secrets(**EPSILON)),
     "sdp_a": (ONE, mechanisms.gaussian_sdp_a(**EPSILON)),
     "sdp_a for none": (SCALES, mechanisms.gaussian_sdp_a(0.4)),  # refused: designed for one prior
-    "sdp_a for one": (SCALES, mechanisms.gaussian_sdp_a(0.4, design_prior=ONE, rescale=10.0)),
-    "optimal for one": (SCALES, mechanisms.gaussian_optimal(0.4, design_prior=ONE)),
+    "sdp_a for one": (SCALES, mechanisms.gaussian_sdp_a(0.4, rescale=10.0).designed_for(prior=ONE)),
+    "optimal for one": (SCALES, mechanisms.gaussian_optimal(0.4).designed_for(prior=ONE)),
 }
 
 

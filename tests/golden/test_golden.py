@@ -27,11 +27,22 @@ NOW_READ = {"posterior_gap", "breach_rate", "differential_privacy"}
 TIED_TRIALS = 2
 NOT_OPTIMISED = {"posterior_interval": 1e-3, "renyi_paper_bound": 1e-5}
 
+# Windows of times were refused by designs.
+NOW_DESIGNED = {"day: window, hybrid", "gates: window, simulatable", "fixed: window, segmented"}
+NOW_DESIGNED |= {"choice: window, probabilistic"}
+# Of equally good tables the one that was found first depended on how the states were listed.
+TIED_TABLES = {"sampled hybrid"}
+
+# Order one is a limit since, the Kullback–Leibler divergence.
+NOW_A_LIMIT = {"name": "renyi", "order": 1.0}
+
 # What was refused only when it was measured is refused when it is designed.
 REFUSED_AT_ONCE = {"refused index"}
 
 BUNDLES = defaultdict(list)
 for _table in json.loads((HERE / "golden.json").read_text(encoding="utf-8")):
+    if "design_prior" in _table["mechanism"]:  # the general form, of any mechanism, has replaced it
+        _table["mechanism"]["design"] = {"prior": _table["mechanism"].pop("design_prior")}
     BUNDLES[_table["name"].split(":")[0]].append(_table)
 
 
@@ -45,11 +56,19 @@ def compared(table):
     """Return a line for each thing that is not as it was."""
     rows = table["rows"]
     answers = make_golden.found(table, [row["ask"] for row in rows])
+    if releases_more(rows[0]["found"], answers[0]):
+        rows = rows[:1]  # another release: its losses are its own
     return [
         f"{table['name']}, {label(row['ask'])}: {line}"
         for row, new in zip(rows, answers, strict=False)  # a design that is refused answers alone
         for line in differences(row["found"], new, table, row["ask"])
     ]
+
+
+def releases_more(old, new):
+    """Whether a search has found a suppression that releases more, since it tries more orders."""
+    units = "expected number of released states" in old.get("quantity", "")
+    return units and new.get("utility", 0.0) > old["utility"] * (1 + 1e-6)
 
 
 def label(ask):
@@ -60,6 +79,10 @@ def label(ask):
 def differences(old, new, table, ask):
     measure = ask.get("measure", {}) if isinstance(ask, dict) else {}
     if knows_more(old, new, measure.get("name")) or table["name"] in REFUSED_AT_ONCE:
+        return
+    if "refused" in old and (table["name"] in NOW_DESIGNED or measure == NOW_A_LIMIT):
+        return
+    if table["name"] in TIED_TABLES and ask != "design":
         return
     if "refused" in old or "refused" in new:
         if old != new:

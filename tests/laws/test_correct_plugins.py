@@ -19,15 +19,18 @@ from sfumato.matrices import Dense, Diagonal
 from sfumato.parameters import (
     COUNT,
     INDEX,
+    LABEL_SET,
     OPEN_UNIT,
     POSITIVE,
+    REAL,
     SIMPLEX,
     STOCHASTIC,
+    Collection,
     declare,
     parameter,
 )
 from sfumato.plugin_registry import Registry
-from sfumato.protocols import LossMeasure, Mechanism, Prior, Quantity, Reading, Release
+from sfumato.protocols import LossMeasure, Mechanism, Prior, Quantity, Reading, Release, Secret
 from sfumato.quantities import MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements, Events, Guess
 
@@ -334,6 +337,63 @@ class BrownianBridge(Prior):
         return Gaussian(Dense(np.minimum.outer(t, t) - np.outer(t, t) + 0.05 * np.eye(len(t))))
 
 
+@declare
+class DriftingWalk(Prior):
+    """A random walk with a drift: its mean is not zero, and it is a part of a longer one."""
+
+    name = "drifting_walk"
+    yields = Gaussian
+    scale_parameter = "variance"
+
+    times: int = parameter(COUNT("n"), doc="number of points")
+    drift: float = parameter(REAL, default=0.5, doc="how far the mean moves at each step")
+    variance: float = parameter(POSITIVE, default=1.0, doc="variance of a step")
+
+    def belief(self):
+        t = np.arange(1.0, self.times + 1)
+        return Gaussian(Dense(self.variance * np.minimum.outer(t, t)), mean=self.drift * t)
+
+
+# Secrets ------------------------------------------------------------------------------------------
+
+
+@declare
+class TwoPlacesAtOnce(Secret):
+    """The values at several times together, the later ones first."""
+
+    name = "two_places_at_once"
+    yields = {Gaussian: Displacements}  # noqa: RUF012 - never changed
+
+    indices: tuple[int, ...] = parameter(Collection(INDEX("n"), distinct=True), doc="the times")
+    radius: float = parameter(POSITIVE, default=1.0, doc="radius of the pairs at each time")
+
+    def question(self, belief):
+        if max(self.indices) >= belief.times:
+            raise self.reject("indices", f"below {belief.times}", self.indices)
+        places = sorted(self.indices, reverse=True)
+        return Displacements(groups=(tuple(map(belief.entries_at, places)),), radii=self.radius)
+
+
+@declare
+class SeenThere(Secret):
+    """Being in one of some states at one time, as a single event."""
+
+    name = "seen_there"
+    yields = {Markov: Events}  # noqa: RUF012 - never changed
+
+    states: tuple[Any, ...] = parameter(LABEL_SET("M"), doc="the states")
+    index: int = parameter(INDEX("n"), default=0, doc="the time")
+
+    def question(self, belief):
+        if any(state not in belief.states for state in self.states):
+            raise self.reject("states", f"among {belief.states}", self.states)
+        if self.index >= belief.steps:
+            raise self.reject("index", f"below {belief.steps}", self.index)
+        masks = np.zeros((1, belief.steps, belief.state_count), dtype=bool)
+        masks[0, self.index] = [state in self.states for state in belief.states]
+        return Events(masks, ("seen there",))
+
+
 CORRECT = (
     MinEntropyLeakage,
     TotalVariation,
@@ -345,6 +405,9 @@ CORRECT = (
     DiscreteLaplace,
     TwoStepMemory,
     BrownianBridge,
+    DriftingWalk,
+    TwoPlacesAtOnce,
+    SeenThere,
 )
 # A few examples of each law: how hard the kit looks is tested where mutants are.
 FEW = attrs.evolve(PROFILES["quick"], examples=3, share=2.0)

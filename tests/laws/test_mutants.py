@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import attrs
 import pytest
 from mutants import all_mutants
+from mutants.mutant import KINDS
 
 from sfumato.laws.law import all_laws, audit_laws, cases_of, law_named
 from sfumato.laws.trial import PROFILES, try_case
@@ -18,6 +21,12 @@ DEFAULT = attrs.evolve(PROFILES["default"], shrink=False)
 def test_laws_and_mutants_pair_up():
     laws = {law.name for law in (*all_laws(), *audit_laws())}
     assert {mutant.law for mutant in all_mutants()} == laws
+
+
+def test_each_kind_of_mistake_has_two_mutants():
+    counts = Counter(mutant.kind for mutant in all_mutants() if mutant.kind)
+    assert set(counts) == set(KINDS)
+    assert min(counts.values()) >= 2
 
 
 @pytest.mark.parametrize("law", [*all_laws(), *audit_laws()], ids=lambda law: law.name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,21 +19,6 @@ from sfumato_papers.traces import (
     read_sml2010,
     sml2010_as_published,
 )
-
-REAL = Path(__file__).parents[2].parent / "shared" / "data"
-
-
-@pytest.fixture
-def real_data():
-    """Return a function that gives the path of a real file, or skips the test with a reason."""
-
-    def find(*parts):
-        path = REAL.joinpath(*parts)
-        if not path.exists():
-            pytest.skip(f"the data set {'/'.join(parts)} is not beside the checkout")
-        return path
-
-    return find
 
 
 def write(folder, name, text):

@@ -84,7 +84,7 @@ def test_a_single_prior_is_not_a_class(floor, row):
 
 
 def test_the_prior_of_a_design_may_differ_from_that_of_the_scenario():
-    design = sf.mechanisms.gaussian_optimal(mse=0.02, design_prior=rbf(6.0))
+    design = sf.mechanisms.gaussian_optimal(mse=0.02).designed_for(prior=rbf(6.0))
     release = design.protect(rbf(9.0), MIDDLE)
     assert loss(rbf(9.0), MIDDLE, release) == pytest.approx(275.22, rel=1e-4)
 

@@ -43,6 +43,46 @@ def test_constructors_refuse(make):
         make()
 
 
+def nested(leaf, wrap, depth=5_000):
+    for _ in range(depth):
+        leaf = wrap(leaf)
+    return leaf
+
+
+DEEP = {
+    "list": nested(1.0, lambda inner: [inner]),
+    "table": nested(1.0, lambda inner: {"x": inner}),
+    "any_of": nested({"name": "rbf"}, lambda inner: {"any_of": [inner]}),
+}
+
+
+@pytest.mark.parametrize("form", DEEP)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda deep: sf.priors.rbf(length_scale=deep, times=3),
+        lambda deep: sf.mechanisms.gaussian_given(covariance=deep),
+        lambda deep: sf.priors.kernel(deep, times=3),
+        sf.secrets.contexts,
+        lambda deep: sf.registry.build("prior", {"any_of": [deep]}),
+        lambda deep: sf.Study.from_table({"title": "deep", "priors": deep}),
+    ],
+)
+def test_what_is_nested_deeply_is_refused_in_one_sentence(make, form):
+    with pytest.raises((ValueError, TypeError), match=r"must") as refusal:
+        make(DEEP[form])
+    assert len(str(refusal.value)) < 1_000
+
+
+def test_an_error_does_nothing_to_a_terminal(monkeypatch, capsys):
+    from sfumato.commands import main
+
+    monkeypatch.setattr("sys.argv", ["sfumato", "describe", "\x1b]0;owned\x07"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "\x1b" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("length_scale", [1e-300, 5e-324, 1e12])
 @pytest.mark.parametrize("make", [sf.priors.rbf, sf.priors.matern])
 def test_extreme_scales_do_not_warn(make, length_scale):

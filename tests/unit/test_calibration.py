@@ -3,6 +3,7 @@
 import json
 import math
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.special import ndtri
@@ -58,6 +59,36 @@ def test_noise_of_counts():
     assert found.mechanism.noise > 0
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sf.mechanisms.randomised_response(epsilon=3.0),
+        sf.mechanisms.emission_given(emission=[[0.9, 0.1], [0.2, 0.8], [0.0, 1.0]]),
+        sf.mechanisms.emission_given(emission=[np.eye(3).tolist()] * 4, symbols=["x", "y", "z"]),
+    ],
+    ids=lambda mechanism: mechanism.name,
+)
+def test_states_shown_at_random_are_calibrated(mechanism):
+    """Oracle: the gap by enumeration of every trace and output, at the target and just short."""
+    secret, gap = sf.secrets.contexts([2]), sf.measures.posterior_gap()
+    found = sf.calibrate(mechanism, CHAIN, secret, gap, 0.1)
+    name, hides = mechanism.strength
+    strength = getattr(found.mechanism, name)
+    weaker = mechanism.at_strength(strength * (0.98 if hides == "more" else 1.02))
+    question = secret.question(CHAIN.belief())
+    for release, below in ((found.release, True), (weaker.protect(CHAIN, secret), False)):
+        truth = gap.brute_force(CHAIN.belief(), question, release.channel).value
+        assert (truth <= 0.1 + 1e-9) == below
+
+
+def test_a_given_covariance_is_scaled():
+    """Of one entry M = 1/noise, as for noise that is designed."""
+    given = sf.mechanisms.gaussian_given(covariance=[[0.5]])
+    found = sf.calibrate(given, PRIOR, SECRET, sf.measures.advantage(), 0.3)
+    assert 0.5 * found.mechanism.scale == pytest.approx(1 / (2 * ndtri(0.65)) ** 2, rel=2e-3)
+    assert "where a coin has 50" in str(found)
+
+
 def test_what_cannot_be_calibrated_says_so():
     with pytest.raises(sf.Incompatible, match="declares no strength"):
         sf.calibrate(
@@ -77,7 +108,7 @@ def test_what_cannot_be_calibrated_says_so():
 @pytest.mark.parametrize(
     ("risk", "words"),
     [
-        (("--advantage", "30%"), "keeps the advantage at 0.3"),
+        (("--advantage", "30%"), "guessed 65 percent of the time"),
         (("--measure", "renyi order=2.0", "--target", "0.5"), "Rényi divergence"),
     ],
 )
@@ -112,3 +143,7 @@ def test_the_matrix_of_definitions_prints_json():
     assert standing["advantage", "a real value"] == "exact"
     assert standing["advantage", "noisy counts"] == "bounded"
     assert standing["advantage", "the whole trace, counted"] == "impossible"
+    assert standing["g_vulnerability", "contexts, suppressed"] == "exact"
+    assert standing["attack_success", "the whole trace, counted"] == "bounded"
+    assert standing["breach_rate", "a real value"] == "exact"
+    assert standing["odds_gap", "near a place"] == "bounded"

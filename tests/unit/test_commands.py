@@ -41,6 +41,10 @@ def test_describe_tells_signature_domain_formula_and_reference():
     assert done.exit_code == 0
     for words in ("length_scale", "positive", "exp(", "Reference", "Gaussian"):
         assert words in done.output
+    told = run("describe", "renyi").output
+    assert "Gaussian traces with pairs of real values with added Gaussian noise" in told
+    assert "$" not in told
+    assert "OwnQuestion" not in told
     wrong = run("describe", "rfb")
     assert wrong.exit_code == 2
     assert "did you mean 'rbf'" in wrong.output

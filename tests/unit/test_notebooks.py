@@ -71,6 +71,10 @@ def results():
         "constructor": sf.priors.rbf,
         "namespace": sf.priors,
         "labelled": sf.Labelled(SECRET, "x"),
+        "study": study,
+        "calibration": sf.calibrate(
+            release.mechanism, PRIOR, SECRET, sf.measures.advantage(), target=0.5
+        ),
     }
 
 
@@ -111,6 +115,28 @@ def test_everything_pickles_and_copies(results):
             copy.deepcopy(result),
         ):
             assert again == result, name
+
+
+def test_pictures_and_posteriors_pickle_too(results):
+    picture = results["comparison"].plot()
+    again = pickle.loads(pickle.dumps(picture))  # noqa: S301 - our own
+    assert again._repr_svg_() == picture._repr_svg_()
+    channel = results["release"].channel
+    belief = sf.adversaries.gaussian_posterior().infer(PRIOR.belief(), channel, [0.0] * 6)
+    assert (pickle.loads(pickle.dumps(belief)).mean == belief.mean).all()  # noqa: S301 - our own
+    assert len(repr(belief)) <= 200
+    assert "Posterior" in words(belief)
+
+
+def test_results_of_other_kinds_have_cards(results):
+    assert "advantage" in words(results["calibration"])
+    assert "member" in words(results["supremum"])
+    assert "cells 1" in words(results["study"])
+    people = sf.measures.differential_privacy().of_population(
+        [CHAIN, CHAIN], sf.secrets.trajectory(), sf.mechanisms.sensor_counts("s")
+    )
+    assert "2 people" in words(people)
+    assert len(repr(people)) <= 200
 
 
 def test_a_loss_shows_its_mark_its_sentence_and_how(results):

@@ -34,6 +34,20 @@ def test_events_unite_too():
     assert len(both.question(chain.belief()).names) == 4
 
 
+def test_places_unite_too():
+    prior = sf.priors.rbf(length_scale=2.0, times=5)
+    parts = [sf.secrets.near(place, radius=0.5, index=index) for place, index in ((0, 2), (1, 4))]
+    release = sf.mechanisms.gaussian_uniform(mse=0.1).protect(prior, sf.secrets.basic(2))
+    for measure in (
+        sf.measures.advantage(),
+        sf.measures.posterior_gap(),
+        sf.measures.breach_rate(),
+        sf.measures.bayes_success(),
+    ):
+        each = [measure.loss(prior, part, release).value for part in parts]
+        assert measure.loss(prior, parts[0] | parts[1], release).value == max(each)
+
+
 def test_unions_round_trip():
     union = sf.secrets.basic(3) | sf.secrets.compound([1, 2])
     assert sf.registry.build("secret", union.specification()) == union
@@ -52,3 +66,14 @@ def test_unions_round_trip():
 def test_secrets_that_do_not_ask_alike_have_no_union(make):
     with pytest.raises(sf.ParameterError, match="a union must be of secrets"):
         make()
+
+
+def test_a_union_of_places_over_an_interval_is_the_worst_of_them():
+    prior = sf.priors.rbf(length_scale=sf.Interval(1.0, 1.2), times=3)
+    parts = [sf.secrets.near(place, radius=0.5, index=1) for place in (2.5, 0.0)]
+    uniform = sf.mechanisms.gaussian_uniform(mse=0.5).designed_for(secret=sf.secrets.basic(1))
+    release = uniform.protect(prior, parts[0])
+    each = [sf.measures.posterior_gap().loss(prior, part, release).floor for part in parts]
+    union = parts[0] | parts[1]
+    assert sf.measures.posterior_gap().loss(prior, union, release).ceiling >= max(each)
+    assert each[0] != each[1]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from sfumato.channels.additive_gaussian import AdditiveGaussian
 from sfumato.channels.emission import Channel, Emission, Symbols
+from sfumato.channels.joint_emission import JointEmission
 from sfumato.channels.noisy_vectors import NoisyVectors
 from sfumato.channels.remembering import MemoryEmission, RememberingSuppression
 from sfumato.channels.suppression import RelabelledSuppression, Suppression, suppression_of
+from sfumato.channels.whole_trace import WholeTrace
 
 __all__ = [
     "AdditiveGaussian",
     "Channel",
     "Emission",
+    "JointEmission",
     "MemoryEmission",
     "NoisyVectors",
     "RelabelledSuppression",
     "RememberingSuppression",
     "Suppression",
     "Symbols",
+    "WholeTrace",
     "suppression_of",
 ]

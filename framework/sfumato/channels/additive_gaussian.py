@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -43,6 +43,9 @@ class AdditiveGaussian(ByContent, Channel):
     """
 
     words: ClassVar[str] = "added Gaussian noise"
+    beyond: ClassVar[Any] = (
+        None  # what a ledger counts of releases elsewhere, for proofs over intervals
+    )
 
     noise: Matrix = attrs.field(validator=is_matrix)
     dimensions: int = attrs.field(default=1, validator=_dimensions, kw_only=True)
@@ -85,11 +88,16 @@ class AdditiveGaussian(ByContent, Channel):
 
     def sample(self, trace: ArrayLike, rng: np.random.Generator | None = None) -> Array:
         """Release a trace, or every trace along leading axes: noise is added, then rounded."""
-        array = _trace(trace, self.shape, "trace")
+        array = as_trace(trace, self.shape, "trace")
         leading = array.shape[: array.ndim - len(self.shape)]
         count = math.prod(leading) if leading else None
         noise = self.noise.sample(generator_or_secure(rng), count).reshape(array.shape)
-        return _on_grid(array + noise, self.grid)
+        return on_grid(array + noise, self.grid)
+
+    def essence(self) -> tuple[Any, tuple[Array, ...]]:
+        """Return what tells this channel from another: the noise's variances, relatively."""
+        variances = self.noise.diagonal()
+        return (self.shape, float(f"{variances.sum():.6g}")), (variances / variances.max(),)
 
     def log_likelihood(self, observed: ArrayLike, trace: ArrayLike) -> float:
         """Return the log density of `observed` given `trace`.
@@ -146,7 +154,8 @@ class AdditiveGaussian(ByContent, Channel):
         return self.grid * math.sqrt(self.entries) + rounding
 
 
-def _trace(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+def as_trace(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    """Return real and finite values of a shape, or of that shape along leading axes."""
     given = np.asarray(value)
     if given.dtype.kind not in "iuf":
         raise ParameterError(f"{name} must hold real numbers; got {given.dtype}.")
@@ -159,13 +168,14 @@ def _trace(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
 
 
 def _one(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
-    array = _trace(value, shape, name)
+    array = as_trace(value, shape, name)
     if array.shape != shape:
         raise ParameterError(f"{name} must be one trace of shape {shape}; got {array.shape}.")
     return array.reshape(-1)
 
 
-def _on_grid(values: Array, grid: float) -> Array:
+def on_grid(values: Array, grid: float) -> Array:
+    """Return values rounded to multiples of a power of two."""
     if grid == 0:
         return values
     # Beyond 2^52 grid steps float64 is no finer than the grid: such values lie on it already.

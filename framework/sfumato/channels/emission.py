@@ -40,19 +40,8 @@ class Channel(ABC):
         """Draw a release of `trace`; no generator means the secure source."""
 
 
-class Emission(Channel):
-    """The law of an output o_1, ..., o_T given a trace of states x_1, ..., x_T.
-
-    It factorises as Π_t Pr[o_t | x_t, o_1, ..., o_{t−1}]: a symbol depends on the present state
-    and on anything already seen, such as the time and state of the last release. That is all
-    that forward-backward recursions need, since the output is given there.
-
-    A subclass writes `steps`, `states`, `evidence`, `sample_many` and, where its alphabet is
-    finite, `outputs`. It may say by `remember` what of the past it depends on; enumeration
-    then shares work between outputs.
-    """
-
-    words: ClassVar[str] = "an output for each state"
+class ChannelOfStates(Channel):
+    """A channel whose traces are states."""
 
     __slots__ = ()
 
@@ -70,6 +59,23 @@ class Emission(Channel):
     def trace_form(self) -> tuple[int, Labels]:
         """What traces look like here: their steps and the labels of the states, in order."""
         return self.steps, self.states
+
+
+class Emission(ChannelOfStates):
+    """The law of an output o_1, ..., o_T given a trace of states x_1, ..., x_T.
+
+    It factorises as Π_t Pr[o_t | x_t, o_1, ..., o_{t−1}]: a symbol depends on the present state
+    and on anything already seen, such as the time and state of the last release. That is all
+    that forward-backward recursions need, since the output is given there.
+
+    A subclass writes `steps`, `states`, `evidence`, `sample_many` and, where its alphabet is
+    finite, `outputs`. It may say by `remember` what of the past it depends on; enumeration
+    then shares work between outputs.
+    """
+
+    words: ClassVar[str] = "an output for each state"
+
+    __slots__ = ()
 
     @abstractmethod
     def evidence(self, observed: Sequence[Any]) -> FloatArray:

@@ -102,6 +102,17 @@ class RememberingSuppression(ByContent, Channel):
         """What traces look like here: their steps and the labels of the states, in order."""
         return self.steps, self.states
 
+    def essence(self) -> tuple[Any, tuple[FloatArray, ...]]:
+        """Return what tells this channel from another: names and visits, and tables."""
+        return (self.states, self.visits), self.tables
+
+    def permuted(self, order: Sequence[int]) -> RememberingSuppression:
+        """Return the same channel with position k holding what was at position order[k]."""
+        states, places = tuple(self.states[place] for place in order), np.argsort(order)
+        visits = tuple((time, int(places[state])) for time, state in self.visits)
+        first, *after = (table[..., order] for table in self.tables)
+        return RememberingSuppression(states, visits, (first, *(table[order] for table in after)))
+
     def forgotten(self, time: int) -> int:
         """Return how many visits lie at or before `time`: a release then forgets them."""
         return sum(visit[0] <= time for visit in self.visits)
@@ -249,3 +260,16 @@ class MemoryEmission(ByContent, Emission):
                 else:
                     last = (time, int(pair % count))
         return label_array((*self.channel.states, SUPPRESSED))[codes]
+
+
+def with_memory(belief: Markov, channel: Channel) -> tuple[Markov, Emission]:
+    """Return the chain and the emission with which to reason about an output.
+
+    These are the pairs (memory, state) where a channel remembers, else what is given. A trace goes
+    through one path of pairs, of which the states are the remainders by M.
+    """
+    if isinstance(channel, RememberingSuppression):
+        return channel.augmented(belief)
+    if not isinstance(channel, Emission):
+        raise ParameterError(f"channel must be an emission or remember; got {channel!r}.")
+    return belief, channel

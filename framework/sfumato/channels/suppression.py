@@ -84,11 +84,21 @@ class Suppression(ByContent, Emission):
         """The length of a trace, T."""
         return int(self.start.shape[0])
 
+    def permuted(self, order: Sequence[int]) -> Suppression:
+        """Return the same channel with position k holding what was at position order[k]."""
+        states, places = tuple(self.states[place] for place in order), np.asarray(order)
+        after = None if self.after is None else self.after[:, places][..., places]
+        return Suppression(states, self.start[:, places], after)
+
     def table(self, last: LastRelease) -> FloatArray:
         """Return the suppression probabilities in force after `last`, (T, M)."""
         if last is None or self.after is None:
             return self.start
         return np.asarray(self.after[last])
+
+    def essence(self) -> tuple[Any, tuple[FloatArray, ...]]:
+        """Return what tells this channel from another: names, and tables."""
+        return self.states, tuple(t for t in (self.start, self.after) if t is not None)
 
     def outputs(self) -> tuple[tuple[Any, ...], ...]:
         """Return the alphabet of every step: all states, then `SUPPRESSED`."""
@@ -205,6 +215,10 @@ class RelabelledSuppression(ByContent, Emission):
     def states(self) -> Labels:
         """The labels of the M hidden states."""
         return self.suppression.states
+
+    def essence(self) -> tuple[Any, tuple[FloatArray, ...]]:
+        """Return what tells this channel from another: names, and tables."""
+        return self.suppression.essence()
 
     def to_states(self, observed: Sequence[Any]) -> tuple[Any, ...]:
         """Return an output in the labels of the states."""

@@ -9,11 +9,9 @@ import sys
 import click
 
 from sfumato import __version__, errors
-from sfumato.comparison.study import StudyError
+from sfumato.commands.supervisor import INTERRUPTED, supervise
 
 SUFFIX = "_command"
-INTERRUPTED = 130
-"""The exit status of a command that was stopped by Ctrl-C."""
 COMPLETION = """\b
 Tab completes commands and options after, in bash (or zsh, fish):
   eval "$(_SFUMATO_COMPLETE=bash_source sfumato)"
@@ -41,6 +39,11 @@ class Commands(click.Group):
         """Run a command; one that Ctrl-C stops ends with the status that shells expect."""
         try:
             return super().invoke(ctx)
+        except click.ClickException as error:
+            from sfumato.values import printable
+
+            error.message = printable(error.message)  # type: ignore[misc]  # shown as it stands
+            raise
         except KeyboardInterrupt:
             click.echo("interrupted.", err=True)
             sys.exit(INTERRUPTED)
@@ -58,9 +61,13 @@ DECLARED = (value for value in vars(errors).values() if isinstance(value, type))
 # Anything else is a mistake of the program, and keeps its traceback.
 USERS_PROBLEMS: tuple[type[Exception], ...] = (
     OSError,
-    StudyError,
     *(error for error in DECLARED if issubclass(error, Exception)),
 )
+
+
+def start() -> None:
+    """Run the command line as a program of its own, which Ctrl-C ends within a second."""
+    supervise(main)
 
 
 def main() -> None:
@@ -68,5 +75,7 @@ def main() -> None:
     try:
         cli()
     except USERS_PROBLEMS as error:
-        click.echo(f"sfumato: {error}", err=True)
+        from sfumato.values import printable
+
+        click.echo(f"sfumato: {printable(str(error))}", err=True)
         sys.exit(2)

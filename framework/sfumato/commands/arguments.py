@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from sfumato.datasets import BadRows, LocalMetres, RealTrace, StateSequence
-from sfumato.datasets.formats import Format, format_of, formats
+from sfumato.datasets import BadRows, LocalMetres, Preparation, RealTrace, StateSequence
+from sfumato.datasets.formats import Format, Published, format_of, formats
 from sfumato.errors import BrokenPluginWarning, DataError, ParameterError, did_you_mean
 from sfumato.plugin_registry import ENVIRONMENT, Entry, Registry, table_of_text, use_registry
 from sfumato.protocols import NOUNS
@@ -114,12 +114,16 @@ def specification(kind: str, text: str) -> dict[str, Any]:
         raise DataError(f"{expected}; got something else: {error}") from None
 
 
-def fitted_step(text: str) -> float | None:
-    """Return the seconds between samples that a prior was fitted to, where its file says so."""
-    if not text.strip().endswith(".toml"):
-        return None
-    step = _read(Path(text.strip())).get("fitted", {}).get("seconds_per_sample")
-    return None if step is None else float(step)
+def preparation_of(text: str) -> Preparation:
+    """Return how the traces were prepared that a prior was fitted to, where its file says so."""
+    path = Path(text.strip())
+    table = _read(path).get("preparation", {}) if path.suffix == ".toml" else {}
+    try:
+        return Preparation(**table)
+    except TypeError:
+        raise DataError(
+            f"{path.name} must have the [preparation] that sfumato fit has written; got others."
+        ) from None
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -131,7 +135,7 @@ def _parse(toml: str, expected: str) -> dict[str, Any]:
         return tomllib.loads(toml)
     except RecursionError:
         raise DataError(f"{expected}; got one that is nested too deeply.") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise DataError(f"{expected}; got something else: {error}.") from None
 
 
@@ -160,17 +164,27 @@ class Source:
             flat = isinstance(record, RealTrace) and self.flat
             yield attrs.evolve(record, values=flat.metres(record.values)) if flat else record
 
-    def published(self) -> list[Any]:
-        """Return the records as the literature has prepared them."""
-        recipe = self.format.published
-        if recipe is None or self.flat is not None:
+    def published(self, user: str | None) -> list[Any]:
+        """Return the records, or those of one user, as the literature has prepared them."""
+        recipe = self.recipe
+        prepared = recipe.prepare(self.format.read(self.path, self.bad_rows, **recipe.reading))
+        kept = [record for record in prepared if user in (None, record.user)]
+        if not kept:
+            raise DataError(
+                f"the published preparation must leave a trace{f' of {user}' if user else ''}; it "
+                f"leaves none of {self.path.name} ({recipe.note}): fit without --published."
+            )
+        return kept
+
+    @property
+    def recipe(self) -> Published:
+        """How the literature prepares such data."""
+        if self.format.published is None:
             known = [name for name, form in formats().items() if form.published]
             raise click.UsageError(
-                f"--published must have one of {', '.join(known)}, without --metres; got "
-                f"{self.form}{' with it' if self.flat else ''}."
+                f"--published must have one of {', '.join(known)}; got {self.form}."
             )
-        records = self.format.read(self.path, self.bad_rows, **recipe.reading)
-        return list(recipe.prepare(records))
+        return self.format.published
 
     def of_user(self, records: Iterable[Any], user: str | None) -> list[RealTrace | StateSequence]:
         """Return the records, only those of `user` where one is named; say what was skipped."""
@@ -199,22 +213,37 @@ def with_source(function: Callable[..., Any]) -> Callable[..., Any]:
         help="Data format (gpx, states, traces, or a plugin's); told from the file by default.",
     )
     @click.option("--skip-bad", is_flag=True, help="Leave out bad rows, with a count.")
-    @click.option("--minutes", default=30, show_default=True, help="Step of a home's days.")
+    @click.option("--minutes", type=int, help="Step of a home's days; 30, or as the prior has.")
     @click.option(
         "--metres",
         "latitude",
         type=float,
         metavar="LATITUDE",
-        help="Map (latitude, longitude) to metres around this public latitude.",
+        help="Map degrees to metres around this public latitude; or as the prior has.",
     )
     @functools.wraps(function)
     def wrapped(
-        *, form: str | None, skip_bad: bool, minutes: int, latitude: float | None, **others: Any
+        *,
+        form: str | None,
+        skip_bad: bool,
+        minutes: int | None,
+        latitude: float | None,
+        **others: Any,
     ) -> Any:
-        def source(path: Path) -> Source:
-            flat = None if latitude is None else LocalMetres(latitude)
-            return Source(path, form or format_of(path), minutes, flat, BadRows(skip=skip_bad))
+        def source(path: Path, fitted: Preparation = Preparation()) -> Source:  # noqa: B008 - frozen
+            step = _as_fitted("--minutes", minutes, fitted.minutes)
+            north = _as_fitted("--metres", latitude, fitted.metres)
+            flat = None if north is None else LocalMetres(north)
+            bad_rows = BadRows(skip=skip_bad)
+            return Source(path, form or format_of(path), step or 30, flat, bad_rows)
 
         return function(source=source, **others)
 
     return wrapped
+
+
+def _as_fitted(option: str, given: float | None, fitted: float | None) -> Any:
+    """Return what an option says, or what the prior was fitted with; refuse two answers."""
+    if given is not None and fitted is not None and given != fitted:
+        raise DataError(f"{option} must be {fitted:g}, as the prior was fitted; got {given:g}.")
+    return fitted if given is None else given

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 
 import click
 
+from sfumato.beliefs import Gaussian
 from sfumato.commands.arguments import FORMS, noun, print_json, with_json, with_plugins
+from sfumato.comparison.executors import progress
 from sfumato.plugin_registry import default_registry
 from sfumato.release.calibration import calibrate
 
@@ -15,7 +17,7 @@ RISKS: Mapping[str, tuple[str, str]] = {
     "advantage": ("advantage", "How well two values may be told apart, 0.1 or 10%."),
     "success": ("bayes_success", "How often the best guess may be right, 0.05 or 5%."),
     "gap": ("posterior_gap", "How much likelier an event may become, 0.1 or 10%."),
-    "error": ("expected_error metric='absolute'", "How far off a guess must be, 200 or 200m."),
+    "error": ("expected_error", "How far off a guess must be (root mean square), 200 or 200m."),
 }
 """Options that name a risk, with the measure that each means."""
 
@@ -70,13 +72,17 @@ def command(
     if len(asked) != 1 or (measure is None) != (target is None):
         raise click.UsageError("give one risk, such as --advantage 0.1, or --measure and --target.")
     registry = default_registry()
-    found = calibrate(
-        noun("mechanism", mechanism, registry),
-        noun("prior", prior, registry),
-        noun("secret", secret, registry),
-        noun("measure", asked[0][0], registry),
-        number(asked[0][1]),
-    )
+    believed, wanted = noun("prior", prior, registry), number(asked[0][1])
+    if risks["error"] is not None and believed.yields is Gaussian:
+        wanted **= 2  # the measure is the squared error, which several coordinates have too
+    with progress("calibrating"):
+        found = calibrate(
+            noun("mechanism", mechanism, registry),
+            believed,
+            noun("secret", secret, registry),
+            noun("measure", asked[0][0], registry),
+            wanted,
+        )
     if as_json:
         print_json(found.plain())
         return

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.commands import INTERRUPTED
 from sfumato.commands.arguments import FORMS, noun, print_json, with_json, with_plugins
+from sfumato.commands.supervisor import INTERRUPTED
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.protocols import NOUNS
 

@@ -14,6 +14,7 @@ from sfumato.commands.arguments import (
     with_json,
     with_plugins,
 )
+from sfumato.compatibility import words_of
 from sfumato.plugin_registry import Entry, default_registry
 
 WORDS = {"asks": "needs", "reads": "needs", "yields": "gives"}
@@ -58,8 +59,8 @@ def _describe(entry: Entry, console: Any) -> None:
 
     cls = entry.value
     console.print(f"[bold]{entry.name}[/bold]  ({entry.kind}, from {escape(entry.origin)})\n")
-    document = (inspect.getdoc(cls) or "").split("\n>>>")[0].strip()
-    console.print(escape(document), "")
+    document = (inspect.getdoc(cls) or "").split("\n>>>")[0].strip().replace("$", "")
+    console.print(escape("\n\n".join(map(_reflowed, document.split("\n\n")))), "")
     if cls.parameters():
         table = plain_table("parameter", "must be", "default", "meaning")
         for item in cls.parameters():
@@ -69,13 +70,25 @@ def _describe(entry: Entry, console: Any) -> None:
         console.print(table, "")
     for attribute, words in WORDS.items():
         if hasattr(cls, attribute):
-            console.print(f"{words}: {escape(_types(getattr(cls, attribute)))}")
+            rows = map(escape, _types(getattr(cls, attribute)))
+            console.print(f"{words}:", *rows, sep="\n  ")
 
 
-def _types(value: Any) -> str:
-    """Return declared types by their names."""
+def _reflowed(paragraph: str) -> str:
+    """Return a paragraph in one line, for the terminal to break; formulas and lists stay."""
+    lines = paragraph.splitlines()
+    laid_out = any(line.startswith((" ", "-", "*", "|")) for line in lines)
+    return paragraph if laid_out else " ".join(lines)
+
+
+def _types(value: Any) -> list[str]:
+    """Return declared types in the words that users know, one combination each."""
     if isinstance(value, type):
-        return "anything" if value is object else value.__name__
+        return [_words(value)]
     if isinstance(value, dict):
-        return ", ".join(f"{_types(v)} of {_types(k)} beliefs" for k, v in value.items())
-    return "; ".join(" + ".join(_types(item) for item in row) for row in value)
+        return [f"{_words(question)} of {_words(belief)}" for belief, question in value.items()]
+    return [" with ".join(map(_words, row)) for row in value if all(map(_words, row))]
+
+
+def _words(kind: type) -> str:
+    return "anything" if kind is object else words_of(kind)

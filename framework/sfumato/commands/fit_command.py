@@ -5,15 +5,25 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import click
 import numpy as np
 
 from sfumato.beliefs import Gaussian
-from sfumato.commands.arguments import DATA, PATH, Source, specification, with_plugins, with_source
-from sfumato.datasets import RealTrace, labels_of
+from sfumato.commands.arguments import (
+    DATA,
+    PATH,
+    Source,
+    print_json,
+    specification,
+    with_json,
+    with_plugins,
+    with_source,
+)
+from sfumato.datasets import Preparation, RealTrace, labels_of
+from sfumato.datasets.preparation import SLOWEST, Window, median_step, usual_step
 from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
 from sfumato.prior_classes.sets import AnyOf
@@ -23,18 +33,54 @@ from sfumato.values import refuse_unwritable, write_whole
 QUARTILES = (0.25, 0.75)
 QUARTERS = (0.25, 0.5, 0.75)
 
+POINTS = 50
+"""Samples of a window, and steps of a chain, at most, where nobody says otherwise."""
+
+MOST_SAMPLES = 10_000
+"""Samples that a fit uses at most, in windows spread evenly over the data."""
+
+MOST_NUMBERS = 10_000_000
+"""Probabilities of moves that a class of chains holds at most."""
+
+
+class Task(NamedTuple):
+    """What is to be fitted to what: `ready` is what a published preparation made of the records."""
+
+    cls: Any
+    known: dict[str, Any]
+    given: Source
+    records: Sequence[Any]
+    ready: Sequence[Any] | None
+    options: Mapping[str, Any]
+
+
+@attrs.frozen(kw_only=True)
+class Found:
+    """A class of priors, what is worth knowing about it, and how the data were prepared."""
+
+    prior: dict[str, Any]
+    fitted: dict[str, Any]
+    preparation: dict[str, Any]
+
 
 @click.command("fit")
 @with_plugins
+@with_json
 @with_source
 @click.argument("data", type=DATA)
 @click.option("--prior", required=True, help="The kind of prior and what is known of it: rbf.")
 @click.option("--output", "-o", required=True, type=PATH, help="TOML file.")
 @click.option("--published", is_flag=True, help="Prepare the data as in the literature.")
-@click.option("--standardise", is_flag=True, help="Scale every trace to variance one.")
+@click.option("--standardise", is_flag=True, help="Fit every window scaled to variance one.")
 @click.option("--noise", default=0.0025, show_default=True, help="Measurement error's share.")
 @click.option("--quantiles", nargs=2, type=float, default=QUARTILES, show_default=True)
-@click.option("--times", type=click.IntRange(1), help="Points of a trace; 50, or as all have.")
+@click.option("--times", type=click.IntRange(1), help="Samples of a window; 50, or what there is.")
+@click.option(
+    "--every",
+    type=click.FloatRange(1e-9, 1e18),
+    metavar="SECONDS",
+    help="Time between samples; as most traces have it by default.",
+)
 @click.option("--smoothing", default=1.0, show_default=True, help="Added to each move's count.")
 @click.option("--user", help="Fit only this user's traces.")
 @click.option("--force", is_flag=True, help="Overwrite the output.")
@@ -44,18 +90,16 @@ def command(
     prior: str,
     output: Path,
     published: bool,
-    standardise: bool,
-    noise: float,
-    quantiles: tuple[float, float],
-    times: int | None,
-    smoothing: float,
     user: str | None,
     force: bool,
-    source: Callable[[Path], Source],
+    as_json: bool,
+    source: Callable[..., Source],
+    **options: Any,
 ) -> None:
-    """Fit DATA and write the class of priors that it suggests.
+    """Fit DATA and write the class of priors that it suggests, and how DATA were prepared.
 
-    Real traces: the quantiles of every fitted parameter are the ends of an interval.
+    Real traces: one sample for each beat is kept, and windows of them are fitted, at most 10,000
+    samples; the quantiles of every fitted parameter are the ends of an interval.
     Days of an activity home: one chain with a matrix for each step.
     Other sequences: one chain for each user, from all their traces; the class holds them all.
     """
@@ -65,62 +109,160 @@ def command(
     known = specification("prior", prior)
     cls = default_registry().get("prior", known.pop("name"))  # before much is read
     given = source(data)
-    prepared = given.published() if published else map(_centre, given.records())
-    records = given.of_user(prepared, user)
-    recipe = given.format.published if published else None
-    if isinstance(records[0], RealTrace):
-        settings = {"noise": noise, "normalise": standardise, **(recipe.options if recipe else {})}
-        found, facts = _fit_traces(cls, known, records, settings, quantiles=quantiles, times=times)
-    else:
-        found, facts = _fit_sequences(cls, records, given.format.kind, smoothing, times)
-    facts = {"data": data.name, **facts}
-    if recipe:
-        facts["prepared"] = recipe.note
-        facts.pop("seconds_per_sample", None)  # prepared traces have clocks of their own
-    write_whole(output, tomli_w.dumps({"prior": found, "fitted": facts}))
-    for name, value in facts.items():
-        click.echo(f"{name}: {value}", err=True)
+    recipe = given.recipe if published else None
+    records = given.of_user(given.records(), user)
+    ready = given.published(user) if published else None
+    for name, value in ((n, known[n]) for n in ("times", "steps") if n in known):
+        if options["times"] not in (None, value):
+            raise DataError(f"--times must be {name}={value}; got {options['times']}.")
+    fit = _fit_numbers if isinstance(records[0], RealTrace) else _fit_states
+    found = fit(Task(cls, known, given, records, ready, options))
+    facts = {"data": data.name, **found.fitted, **({"prepared": recipe.note} if recipe else {})}
+    written = attrs.asdict(attrs.evolve(found, fitted=facts))
+    write_whole(output, tomli_w.dumps(written))
+    if as_json:
+        print_json(written)
+        return
+    for fact, told in facts.items():
+        click.echo(f"{fact}: {told}", err=True)
 
 
-def _fit_traces(
-    cls: Any,
-    known: Mapping[str, Any],
-    records: Sequence[Any],
-    settings: Mapping[str, Any],
-    *,
-    quantiles: tuple[float, float],
-    times: int | None,
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _fit_numbers(task: Task) -> Found:
     """Return the class and what was found: quartiles of every parameter, in samples."""
+    cls, known, given, records, ready, options = task
     if cls.yields is not Gaussian or cls.fit.__func__ is Prior.fit.__func__:  # type: ignore[attr-defined]
         raise DataError(
             f"data that are numbers must have a prior that is fitted to numbers, such as rbf; got "
             f"'{cls.name}'."
         )
-    usable = [trace for trace in records if _can_be_fitted(trace)]
-    if not usable:
-        raise DataError("the data must have a trace that moves at increasing times; got none.")
+    length = known.pop("times", options["times"])
     _require_known(cls, known)
-    fitted = cls.fit(
-        [trace.values for trace in usable],
-        times=[trace.times for trace in usable],
-        **settings,
-        **known,
-    )
-    points = {len(trace) for trace in usable}
-    length = times or (points.pop() if len(points) == 1 else 50)
-    found = fitted.prior_class(quantiles=quantiles, times=length)
+    settings = {"noise": options["noise"], "normalise": options["standardise"]}
+    if ready is None:
+        seconds = options["every"] or usual_step(records)
+    elif length or options["every"]:
+        raise DataError("--published must be without --times and --every; got one of them.")
+    else:
+        ready = [trace for trace in ready if _can_be_fitted(trace)]
+        settings |= given.recipe.options
+        seconds = given.recipe.seconds * (usual_step(ready) or 1.0)
+    if length is None:
+        thinned = (next(Preparation(seconds=seconds).windows(r)).places for r in records)
+        length = min(POINTS, max(map(len, ready or thinned)))
+    metres = None if given.flat is None else given.flat.latitude
+    preparation = Preparation(seconds=seconds, window=length, metres=metres)
+    usable = _usable_windows(records, preparation, length)
+    chosen = [usable[k] for k in _spread(len(usable), max(1, MOST_SAMPLES // length))]
+    traces: Sequence[Any] = [window.record for window in chosen] if ready is None else ready
+    times = [window.places for window in chosen] if ready is None else [t.times for t in traces]
+    settings |= known
+    fitted = cls.fit([_centred(trace.values) for trace in traces], times=times, **settings)
+    prior = fitted.prior_class(quantiles=options["quantiles"], times=length).specification()
+    scaled = settings["normalise"] or (ready is not None and "variance" not in known)
+    if scaled and "variance" in {item.name for item in cls.parameters()}:
+        pieces: list[Any] = [window.record for window in chosen]
+        spreads = np.concatenate([piece.values.var(axis=0) for piece in pieces])
+        prior["variance"] = _interval(*np.quantile(spreads, options["quantiles"]).tolist())
     facts: dict[str, Any] = {
-        "traces": len(usable),
-        "left_out": len(records) - len(usable),
+        "used": _words_used(records, usable, traces, preparation, length)
+        if ready is None
+        else f"{_number(len(ready), 'trace')} that the published preparation leaves of "
+        f"{len(records)}; their variance from {_number(len(chosen), 'window')} of {length}",
+        "traces": len(records),
+        "windows": len(traces),
         "series": len(fitted),
         "at_bound": int(np.sum(fitted.at_bound)),
-        "standardised": settings["normalise"] or "variance" in settings,
-        "seconds_per_sample": float(np.median(np.concatenate([np.diff(t.times) for t in usable]))),
+        "standardised": scaled,
     }
+    if words := _words_at_bound(fitted, options["quantiles"]):
+        facts["at_bound_means"] = words
     for name, values in fitted.effective.items():
         facts[f"quartiles_of_{name}"] = [round(float(q), 6) for q in np.quantile(values, QUARTERS)]
-    return found.specification(), facts
+    return Found(prior=prior, fitted=facts, preparation=preparation.plain())
+
+
+def _usable_windows(
+    records: Sequence[RealTrace], preparation: Preparation, length: int
+) -> list[Window]:
+    """Return the windows with half of their samples, most of them neighbours, that move."""
+    slowest = SLOWEST * (preparation.seconds or 0.0)
+    found = [
+        window
+        for record in records
+        if (median_step(record) or 0.0) <= slowest
+        for window in preparation.windows(record)
+        if len(window.places) >= max(2, length / 2)
+        and np.median(np.diff(window.places)) == 1
+        and _can_be_fitted(window.record)
+    ]
+    if not found:
+        raise DataError(
+            f"the data must have a trace that moves, in a window of {length} samples with half of "
+            f"them there, one every {preparation.seconds or 0:g} s; got none: try --times or "
+            f"--every."
+        )
+    return found
+
+
+def _spread(count: int, most: int) -> list[int]:
+    """Return at most so many of `count` positions, evenly spread."""
+    positions = np.linspace(0, count - 1, min(count, most)).round().astype(int)
+    return [int(position) for position in np.unique(positions)]
+
+
+def _centred(values: Any) -> Any:
+    """Return a window with mean zero, whatever its mean was: priors take any mean."""
+    return values - values.mean(axis=0)
+
+
+def _interval(low: float, high: float) -> Any:
+    return {"interval": [low, high]} if low < high else low
+
+
+def _words_used(
+    records: Sequence[RealTrace],
+    usable: Sequence[Window],
+    traces: Sequence[RealTrace],
+    preparation: Preparation,
+    length: int,
+) -> str:
+    """Return what of the data was fitted, in a sentence."""
+    beat = f"{length} samples, one every {preparation.seconds:g} s"
+    metres = preparation.metres
+    units = "" if metres is None else f", in metres around latitude {metres:g}"
+    slow = sum((median_step(r) or 0.0) > SLOWEST * (preparation.seconds or 0.0) for r in records)
+    late = f"; left out, as sampled more slowly: {_number(slow, 'trace')}" if slow else ""
+    of = f"{len(traces)} of " if len(traces) < len(usable) else ""
+    windows = _number(len(usable) if of else len(traces), "window")
+    return f"{of}{windows} of {beat}{units}, from {_number(len(records), 'trace')}{late}"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _words_at_bound(fitted: Any, quantiles: tuple[float, float]) -> str:
+    """Return what it means for the class that searches have stopped at an end of their range."""
+    count, total = int(np.sum(fitted.at_bound)), len(fitted)
+    if not count:
+        return ""
+    stopped = fitted.at_bound
+    reached = [
+        name
+        for name, values in fitted.effective.items()
+        if name != "variance"  # which is not searched for
+        for low, high in [np.quantile(values, quantiles)]
+        # Outside the quantiles it does not matter how far a fit may lie beyond.
+        if np.any((values[stopped] >= low * 0.9999) & (values[stopped] <= high * 1.0001))
+    ]
+    told = f"{count} of {total} fits stopped at an end of the search, and may lie beyond it"
+    if not reached:
+        return f"{told}; the quantiles lie inside, so that the class does not depend on it"
+    return (
+        f"{told}; the ends of the class in {' and '.join(reached)} are those of the search, or "
+        f"depend on them, and the data do not say so much: take longer windows (--times), or say "
+        f"what is known (--prior '{fitted.prior.name} {reached[0]}=...')"
+    )
 
 
 def _require_known(cls: Any, known: Mapping[str, Any]) -> None:
@@ -135,36 +277,63 @@ def _require_known(cls: Any, known: Mapping[str, Any]) -> None:
             )
 
 
-def _centre(record: Any) -> Any:
-    """Return a real trace with mean zero, whatever its mean was: priors take any mean."""
-    if not isinstance(record, RealTrace):
-        return record
-    return attrs.evolve(record, values=record.values - record.values.mean(axis=0))
-
-
-def _can_be_fitted(trace: RealTrace) -> bool:
+def _can_be_fitted(trace: Any) -> bool:
     """Whether the times increase and every coordinate moves."""
     moves = np.ptp(trace.values, axis=0) > 0
     return len(trace) > 1 and bool((np.diff(trace.times) > 0).all() and moves.all())
 
 
-def _fit_sequences(
-    cls: Any, records: Sequence[Any], kind: str, smoothing: float, steps: int | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _fit_states(task: Task) -> Found:
+    """Return one chain for the days of a home, else one for each user."""
+    cls, known, given, records, ready, options = task
     if not hasattr(cls, "fit_each"):
         raise DataError(
             f"data that are states must have a prior that is fitted to states, such as "
             f"markov_chain; got '{cls.name}'."
         )
-    states = labels_of(records)
-    traces = [list(record.states) for record in records]
-    if kind == "days":
-        chain = cls.fit(traces, homogeneous=False, smoothing=smoothing, states=states)
-        return chain.specification(), {"days": len(traces), "states": list(states)}
+    if options["every"] or options["standardise"]:
+        raise DataError("--every and --standardise must have traces of numbers; got states.")
+    for name in known.keys() - {"steps", "states", "smoothing"}:
+        raise DataError(
+            f"of '{cls.name}' only steps, states and smoothing can be known, the rest is fitted; "
+            f"got {name}."
+        )
+    chosen = records if ready is None else ready
+    traces = [list(record.states) for record in chosen]
+    days, longest = given.format.kind == "days", max(map(len, traces))
+    steps = longest if days or ready is not None else min(POINTS, longest)
+    settings = {
+        "smoothing": options["smoothing"],
+        "states": labels_of(chosen),
+        "steps": options["times"] or steps,
+        **known,
+    }
+    states = settings["states"]
     people: dict[str, list[list[Hashable]]] = {}
-    for record, trace in zip(records, traces, strict=True):
+    for record, trace in zip(chosen, traces, strict=True):
         people.setdefault(record.user, []).append(trace)
-    chains = cls.fit_each(people, smoothing=smoothing, states=states, steps=steps)
-    found = chains[0] if len(chains) == 1 else AnyOf(*chains)
-    facts = {"users": len(people), "traces": len(traces), "states": len(states)}
-    return found.specification(), facts
+    _require_small(len(people) if not days else settings["steps"], len(states))
+    facts: dict[str, Any] = {
+        "used": f"{sum(map(len, traces))} states, of {_number(len(traces), 'trace')}, "
+        f"for windows of {settings['steps']}"
+    }
+    if days:
+        chain = cls.fit(traces, homogeneous=False, **settings)
+        facts |= {"days": len(traces), "states": list(states)}
+        preparation = Preparation(window=settings["steps"], minutes=given.minutes)
+    else:
+        chains = cls.fit_each(people, **settings)
+        chain = chains[0] if len(chains) == 1 else AnyOf(*chains)
+        facts |= {"users": len(people), "traces": len(traces), "states": len(states)}
+        preparation = Preparation(window=settings["steps"], published=ready is not None)
+    return Found(prior=chain.specification(), fitted=facts, preparation=preparation.plain())
+
+
+def _require_small(matrices: int, states: int) -> None:
+    """Refuse a class that no memory holds, before anything is allocated."""
+    if matrices * states**2 > MOST_NUMBERS:
+        raise DataError(
+            f"a class of chains must hold at most {MOST_NUMBERS:,} probabilities of moves; "
+            f"{matrices:,} matrices over {states:,} states would hold {matrices * states**2:,}: "
+            f"fit one person's own places (--user), or check-ins as published (--published)."
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import string
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ def command(*, compatible: str | None, as_json: bool, matrix: bool) -> None:
             print_json([dict(zip(names, one, strict=True)) for one in scenarios])
         for words, fits in () if as_json else _merged(scenarios).items():
             console.print(f"[bold]{words}[/bold]", highlight=False)
-            console.print(_matrix(fits, console.width), "")
+            console.print(*_matrices(fits, console.width), "")
         return
     rows = list(_summaries(registry))
     if as_json:
@@ -136,28 +137,38 @@ def _words(kind: str, names: Any) -> str:
     return f"{kind if len(names) == 1 else f'{kind}s'} {', '.join(names)}"
 
 
-def _matrix(fits: Mapping[str, tuple[str, ...]], width: int) -> Table:
-    """Return mechanisms by measures, a tick where they fit; by numbers where names are too wide."""
+def _matrices(fits: Mapping[str, tuple[str, ...]], width: int) -> Iterator[Table]:
+    """Yield mechanisms by measures, a tick where they fit, in as many tables as the width asks.
+
+    Measures whose names are too wide to stand beside each other are numbered, with a key.
+    """
     from rich import box
     from rich.table import Table
 
     measures = list(dict.fromkeys(name for row in fits.values() for name in row))
-    room = width - max(map(len, fits)) - 3
+    room = width - max(map(len, [*fits, "mechanism"])) - 3
     numbered = sum(len(name) + 3 for name in measures) > room
-    key = "  ".join(f"{place}\N{NO-BREAK SPACE}{name}" for place, name in enumerate(measures, 1))
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, caption=key if numbered else None)
-    table.caption_justify = "left"
-    table.add_column("mechanism", no_wrap=True)
-    for place, name in enumerate(measures, start=1):
-        table.add_column(str(place) if numbered else name, justify="center", no_wrap=True)
-    for mechanism, own in fits.items():
-        table.add_row(mechanism, *("✓" if name in own else "·" for name in measures))
-    return table
+    titles = [str(place) for place in range(1, len(measures) + 1)] if numbered else measures
+    columns = list(zip(titles, measures, strict=True))
+    most = max(1, room // (len(titles[-1]) + 3)) if numbered else len(columns)
+    for first in range(0, len(columns), most):
+        some = columns[first : first + most]
+        key = "  ".join(f"{title}={name}" for title, name in some)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, caption=key if numbered else None)
+        table.caption_justify = "left"
+        table.add_column("mechanism", no_wrap=True)
+        for title, _ in some:
+            table.add_column(title, justify="center", no_wrap=True)
+        for mechanism, own in fits.items():
+            table.add_row(mechanism, *("✓" if name in own else "·" for _, name in some))
+        yield table
 
 
 def _print_worlds(registry: Registry, *, as_json: bool) -> None:
     """Print definitions by worlds, with a numbered reason for each that is impossible."""
     from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     from sfumato.comparison.matrix import MARKS, definitions_by_world
 
@@ -166,19 +177,25 @@ def _print_worlds(registry: Registry, *, as_json: bool) -> None:
         print_json([attrs.asdict(place) for place in places])
         return
     worlds = list(dict.fromkeys(place.world for place in places))
-    table = plain_table("definition", *worlds)
+    console = Console()
+    lettered = max(map(len, (place.measure for place in places))) + 18 * len(worlds) > console.width
+    letters = dict(zip(worlds, string.ascii_uppercase if lettered else worlds, strict=False))
+    table = plain_table("definition", *letters.values())
     table.columns[0].no_wrap = True
     reasons: dict[str, int] = {}
     rows: dict[str, dict[str, str]] = {}
     for place in places:
         mark = MARKS[place.standing]
         if place.standing == "impossible":
-            mark += f" {reasons.setdefault(place.reason, len(reasons) + 1)}"
+            mark += str(reasons.setdefault(place.reason, len(reasons) + 1))
         rows.setdefault(place.measure, {})[place.world] = mark
     for measure in sorted(rows):
         table.add_row(measure, *(rows[measure][world] for world in worlds))
-    console = Console()
     console.print(table)
+    if lettered:
+        console.print("; ".join(f"{letter} {world}" for world, letter in letters.items()))
     console.print("● exact   ◐ bounded   – impossible, because:")
+    key = Table(box=None, show_header=False, padding=(0, 1, 0, 1))
     for reason, number in reasons.items():
-        console.print(f"{number:>3}  {reason}", highlight=False, markup=False)
+        key.add_row(str(number), Text(reason))
+    console.print(key)

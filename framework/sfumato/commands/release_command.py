@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +19,32 @@ from sfumato.commands.arguments import (
     FORMS,
     PATH,
     Source,
-    fitted_step,
     noun,
+    preparation_of,
     with_plugins,
     with_source,
 )
-from sfumato.datasets import RealTrace, StateSequence
+from sfumato.comparison.executors import progress
+from sfumato.datasets import Preparation, RealTrace, StateSequence
+from sfumato.datasets.preparation import Window, usual_step
 from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Release
-from sfumato.release.certificates import certificate_text, certify, default_measures
+from sfumato.release.certificates import (
+    certificate_text,
+    certify,
+    default_measures,
+    sealed,
+    spoken,
+)
+from sfumato.release.checker import hash_of
 from sfumato.values import SUPPRESSED, refuse_unwritable, write_whole
-
-STEP_RATIO = 1.5
-"""How much the time between samples may differ from that of the traces fitted."""
 
 MARK = "⊥"
 """What stands for a state that was withheld, in files and streams."""
+
+UNNAMED = "somebody"
+"""The person of all data in a ledger that do not say whose they are."""
 
 
 @click.command("release")
@@ -48,6 +58,17 @@ MARK = "⊥"
 @click.option("--user", help="Release only this user's traces.")
 @click.option("--output", "-o", type=PATH, help="The protected trace, CSV.")
 @click.option("--certificate", type=PATH, help="The certificate, JSON.")
+@click.option("--ledger", type=PATH, help="Count the release in this ledger, or refuse it.")
+@click.option(
+    "--budget",
+    nargs=2,
+    metavar="MEASURE LIMIT",
+    help="What all releases of a person in a new ledger may give away together.",
+)
+@click.option(
+    "--person",
+    help="Whose data they are, in the ledger; as the data say, else one unnamed person.",
+)
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("--seed", type=int, help="Repeatable noise, for research only.")
 @click.option("--stream", is_flag=True, help="Read states line by line and answer each at once.")
@@ -62,52 +83,170 @@ def command(
     user: str | None,
     output: Path | None,
     certificate: Path | None,
+    ledger: Path | None,
+    budget: tuple[str, str] | None,
+    person: str | None,
     force: bool,
     seed: int | None,
     stream: bool,
     state: Path | None,
-    source: Callable[[Path], Source],
+    source: Callable[..., Source],
 ) -> None:
     """Release TRACE so that the secret stays hidden, and certify it.
 
-    Every trace of the file is released on its own, with noise of its own.
-    With --stream there is no TRACE: states come on standard input, one on each line.
+    Every trace of the file is released on its own, with noise of its own; under a fitted prior it
+    is first prepared as those fitted were, and cut into windows that are released one by one.
+    With --stream there is no TRACE: states (or numbers, d of them with commas between) come on
+    standard input, one on each line.
+    With --ledger, what was released before about the same person counts, too: a second release of
+    the same times is refused, unless the ledger has a budget and it stays within.
     """
     registry = default_registry()
     rng = None if seed is None else np.random.default_rng(seed)
     if stream == (trace is not None) or (not stream and output is None):
         raise click.UsageError("give a TRACE and --output, or --stream and neither.")
     refuse_unwritable(*filter(None, (output, certificate)), overwrite=force)
-    release = noun("mechanism", mechanism, registry).protect(
-        noun("prior", prior, registry), noun("secret", secret, registry)
-    )
+    with progress("designing the release"):
+        release = noun("mechanism", mechanism, registry).protect(
+            noun("prior", prior, registry), noun("secret", secret, registry)
+        )
     _refuse_mark(release)
-    step = fitted_step(prior)
-    paper = ""
+    preparation = preparation_of(prior)
+    counted = _open_ledger(ledger, budget, registry)
+    table: dict[str, Any] = {}
     if certificate is not None:
-        chosen = [noun("measure", text, registry) for text in measures]
-        used, left_out = (chosen, []) if chosen else default_measures(release, registry)
-        table = certify(release, used, rng, left_out)
-        table["covers"] = "each released trace on its own, not several of one person together"
-        if step is not None:
-            table["seconds_per_sample"] = step
-        paper = certificate_text(table) + "\n"
+        table = _certified(release, measures, rng, preparation)
     if trace is not None and output is not None:
-        given = source(trace)
-        records = given.of_user(given.records(), user)
-        for record in records:
-            _require_step(record, step)
-        tables = [_released_table(release, record, given, rng) for record in records]
-        released = pd.concat(tables, ignore_index=True)
-        if len({record.user for record in records}) == len(records):  # nobody has several
-            released = released.drop(columns="trace")
-        write_whole(output, released.to_csv(index=False, lineterminator="\n"))
+        given = source(trace, preparation)
+        records = given.of_user(_read(given, preparation, release), user)
+        windows = _windows(records, preparation)
+        text = _released_text(release, windows, given, rng)
+        table["released_sha256"] = hash_of(text)
+        if counted is not None:  # before anything is released
+            planned, step = _planned(release, windows, preparation, person, trace)
+            table |= _count(counted, planned, step, hash_of(text))
+        # The certificate first: killed in between, nothing is released without one.
+        _seal(certificate, table)
+        write_whole(output, text)
         count = "1 trace" if len(records) == 1 else f"{len(records)} traces"
         click.echo(f"released {count} to {output}", err=True)
-    if certificate is not None:  # last, so that there is none of what was not released
-        write_whole(certificate, paper)
+        if preparation.window is not None:
+            done = _words_prepared(records, windows, preparation)
+            if counted is None or counted.budget is None:
+                done += "; the secret is hidden in each window on its own, which does not cover "
+                done += "windows together"
+            click.echo(done, err=True)
     if stream:
-        _answer(release, rng, state)
+        _seal(certificate, table)
+        _answer(release, rng, state, counted, person)
+
+
+def _certified(
+    release: Release, measures: Sequence[str], rng: Any, preparation: Preparation
+) -> dict[str, Any]:
+    """Return what the certificate says, by the measures asked for or those that apply."""
+    registry = default_registry()
+    chosen = [noun("measure", text, registry) for text in measures]
+    used, left_out = (chosen, []) if chosen else default_measures(release, registry)
+    with progress("certifying the release"):
+        table = certify(release, used, rng, left_out)
+    if preparation.window is not None:
+        table["covers"] = f"each window of {preparation.window} on its own, not several together"
+        table["preparation"] = preparation.plain()
+    return table
+
+
+def _seal(certificate: Path | None, table: Mapping[str, Any]) -> None:
+    """Write the certificate, if there is to be one, and say what it says."""
+    if certificate is None:
+        return
+    write_whole(certificate, certificate_text(sealed(table)) + "\n")
+    for line in spoken(table):
+        click.echo(line, err=True)
+
+
+def _open_ledger(path: Path | None, budget: tuple[str, str] | None, registry: Any) -> Any:
+    """Return the ledger, made with its budget where there is none; None without a path."""
+    if path is None:
+        if budget is not None:
+            raise click.UsageError("a budget is that of a ledger: give --ledger, too.")
+        return None
+    from sfumato.release.ledger import Ledger
+
+    if budget is None:
+        return Ledger(path)
+    try:
+        limit = float(budget[1])
+    except ValueError:
+        raise click.UsageError(f"the limit must be a number; got {budget[1]!r}.") from None
+    return Ledger(path, budget=(noun("measure", budget[0], registry), limit))
+
+
+def _planned(
+    release: Release,
+    windows: Sequence[Window],
+    preparation: Preparation,
+    person: str | None,
+    path: Path,
+) -> tuple[list[tuple[Any, ...]], float | None]:
+    """Return what a ledger is to count of all windows, and the seconds between its positions.
+
+    Real values lie on their person's time line, to the nearest beat. A trace of states is a pass of
+    its chain, told from others by its beginning; a chain that changes is passed in every window.
+    """
+    records = [window.record for window in windows]
+    users = {record.user for record in records}
+    named = {user for user in users if not (path.is_file() and user.startswith(path.stem))}
+    if person is not None and len(named) > 1:
+        raise click.UsageError(f"--person is one; the data name {len(named)}: give --user, too.")
+    belief = next(release.prior.members()).belief()
+    if isinstance(belief, Markov):
+        planned = []
+        for window in windows:
+            times, again = window.record.times, not belief.is_homogeneous
+            begin, first = (float(times[0]), 0) if again else (window.begin, window.first)
+            who = f"{_name(window, person, named)}@{begin:.15g}"
+            planned.append((release, who, first, (float(times[0]), _end(times))))
+        return planned, None
+    step = preparation.seconds or usual_step(records) or 1.0
+    for window in windows:
+        places = np.rint((window.record.times - window.record.times[0]) / step)
+        if preparation.seconds is None and (places != np.arange(len(places))).any():
+            raise DataError(
+                f"a ledger counts samples at one rate; the trace of '{window.record.user}' is not "
+                f"one every {step:g} s: fit a prior, which says what samples are kept."
+            )
+    return [
+        (release, _name(one, person, named), math.floor(one.begin / step + 0.5) + one.first)
+        for one in windows
+    ], step
+
+
+def _end(times: Any) -> float:
+    """Return a time before which states were: one at a rate holds until the next would come."""
+    steps = np.diff(times)
+    at_a_rate = len(steps) > 1 and np.ptp(steps) <= 1e-6 * steps[0]
+    return float(times[-1] + steps[0]) if at_a_rate else float(np.nextafter(times[-1], np.inf))
+
+
+def _name(window: Window, person: str | None, named: set[str]) -> str:
+    """Return whose a window is: as said, or as the data name them; a file's name names nobody."""
+    return person or (window.record.user if window.record.user in named else UNNAMED)
+
+
+def _count(
+    ledger: Any, planned: Sequence[tuple[Any, ...]], step: float | None, released: str
+) -> dict[str, Any]:
+    """Count the releases of all windows, or none; return what the certificate says of it."""
+    entries = ledger.record_all(planned, step=step, released=released)
+    budget, covers = ledger.budget, "each release on its own, and no time of a person twice"
+    if budget is not None:
+        covers = f"all releases of a person together: {budget.measure.quantity} within "
+        covers += f"{budget.limit:g}"
+    if step is None:
+        covers += "; a person's traces of states of other times are independent"
+    covers += f", as the ledger {ledger.path.name} has them; not what was released elsewhere"
+    return {"ledger": entries, "covers": covers}
 
 
 def _refuse_mark(release: Release) -> None:
@@ -116,10 +255,46 @@ def _refuse_mark(release: Release) -> None:
         raise DataError(f"a state must not be named '{MARK}'; got one.")
 
 
-def _released_table(
-    release: Release, record: RealTrace | StateSequence, given: Source, rng: Any
-) -> pd.DataFrame:
-    """Return one released record as (user, trace, time, state), or with its values."""
+def _read(given: Source, preparation: Preparation, release: Release) -> Iterable[Any]:
+    """Return the records, prepared as the literature does where the prior was fitted so."""
+    if preparation.published and (replay := given.recipe.replay) is not None:
+        return replay(given.records(), next(release.prior.members()).belief().states)
+    return given.records()
+
+
+def _windows(records: Sequence[Any], preparation: Preparation) -> list[Window]:
+    """Return the windows of all records, thinned and cut as those that the prior was fitted to."""
+    for record in records:
+        preparation.require_rate(record)
+    return [window for record in records for window in preparation.windows(record)]
+
+
+def _words_prepared(
+    records: Sequence[Any], windows: Sequence[Window], preparation: Preparation
+) -> str:
+    """Return what was done to the data, in a sentence."""
+    kept, all_of = (sum(map(len, some)) for some in ([w.places for w in windows], records))
+    done = [f"{len(windows)} windows of {preparation.window}"]
+    if preparation.seconds is not None:
+        done.append(f"a sample every {preparation.seconds:g} s ({kept} of {all_of})")
+    if preparation.metres is not None:
+        done.append(f"noise in metres around latitude {preparation.metres:g}")
+    return f"prepared as the prior was fitted: {', '.join(done)}"
+
+
+def _released_text(release: Release, windows: Sequence[Window], given: Source, rng: Any) -> str:
+    """Return all released windows as the text of a CSV file."""
+    tables = [_released_table(release, window, given, rng) for window in windows]
+    released = pd.concat(tables, ignore_index=True)
+    traces = {(window.record.user, window.record.name) for window in windows}
+    if len({user for user, _ in traces}) == len(traces):  # nobody has several
+        released = released.drop(columns="trace")
+    return str(released.to_csv(index=False, lineterminator="\n"))
+
+
+def _released_table(release: Release, window: Window, given: Source, rng: Any) -> pd.DataFrame:
+    """Return one released window as (user, trace, time, state), or with its values."""
+    record, places = window.record, window.places
     head = {"user": record.user, "trace": record.name, "time": record.times}
     belief = release.prior.yields
     if belief is not (Markov if isinstance(record, StateSequence) else Gaussian):
@@ -128,36 +303,26 @@ def _released_table(
             f"of {belief.__name__} beliefs."
         )
     if isinstance(record, StateSequence):
-        states = [_symbol_text(symbol) for symbol in release.apply(record.states, rng)]
-        return pd.DataFrame({**head, "state": states})
+        missing = [record.states[-1]] * (window.points - len(record))  # answered, and left out
+        symbols = release.apply((*record.states, *missing), rng)[: len(record)]
+        return pd.DataFrame({**head, "state": [_symbol_text(symbol) for symbol in symbols]})
     shape = release.channel.shape
-    if len(record) != shape[0] or record.dimensions != (shape[1] if len(shape) > 1 else 1):
+    if window.points != shape[0] or record.dimensions != (shape[1] if len(shape) > 1 else 1):
         raise DataError(
             f"the trace of '{record.user}' must have {' x '.join(map(str, shape))} values as the "
-            f"prior has; got {len(record)} x {record.dimensions}."
+            f"prior has; got {window.points} x {record.dimensions}."
         )
-    _warn_of_gaps(record)
-    values = release.apply(np.reshape(record.values, shape), rng).reshape(len(record), -1)
+    if len(record) == window.points:
+        _warn_of_gaps(record)
+    whole = np.zeros((window.points, record.dimensions))
+    whole[places] = record.values  # noqa: PD011 - no frame
+    values = release.apply(whole.reshape(shape), rng).reshape(whole.shape)[places]
     count = record.dimensions
-    names = ["x", "y", "z"][:count] if count <= 3 else [f"x{place}" for place in range(count)]
+    plain = ["x", "y", "z"][:count] if count <= 3 else [f"x{place}" for place in range(count)]
+    names = record.columns or plain
     if given.flat is not None:
         values, names = given.flat.degrees(values), ["lat", "lon"]
     return pd.DataFrame({**head, **dict(zip(names, values.T, strict=True))})
-
-
-def _require_step(record: RealTrace | StateSequence, step: float | None) -> None:
-    """Refuse a trace sampled at another rate than the traces that the prior was fitted to.
-
-    A fitted length scale counts samples: at another rate it is the length scale of another motion.
-    """
-    if step is None or len(record) < 2:
-        return
-    found = float(np.median(np.diff(record.times)))
-    if not step / STEP_RATIO <= found <= step * STEP_RATIO:
-        raise DataError(
-            f"the trace of '{record.user}' must have a sample about every {step:g} s, as those "
-            f"that the prior was fitted to; got one every {found:g} s: fit a prior at that rate."
-        )
 
 
 def _warn_of_gaps(record: RealTrace) -> None:
@@ -173,19 +338,45 @@ def _warn_of_gaps(record: RealTrace) -> None:
 
 def _symbol_text(symbol: Any) -> Any:
     """Return a symbol as files and streams have it."""
+    if isinstance(symbol, tuple):
+        return ",".join(map(str, symbol))
     return MARK if symbol is SUPPRESSED else symbol
 
 
-def _answer(release: Release, rng: Any, state: Path | None) -> None:
+def _answer(
+    release: Release, rng: Any, state: Path | None, ledger: Any, person: str | None
+) -> None:
     """Answer every line of standard input at once; keep the state before the answer is shown."""
     saved = _read_state(state) if state and state.exists() else None
     stream = release.stream(rng) if saved is None else release.stream(state=saved)
+    if ledger is not None:
+        if person is None:
+            raise click.UsageError("a stream in a ledger must say whose it is: give --person.")
+        own = hash_of(stream.state["key"])  # of another key there is other noise for the same steps
+        if saved is None:
+            ledger.record_all([(release, person, 0)], released=own)
+        elif not ledger.holds(release, own, person=person):
+            raise click.UsageError(
+                f"a stream that goes on must have been counted when it began; {ledger.path} does "
+                f"not hold this one of '{person}'."
+            )
     for line in sys.stdin:
-        answer = _symbol_text(stream.send(line.rstrip("\r\n")))
+        answer = _symbol_text(stream.send(_value(line.rstrip("\r\n"), release)))
         if state is not None:
             write_whole(state, json.dumps(stream.state), confidential=True)
         click.echo(answer)
         sys.stdout.flush()
+
+
+def _value(text: str, release: Release) -> Any:
+    """Return what a line says: a state's name, a number, or a list of numbers."""
+    if release.prior.yields is not Gaussian:
+        return text
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise DataError(f"a line must hold numbers with commas between; got {text!r}.") from None
+    return numbers[0] if release.channel.dimensions == 1 and len(numbers) == 1 else numbers
 
 
 def _read_state(state: Path) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 import platform
+import sys
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -106,7 +107,7 @@ class Cell:
     def with_nouns(self, nouns: Sequence[Labelled]) -> Cell:
         """Return the cell of a prior, a secret, a mechanism and a measure, in this order."""
         given = {kind: labelled.noun for kind, labelled in zip(KINDS, nouns, strict=True)}
-        labels = {kind: labelled.label for kind, labelled in zip(KINDS, nouns, strict=True)}
+        labels = _labels(*(labelled.label for labelled in nouns))
         scenario = Scenario(*(given[kind] for kind in FACTORS))
         loss = self.loss and attrs.evolve(self.loss, scenario=scenario)
         return attrs.evolve(self, **given, labels=labels, loss=loss)
@@ -157,10 +158,12 @@ def _make_converter() -> cattrs.Converter:
     converter = cattrs.Converter()
     converter.register_structure_hook(float | str, lambda value, _: value)
     own: dict[str, Any] = {name: override(omit=True) for name in (*KINDS, "labels")}
+    own["versions"] = override(struct_hook=lambda text, _: sys.intern(text))
     own["loss"] = override(struct_hook=lambda table, _: table and converter.structure(table, Loss))
     scenario = override(unstruct_hook=lambda _: None, struct_hook=lambda *_: None)
     # The loss first: the functions for a cell are made of those for what it holds.
-    for cls, fields in ((Loss, {"scenario": scenario}), (Cell, own)):
+    worst = override(struct_hook=lambda table, _: table and _shared(to_json(table)))
+    for cls, fields in ((Loss, {"scenario": scenario, "worst": worst}), (Cell, own)):
         unstructure = make_dict_unstructure_fn(cls, converter, **fields)
         converter.register_unstructure_hook(cls, unstructure)
         converter.register_structure_hook(cls, make_dict_structure_fn(cls, converter, **fields))
@@ -201,10 +204,19 @@ def ask_loss(measure: Any, release: Release) -> dict[str, Loss]:
     if not isinstance(loss, Loss):
         raise TypeError(f"a Loss was expected; got {loss!r}")
     # The specification in the order of kept ones, so that no table tells where a cell came from.
-    worst = None if loss.worst is None else from_json(to_json(loss.worst.specification()))
+    worst = None if loss.worst is None else _shared(to_json(loss.worst.specification()))
     witness = None if loss.witness is None else str(_without_numpy(loss.witness))
     scenario = Scenario(release.prior, release.secret, release.mechanism)
     return {"loss": attrs.evolve(loss, witness=witness, worst=worst, scenario=scenario)}
+
+
+# Most cells of a large study have the worst member and the labels of others: one copy serves all.
+_shared = lru_cache(maxsize=1024)(from_json)
+
+
+@lru_cache(maxsize=1024)
+def _labels(*labels: str) -> Mapping[str, str]:
+    return dict(zip(KINDS, labels, strict=True))
 
 
 def _without_numpy(witness: Any) -> Any:

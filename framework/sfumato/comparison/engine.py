@@ -17,7 +17,8 @@ from sfumato.comparison.cache import Cache, classes_of, fingerprint, framework_f
 from sfumato.comparison.cells import FACTORS, Cell, Comparison, Labelled, answer_each, ask_loss
 from sfumato.comparison.executors import run
 from sfumato.comparison.risk_maps import PlannedMap, RisksOf, draw_map, plan_maps
-from sfumato.comparison.study import Part, Study, StudyError, StudyResult
+from sfumato.comparison.study import Part, Study, StudyResult
+from sfumato.errors import StudyError
 from sfumato.parameters import Declared
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.protocols import NOUNS
@@ -223,7 +224,8 @@ class Plan:
         self._report(left)
         for keys, cells in _run(works, self.jobs, self.dask) if works else ():
             for key, cell in zip(keys, cells, strict=True):
-                self.cells[key] = attrs.evolve(cell, seed=self.seeds[key])
+                seed = self.seeds[key]
+                self.cells[key] = cell if seed is None else attrs.evolve(cell, seed=seed)
                 if self.cache and isinstance(key, str):
                     self.cache.put(key, self.cells[key])
                 left -= 1

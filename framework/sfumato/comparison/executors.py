@@ -11,11 +11,19 @@ import math
 import os
 import re
 import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from functools import cache, partial
+from threading import Event
 from typing import Any
 
 import attrs
@@ -35,6 +43,8 @@ NO_WORKERS_FOR = 60
 """Seconds to wait for a cluster that has no workers, at first or any more."""
 PATIENCE = 2.0
 """Seconds of work before a bar is shown."""
+_IS_WORKER = Event()
+"""Set in worker processes, which show no bars and take one thread each."""
 
 
 def run(
@@ -93,6 +103,18 @@ def results(work: Callable[[T], R], tasks: Iterable[T], **where: Any) -> list[R]
     return [found[number] for number in sorted(found)]
 
 
+def results_in_threads(work: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
+    """Return `work` of every task, in order: for work that waits or computes outside of Python.
+
+    A worker, which shares its machine with others, takes one thread.
+
+    >>> results_in_threads(abs, [-1, 2])
+    [1, 2]
+    """
+    with ThreadPoolExecutor(1 if _IS_WORKER.is_set() else os.cpu_count()) as pool:
+        return list(pool.map(work, tasks))
+
+
 class WorkerDied(RuntimeError):
     """The processes that had a task ended before they had answered."""
 
@@ -126,26 +148,25 @@ def _iterate_finished(
 
     Nothing is submitted between the end of a task and its yield: what runs here would hold it up.
     """
-    under_way: dict[Future[R], tuple[int, T]] = {}
-    begun: dict[Future[R], float] = {}
+    under_way: dict[Future[R], tuple[int, T, float]] = {}
     while True:
         for number, task in itertools.islice(tasks, room - len(under_way)):
-            future = place.take(call, task)
-            under_way[future], begun[future] = (number, task), time.monotonic()
+            under_way[place.take(call, task)] = number, task, time.monotonic()
         if not under_way:
             return
         done = wait(under_way, timeout=PULSE, return_when=FIRST_COMPLETED).done
-        late = [f for f in under_way.keys() - done if time.monotonic() - begun[f] > place.limit]
-        for future in late:
-            place.stop(future)
-            error = WorkerDied(f"the task did not end within {place.limit:g} seconds")
-            yield *under_way.pop(future), _failed_future(error)
+        before = time.monotonic() - place.limit
+        for future in [f for f, (*_, begun) in under_way.items() if begun < before]:
+            if future not in done:
+                place.stop(future)
+                error = WorkerDied(f"the task did not end within {place.limit:g} seconds")
+                yield *under_way.pop(future)[:2], _failed_future(error)
         lost = place.trouble(done)
         for future in done:
             if lost is None or not future.cancelled():
-                yield *under_way.pop(future), future
+                yield *under_way.pop(future)[:2], future
         if lost is not None:
-            for number, task in (*under_way.values(), *tasks):
+            for number, task in (*(one[:2] for one in under_way.values()), *tasks):
                 yield number, task, _failed_future(lost)
             return
 
@@ -166,6 +187,7 @@ def _prepare(paths: tuple[str, ...]) -> None:
         warnings.simplefilter("ignore", BrokenPluginWarning)  # the caller has reported them
         use_registry(Registry.load(paths))
     one_thread_for_linear_algebra()
+    _IS_WORKER.set()
 
 
 def one_thread_for_linear_algebra() -> Any:
@@ -319,20 +341,26 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None
     console = Console(stderr=True)
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
     # Where nobody watches, a bar would leave empty lines in a log.
-    unseen = not console.is_terminal
+    unseen = not console.is_terminal or _IS_WORKER.is_set()
     bar = Progress(*columns, console=console, transient=True, disable=unseen)
     task = bar.add_task(what, total=total)
-    begun = time.monotonic()
-
-    def update(**changes: Any) -> None:
-        bar.update(task, **changes)
-        if not bar.live.is_started and time.monotonic() - begun > PATIENCE:
-            bar.start()
-
+    # By a clock of its own: one long computation updates nothing, and the time must still run.
+    later = threading.Timer(PATIENCE, _show, (bar,))
+    later.daemon = True
+    if not unseen:
+        later.start()
     try:
-        yield update
+        yield partial(bar.update, task)
     finally:
+        later.cancel()
         bar.stop()
+
+
+def _show(bar: Any) -> None:
+    from rich.errors import LiveError
+
+    with contextlib.suppress(LiveError):  # another bar is shown already
+        bar.start()
 
 
 def with_progress(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:

@@ -179,32 +179,30 @@ class _Told:
 
     def _exposed(self, best: Known) -> str:
         """Say which share of the other times the best mechanism leaves far worse off."""
+        here = tuple(self.name(best, kind) for kind in FACTORS)
         for risk in self.maps:
-            same = risk.prior == self.name(best, "prior") and risk.secret == self.name(
-                best, "secret"
-            )
-            rows = [
-                row
-                for row in risk.rows
-                if row.exact and row.mechanism == self.name(best, "mechanism")
-            ]
-            if not (same and rows and risk.quantity == self.quantity and risk.marked):
+            rows = (row for row in risk.rows if (risk.prior, risk.secret, row.mechanism) == here)
+            row = next((row for row in rows if row.exact), None)
+            own = [row.losses[time] for time in risk.marked if time in row.losses] if row else []
+            if row is None or not own or risk.quantity.worse != "larger":
                 continue
-            sign = self.quantity.sign
-            others = sorted(
-                sign * loss for time, loss in rows[0].losses.items() if time not in risk.marked
-            )
-            for share, words in SHARES:
-                if not others:
-                    break
+            others = sorted(loss for time, loss in row.losses.items() if time not in risk.marked)
+            for share, words in SHARES if others else ():
                 at = others[len(others) - math.ceil(share * len(others))]
-                if sign > 0 and _far_worse(at, best.worst, self.quantity):
-                    digits = ".2g" if self.quantity.unit == "probability" else ".1g"
-                    level = float(round_outwards(at, "lower", digits).replace("∞", "inf"))
-                    reached = f"at {level:,.6g}{self.unit}".replace("inf", "∞")
-                    most = level == math.inf or (self.quantity.unit == "probability" and level >= 1)
-                    return f", and {words} {reached}{'' if most else ' or more'}"
+                if _far_worse(at, max(own), risk.quantity):
+                    return f", and {words} {self._level(at, risk.quantity)}"
         return ""
+
+    def _level(self, loss: float, quantity: Quantity) -> str:
+        """Say how high a loss is at least; of another quantity than the sentence's, of which."""
+        bounded = quantity.unit == "probability"
+        level = float(
+            round_outwards(loss, "lower", ".2g" if bounded else ".1g").replace("∞", "inf")
+        )
+        most = level == math.inf or (bounded and level >= 1)
+        unit = "" if bounded or not quantity.unit else f" {quantity.unit}"
+        what = "" if quantity == self.quantity else f" of {quantity.name}"
+        return f"at {level:,.6g}{unit}{what}{'' if most else ' or more'}".replace("inf", "∞")
 
     def along_sweep(self) -> Iterable[str]:
         """Say how each mechanism's loss moves along the longest sweep."""

@@ -45,7 +45,7 @@ def leak_matrix(
             known[scenario] = measure.evaluate(*scenario)
         found[glimpse.secret, glimpse.released] = known[scenario]
     if not found:
-        raise OutsideHypotheses("its single releases have no law of their own")
+        raise OutsideHypotheses("no law of single releases is known for such a secret")
     return found
 
 
@@ -113,7 +113,7 @@ def _(
 def _(
     belief: Markov, channel: Any, questions: Mapping[int, Any], times: Sequence[int]
 ) -> Iterator[Glimpse]:
-    """Make of the event and the output a chain of two steps, of which the second is shown.
+    """Make of one event and the output a chain of two steps, of which the second is shown.
 
     It starts at 0 (the event does not happen) or 1 (it does) and goes to 2 + y for output y.
     """
@@ -122,7 +122,7 @@ def _(
     masks = {
         time: question.masks[0, time]
         for time, question in questions.items()
-        if isinstance(question, Events) and not question.has_windows
+        if isinstance(question, Events) and len(question.masks) == 1 and not question.has_windows
     }
     laws = output_laws(belief, channel, masks)
     marginals = belief.marginals()

@@ -39,26 +39,38 @@ def definitions_by_world(registry: Registry) -> tuple[Place, ...]:
     found: list[Place] = []
     for world in tomllib.loads(text)["worlds"]:
         nouns = [registry.build(kind, world[kind]) for kind in ("prior", "secret", "mechanism")]
-        found += _places(registry, world["title"], nouns)
+        found += _places(registry, world["title"], nouns, world.get("given", {}))
     return tuple(found)
 
 
-def _places(registry: Registry, world: str, nouns: list[Any]) -> list[Place]:
-    found, tried = [], []
+def _places(registry: Registry, world: str, nouns: list[Any], given: Any) -> list[Place]:
+    """Try every measure, of attackers by each of them.
+
+    `given` are other parameters without which a measure cannot be asked.
+    """
+    found: list[Place] = []
+    tried: dict[str, Any] = {}
     for name in registry.names("measure"):
-        needed = [p.name for p in registry.get("measure", name).parameters() if p.required]
-        if needed:
+        own = given.get(name, {})
+        parameters = registry.get("measure", name).parameters()
+        needed = [p.name for p in parameters if p.required and p.name not in own]
+        if needed == ["adversary"]:
+            for one in registry.names("adversary"):
+                table = {"name": name, "adversary": one}
+                tried[f"{name} {one}"] = registry.build("measure", table)
+        elif needed:
             reason = f"needs to be given its {' and '.join(needed)}"
             found.append(Place(name, world, "impossible", reason))
         else:
-            tried.append(registry.make("measure", name))
+            tried[name] = registry.build("measure", {"name": name, **own})
     prior, secret, mechanism = nouns
-    cells = answer_each(prior, secret, mechanism, [partial(ask_loss, one) for one in tried])
-    for measure, cell in zip(tried, cells, strict=True):
+    asked = [partial(ask_loss, one) for one in tried.values()]
+    cells = answer_each(prior, secret, mechanism, asked)
+    for (title, measure), cell in zip(tried.items(), cells, strict=True):
         if cell.loss is None:
             reason = cell.reason.removeprefix(f"{measure.name} ")
-            found.append(Place(measure.name, world, "impossible", reason))
+            found.append(Place(title, world, "impossible", reason))
         else:
             standing: Standing = "exact" if cell.loss.bound == "exact" else "bounded"
-            found.append(Place(measure.name, world, standing))
+            found.append(Place(title, world, standing))
     return found

@@ -63,6 +63,17 @@ class PopulationLosses:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __repr__(self) -> str:
+        return f"<PopulationLosses of {len(self):,} people: {self.quantity}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        failed = sum(error is not None for error in self.errors)
+        quartiles = np.quantile(self.values, [0.25, 0.5, 0.75], method="nearest")
+        told = dict(zip(("lower_quartile", "median", "upper_quartile"), quartiles, strict=True))
+        return result_card(f"{len(self):,} people", str(self.quantity), **told, failed=failed)
+
     def to_pandas(self) -> pd.DataFrame:
         """Return one row for each person."""
         import pandas as pd

@@ -18,7 +18,7 @@ from sfumato.comparison.cells import FACTORS, Cell, Comparison, attempt
 from sfumato.comparison.glimpses import leak_matrix
 from sfumato.comparison.names import group_by, noun_names
 from sfumato.plugin_registry import default_registry
-from sfumato.protocols import LossMeasure, Quantity, Release, Situation
+from sfumato.protocols import Loss, LossMeasure, Quantity, Release, Situation
 from sfumato.questions.events import by_time
 from sfumato.values import digest
 
@@ -200,17 +200,31 @@ def plan_maps(comparison: Comparison) -> list[PlannedMap]:
 def cells_by_pair(comparison: Comparison) -> list[list[Cell]]:
     """Return the cells of which a map can be made, by prior and secret.
 
-    There is one measure for each pair: the first that depends on what is asked.
+    There is one measure for each pair, among those that depend on what is asked: the first that is
+    not a probability, which would be near one wherever much is told, if it is finite; else the
+    first.
     """
     asking = [cell for cell in comparison.measured if depends_on_secret(cell.measure)]
     pairs = group_by(asking, lambda cell: (cell.prior, cell.secret)).values()
-    return [[cell for cell in pair if cell.measure == pair[0].measure] for pair in pairs]
+    chosen = []
+    for pair in pairs:
+        each = list(group_by(pair, lambda cell: cell.measure).values())
+        wide = (own for own in each if all(_is_wide(cell.loss) for cell in own))
+        chosen.append(next(wide, each[0]))
+    return chosen
+
+
+def _is_wide(loss: Loss) -> bool:
+    """Whether a loss can be drawn to scale, and tells large ones apart."""
+    return loss.quantity.unit != "probability" and math.isfinite(loss.value)
 
 
 def depends_on_secret(measure: Any) -> bool:
-    """Whether a measure's number depends on what is asked, not only on the channel."""
-    return isinstance(measure, LossMeasure) and all(
-        question is not object for _, question, _ in type(measure).reads
+    """Whether a measure's number is of what is told, and depends on what is asked."""
+    return (
+        isinstance(measure, LossMeasure)
+        and "utility" not in measure.promises
+        and all(question is not object for _, question, _ in type(measure).reads)
     )
 
 
@@ -222,7 +236,8 @@ def _plan(cells: Sequence[Cell], *, squares: bool) -> PlannedMap:
     values = sum(map(len, asked.values()))
     marked = sorted(_marked_times(question, belief))
     planned: PlannedMap = []
-    for place, cell in enumerate(cells if asked else ()):
+    several = any(len(each) > 1 for each in asked.values())  # of one time there is no map
+    for place, cell in enumerate(cells if several else ()):
         rows = place * len(asked)
         if rows >= MOST_ROWS or (place + 1) * values > MOST_VALUES:
             planned.append((cell, None))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sfumato.comparison.cells import MAX_CELLS, Comparison, Labelled
+from sfumato.errors import StudyError
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.values import printable
 
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sfumato.comparison.risk_maps import RiskMap
-
-
-class StudyError(ValueError):
-    """A study does not say what a study must say; the text names the place."""
 
 
 @attrs.frozen(kw_only=True)
@@ -139,6 +136,15 @@ class Study:
                 f"a study must have at most {self.max_cells:,} cells; got {self.size:,}: make it "
                 "smaller or raise max_cells."
             )
+
+    def __repr__(self) -> str:
+        return f"<Study {self.title[:80]!r} of {self.size:,} cells>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        parts = "; ".join(part.title for part in self.parts if part.title) or len(self.parts)
+        return result_card("Study", self.title, cells=self.size, parts=parts, notes=self.notes)
 
     @property
     def size(self) -> int:

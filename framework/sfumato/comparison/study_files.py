@@ -24,10 +24,10 @@ from typing import Any
 import attrs
 
 from sfumato.comparison.cells import KINDS, MAX_CELLS, Comparison, Labelled
-from sfumato.comparison.study import Part, Study, StudyError, StudyResult
+from sfumato.comparison.study import Part, Study, StudyResult
 from sfumato.domains.alternatives import Either, Plugin
 from sfumato.domains.domain import Domain
-from sfumato.errors import ParameterError, did_you_mean
+from sfumato.errors import ParameterError, StudyError, did_you_mean
 from sfumato.plugin_registry import Registry
 from sfumato.protocols import NOUNS
 from sfumato.values import from_json, to_json
@@ -366,6 +366,8 @@ def parse_study(text: str, registry: Registry, source: str) -> Study:
         ) from None
     except tomllib.TOMLDecodeError as error:
         raise StudyError(f"{source} is not TOML: {_with_line(str(error), text)}.") from None
+    except ValueError:  # of Python, which reads no whole number of so many digits
+        raise StudyError(f"{source} must have numbers of at most 4,300 digits.") from None
     return study_from_table(table, registry, source)
 
 
@@ -383,7 +385,7 @@ def _with_line(message: str, text: str) -> str:
 def _is_toml(lines: list[str]) -> bool:
     try:
         tomllib.loads("\n".join(lines))
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         return False
     return True
 
@@ -414,7 +416,13 @@ def to_toml(study: Study) -> str:
         for part in study.parts
     ]
     plain = from_json(to_json({**_without_empty(table), "parts": parts}))
-    return tomli_w.dumps(plain, indent=2)
+    text = tomli_w.dumps(plain, indent=2)
+    # Numbers and plain words in rows: a transition matrix would otherwise take a line a number.
+    return re.sub(
+        r"\[\n((?: *(?:[\w.+-]+|\"[\w .+-]*\"),\n)+) *\]",
+        lambda row: "[" + ", ".join(one.strip(" ,") for one in row[1].splitlines()) + "]",
+        text,
+    )
 
 
 def _without_empty(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import attrs
 
 from sfumato.datasets.gpx import read_gpx
-from sfumato.datasets.tables import BadRows, read_state_table, read_trace_table, table_columns
+from sfumato.datasets.tables import (
+    BadRows,
+    read_state_table,
+    read_trace_table,
+    table_columns,
+    value_columns,
+)
 from sfumato.errors import DataError, DuplicateName
 from sfumato.plugin_registry import default_registry
 
@@ -18,11 +24,17 @@ Suits = Callable[[Path], bool]
 
 @attrs.frozen(kw_only=True)
 class Published:
-    """How the literature prepares a data set: what is read, what is made of it, and how fitted."""
+    """How the literature prepares a data set: what is read, what is made of it, and how fitted.
+
+    `seconds` is the unit of time of what it makes of traces; `replay` makes of the sequences to
+    be released, with the states that were fitted, what was fitted, where times are no samples.
+    """
 
     prepare: Callable[[Iterable[Any]], Sequence[Any]]
     reading: Mapping[str, Any] = attrs.field(factory=dict)
     options: Mapping[str, Any] = attrs.field(factory=dict)
+    seconds: float = 1.0
+    replay: Callable[[Iterable[Any], Sequence[Hashable]], Sequence[Any]] | None = None
     note: str
 
 
@@ -65,8 +77,8 @@ OWN: Mapping[str, Format] = {
     "traces": Format(
         "traces",
         read_trace_table,
-        lambda path: has_columns("time", "x")(path) or has_columns("time", "lat", "lon")(path),
-        lambda path: not {"x", "y", "z"} & set(table_columns(path)),
+        lambda path: has_columns("time")(path) and bool(value_columns(table_columns(path))),
+        lambda path: value_columns(table_columns(path)) == ["lat", "lon"],
     ),
 }
 """What the framework reads without a plugin."""

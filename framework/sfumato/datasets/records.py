@@ -50,6 +50,8 @@ class RealTrace(ByContent):
     times: NDArray[np.float64] = attrs.field(converter=read_only)
     values: NDArray[np.float64] = attrs.field(converter=_columns)
     name: str = ""
+    columns: tuple[str, ...] = ()  # what a table calls the values, if it was read from one
+    since: float = 0.0  # when time zero was, where times are counted from the first sample
 
     def __attrs_post_init__(self) -> None:
         _require_times(self.times, len(self.values), "rows of values", self.user)

@@ -228,16 +228,30 @@ def read_trace_table(
     """Yield the traces of a table with a header, one for each user (and `trace`, if it has one).
 
     Times are seconds, or ISO dates; without a column user all rows belong to one.
-    The values are in the columns named, or in what there is of x, y, z, or else in lat and lon.
+    The values are in the columns named, or in those that `value_columns` finds.
     """
     if values is None:
-        columns = table_columns(path)
-        values = [name for name in ("x", "y", "z") if name in columns] or ("lat", "lon")
-    on_globe = {"lat": latitude, "lon": longitude} if tuple(values) == ("lat", "lon") else {}
+        values = value_columns(table_columns(path))
+    if not values:
+        raise BadRow(f"{Path(path).name}, line 1: the header must have a column of values.")
+    on_globe = {"lat": latitude, "lon": longitude} if list(values) == ["lat", "lon"] else {}
     converters = {time: seconds, **{name: on_globe.get(name, finite) for name in values}}
     frame = _read_table(path, converters, trace, bad_rows)
     for who, name, times, cells in by_trace(frame, list(values), time):
-        yield RealTrace(who, times, cells, name=name)
+        yield RealTrace(who, times, cells, name=name, columns=tuple(values))
+
+
+def value_columns(columns: Sequence[str]) -> Sequence[str]:
+    """Return the columns that hold values: of x, y, z what there is, or lat and lon, or all.
+
+    >>> value_columns(["time", "y", "x", "note"]), value_columns(["user", "time", "heart"])
+    (['x', 'y'], ['heart'])
+    """
+    if flat := [name for name in ("x", "y", "z") if name in columns]:
+        return flat
+    if {"lat", "lon"} <= set(columns):
+        return ["lat", "lon"]
+    return [name for name in columns if name not in ("user", "trace", "time")]
 
 
 def read_state_table(

@@ -199,9 +199,10 @@ def LIST_OF(element: Domain, size: str | None = None) -> Domain:  # noqa: N802 -
 
 @attrs.frozen
 class Plugin(Domain):
-    """Another plugin's object, such as the adversary of an attack."""
+    """Another plugin's object, such as the adversary of an attack; `yields` may limit which."""
 
     kind: str
+    yields: type | None = None
 
     @property
     def sentence(self) -> str:
@@ -213,7 +214,15 @@ class Plugin(Domain):
             if callable(value) and getattr(value, "kind", None) == self.kind:
                 raise Rejected(f"{self.sentence}: write {value.name}() with parentheses")
             raise Rejected(self.sentence)
+        if not self.allows(type(value)):
+            raise Rejected(
+                f"{self.sentence} that gives {getattr(self.yields, 'words', self.yields)}"
+            )
         return value
+
+    def allows(self, plugin: Any) -> bool:
+        """Whether objects of a class are among those asked for."""
+        return self.yields is None or plugin.yields is self.yields
 
     def plain(self, value: Any) -> Any:
         return value.specification()
@@ -227,7 +236,7 @@ class Plugin(Domain):
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
         from sfumato.laws.strategies import plugins_of_kind
 
-        return plugins_of_kind(self.kind, sizes)
+        return plugins_of_kind(self.kind, sizes, self.allows)
 
 
 PLUGIN = Plugin

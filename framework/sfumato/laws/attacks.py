@@ -108,6 +108,8 @@ def _binary_divergence(p: float, q: float, order: float) -> float:
         return 0.0
     if q <= 0.0:
         return math.inf
+    if order == 1.0:  # Kullback and Leibler
+        return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
     inside = p**order * q ** (1 - order) + (1 - p) ** order * (1 - q) ** (1 - order)
     return math.log(inside) / (order - 1)
 

@@ -24,11 +24,15 @@ from sfumato.channels import (
     NoisyVectors,
     RememberingSuppression,
     Symbols,
+    WholeTrace,
 )
 from sfumato.errors import OutsideHypotheses
 from sfumato.laws.capabilities import can_read, same_quantity
+from sfumato.laws.law import every
+from sfumato.plugin_registry import default_registry
 from sfumato.protocols import LossMeasure, Quantity, Reading, Situation
 from sfumato.values import SUPPRESSED, FloatArray
+from sfumato.views import OwnQuestion
 
 MOST = 20_000
 """Outputs or traces in a table, at most."""
@@ -66,23 +70,34 @@ def true_value(check: LossMeasure, at: Situation) -> Reading | None:
     """Return what the brute force of `check` finds, or None where it has nothing to say."""
     if not can_read(check, at):
         return None
+    if isinstance(at.question, OwnQuestion):
+        return at.question.brute_force(check, at.belief, at.channel)
     return check.brute_force(at.belief, at.question, at.channel)
 
 
-def calls_of(work: Callable[[], object], home: str) -> set[str]:
-    """Return the functions that some work calls, of a plugin's own package and of the framework.
+def calls_of(work: Callable[[], object], author: object) -> set[str]:
+    """Return the functions that some work calls: of the author, of measures, of the framework.
 
     Of the framework, only `sfumato.inference` counts, but for exact numbers: everybody asks
-    beliefs and channels.
+    beliefs and channels. What a cache of the author's module remembers is forgotten before, so that
+    the function behind it is called.
     """
+    home = type(author).__module__
+    modules = {cls.__module__ for cls in every(default_registry(), "measure")}
+    for held in list(vars(sys.modules[home]).values()):
+        if callable(getattr(held, "cache_clear", None)):
+            held.cache_clear()
     seen: set[str] = set()
 
     def note(frame: Any, event: str, _: object) -> None:
-        name = str(frame.f_globals.get("__name__"))
-        inside = name.partition(".")[0] == home or name.startswith("sfumato.inference")
+        name, code = str(frame.f_globals.get("__name__")), frame.f_code
+        inside = name in modules or name.startswith("sfumato.inference")
+        inside |= name.partition(".")[0] == home.partition(".")[0]
         inside &= name != "sfumato.inference.exact"  # the one door, for everyone
-        if event == "call" and inside and not frame.f_code.co_name.startswith(("__", "<")):
-            seen.add(f"{name}.{frame.f_code.co_qualname}")
+        plain = not code.co_name.startswith("__") or code.co_name == "__call__"
+        plain &= code.co_name != "quantity"  # by which a measure is only named
+        if event == "call" and inside and plain:
+            seen.add(f"{name}.{code.co_qualname} (line {code.co_firstlineno})")
 
     sys.setprofile(note)
     try:
@@ -127,6 +142,10 @@ class Table:
 def secret_tables(table: Table, question: Any) -> Iterator[tuple[Any, FloatArray]]:
     """Yield every secret variable of a question with Pr[value, output], (R, N)."""
     for asked in question.asked():
+        if asked.mask is not None:
+            met = asked.mask[np.arange(asked.mask.shape[0]), table.traces].any(axis=1)
+            yield asked, np.stack([table.joint[rows].sum(axis=0) for rows in (met, ~met)])
+            continue
         width = round(asked.members.shape[1] ** (1 / len(asked.times)))
         place = np.zeros(len(table.traces), dtype=np.intp)
         for time in asked.times:
@@ -259,13 +278,21 @@ def without_noise(channel: NoisyVectors) -> Symbols:
 
 
 def from_table(
-    loss: Callable[[Table], float], belief: Markov, channel: Emission | RememberingSuppression
+    loss: Callable[[Table], float],
+    belief: Markov,
+    channel: Emission | RememberingSuppression | WholeTrace,
 ) -> Reading:
     """Return ``loss(table)``, where an adversary gains no less by a more telling channel.
 
     Real outputs are first put into cells, which tell less, then stripped of noise, which tells
-    more: the truth lies between.
+    more: the truth lies between. A channel of the whole trace gives two such tables itself.
     """
+    if isinstance(channel, WholeTrace):
+        traces, prior = every_trace(belief)
+        both = [prior[:, None] * laws for laws in channel.tables(traces)]
+        outputs = [[(code,) for code in range(table.shape[1])] for table in both]
+        ends = map(Table, (traces, traces), outputs, both)
+        return between(*map(loss, ends))
     if not isinstance(channel, NoisyVectors):
         return Reading(value=loss(Table.of(belief, channel)), bound="exact", how="brute force")
     low, high = (loss(Table.of(belief, c)) for c in (in_cells(channel), without_noise(channel)))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import AdditiveGaussian, Emission, NoisyVectors
+from sfumato.channels import AdditiveGaussian, Emission, NoisyVectors, WholeTrace
 from sfumato.errors import OutsideHypotheses
 from sfumato.laws.law import NotHere
 
@@ -130,6 +130,15 @@ def worst_p_value(channel: Any, trace: Any, outputs: Sequence[Any]) -> Finding:
         except OutsideHypotheses as reason:
             raise NotHere(str(reason)) from None
         return smallest([_emission(channel, trace, outputs), exchangeability(outputs)])
+    if isinstance(channel, WholeTrace):
+        law = channel.tables(channel.encode(trace)[None])[0][0]
+        codes = channel.cells(outputs)
+        counts = np.bincount(codes, minlength=len(law))
+        tests = [
+            (binomial_fit(int(seen), len(outputs), chance), "an outcome")
+            for seen, chance in zip(counts, law, strict=True)
+        ]
+        return smallest([smallest(tests), exchangeability([(code,) for code in codes.tolist()])])
     raise NotHere(f"no test of fit is known for {type(channel).__name__} channels")
 
 
@@ -162,7 +171,8 @@ def gaussian_fit(
     white = (noise @ vectors[:, large]) / np.sqrt(values[large])
     if not white.size:
         return 1.0, "nothing"
-    return smallest([*_moments(white), *_dependence(white), _shape(white), *_tails(white)])
+    families = (_moments(white), _dependence(white), [_shape(white)], _tails(white))
+    return smallest([smallest(family) for family in families if family])
 
 
 def _moments(white: NDArray[np.float64]) -> list[Finding]:

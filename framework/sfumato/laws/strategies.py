@@ -132,7 +132,7 @@ def _strategy(
 ) -> SearchStrategy[Any]:
     """Return the domain's strategy, with plugins taken from those that fit the surroundings."""
     if isinstance(domain, Plugin) and domain.kind in around.plugins:
-        return any_of(around.plugins[domain.kind], sizes)
+        return any_of(filter(domain.allows, around.plugins[domain.kind]), sizes)
     if isinstance(domain, Either):
         return st.one_of([_strategy(option, sizes, around) for option in domain.options])
     if isinstance(domain, Collection) and isinstance(domain.element, Plugin):
@@ -147,6 +147,12 @@ def with_labels(domain: Domain, value: Any, labels: Sequence[Hashable] | None) -
         return value
     if isinstance(domain, Label):
         return labels[value] if domain.size and value in range(len(labels)) else value
+    if isinstance(domain, Plugin):
+        own = {
+            p.name: with_labels(p.domain, getattr(value, p.name), labels)
+            for p in value.parameters()
+        }
+        return attrs.evolve(value, **own)
     if isinstance(domain, Collection):
         return tuple(with_labels(domain.element, item, labels) for item in value)
     if isinstance(domain, Either):
@@ -217,9 +223,12 @@ def any_of(
     return st.one_of([instances(cls, sizes) for cls in classes])
 
 
-def plugins_of_kind(kind: str, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
-    """Draw any registered plugin of a noun that does not itself take another plugin."""
-    return any_of(filter(_takes_no_plugin, every(default_registry(), kind)), sizes)
+def plugins_of_kind(
+    kind: str, sizes: Mapping[str, int], allows: Callable[[Any], bool] = lambda _: True
+) -> SearchStrategy[Any]:
+    """Draw any registered plugin of a noun that is allowed and takes no other plugin itself."""
+    plain = filter(_takes_no_plugin, every(default_registry(), kind))
+    return any_of(filter(allows, plain), sizes)
 
 
 def _takes_no_plugin(cls: type[Declared]) -> bool:
@@ -266,14 +275,17 @@ def scenarios(
     if "measures" in kinds and "measure" not in fixed:
         wanted = tuple(kind for kind in wanted if kind != "measure")
     rows = [row for row in fitting(registry, wanted, fixed) if suits(row)]
-    return _scenarios(registry, kinds, rows) if rows else st.nothing()
+
+    @st.composite
+    def scenario(draw: DrawFn) -> dict[str, Any]:  # no arguments: a strategy shows all it has
+        return _draw_scenario(draw, registry, kinds, draw(st.sampled_from(rows)))
+
+    return scenario() if rows else st.nothing()
 
 
-@st.composite
-def _scenarios(
-    draw: DrawFn, registry: Registry, kinds: Sequence[str], rows: Sequence[Mapping[str, Any]]
+def _draw_scenario(
+    draw: DrawFn, registry: Registry, kinds: Sequence[str], classes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    classes = draw(st.sampled_from(rows))
     around = Surroundings(plugins=_fitting_plugins(registry, classes))
     found: dict[str, Any] = {}
     if "prior_class" in kinds:

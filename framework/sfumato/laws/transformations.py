@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from sfumato.beliefs import Gaussian, Markov
@@ -15,12 +16,14 @@ from sfumato.channels import (
     Emission,
     NoisyVectors,
     RelabelledSuppression,
+    RememberingSuppression,
     Suppression,
     Symbols,
+    WholeTrace,
 )
 from sfumato.laws.law import NotHere
 from sfumato.matrices import Dense, Diagonal, LowRank, Sum
-from sfumato.parameters import PLUGIN, VECTOR, declare, parameter
+from sfumato.parameters import COUNT, PLUGIN, VECTOR, declare, parameter
 from sfumato.prior_classes.families import Family
 from sfumato.prior_classes.sets import AnyOf, Interval
 from sfumato.protocols import Prior, PriorClass, Situation
@@ -31,7 +34,7 @@ SILENCE = 1e14
 """How many times more noise than signal counts as releasing nothing."""
 
 
-def garble(channel: Any, rng: np.random.Generator) -> Any:
+def garble(channel: Any, rng: np.random.Generator) -> Any:  # noqa: PLR0911 - one for each kind
     """Return the channel followed by a random post-processing of what it releases."""
     if isinstance(channel, AdditiveGaussian):
         return noisier(channel, rng, amount=float(rng.uniform(0.01, 2.0)))
@@ -47,6 +50,8 @@ def garble(channel: Any, rng: np.random.Generator) -> Any:
         if channel.after is None:
             return more_suppressed(channel, rng)
         return beginning(channel, int(rng.integers(0, channel.steps)))
+    if isinstance(channel, WholeTrace) and (garbled := channel.garbled(rng)) is not None:
+        return garbled
     raise NotHere(f"no post-processing is known for {type(channel).__name__} channels")
 
 
@@ -75,65 +80,144 @@ def beginning(channel: Suppression, length: int) -> Suppression:
 LARGER = {"entries": (9, 30), "steps": (39, 45), "states": (1, 5)}
 """How much a situation is enlarged by what does not matter."""
 
+Places = NDArray[np.intp]
 
-def padded(at: Situation, rng: np.random.Generator) -> Situation:
-    """Return the situation with what does not matter beside it.
 
-    Independent times of a Gaussian trace, or states that nobody is ever in and steps that nothing
-    is told of, behind the last one that is.
+IDLE = 1000
+"""Symbols that a loud channel shows by chance where it tells nothing."""
+
+
+def padded(
+    at: Situation, rng: np.random.Generator, *, loud: bool = False
+) -> tuple[Situation, Places, Places]:
+    """Return the situation among what does not matter, and where its times and states are now.
+
+    Independent times of a Gaussian trace, in any order; or states that nobody is ever in, and steps
+    that nothing is told of: before the first one, behind the last one, and between others, where
+    the state then stays as it is. A `loud` channel of symbols shows any of a thousand at each of
+    three times as many such steps, so that every output is all but impossible.
     """
-    if isinstance(at.belief, Gaussian) and isinstance(at.question, Displacements):
-        return _with_independent_entries(at, int(rng.integers(*LARGER["entries"])))
-    if isinstance(at.belief, Markov) and isinstance(at.question, Events | JointStates):
-        return _with_idle_states(at, rng)
-    raise NotHere("what does not matter to such a question is not known")
+    if isinstance(at.belief, Gaussian):
+        return _among_independent_times(at, rng)
+    if isinstance(at.belief, Markov):
+        return _among_idle_states(at, rng, IDLE if loud and type(at.channel) is Symbols else 0)
+    raise NotHere("what does not matter to such a belief is not known")
 
 
-def _with_independent_entries(at: Situation, times: int) -> Situation:
-    belief, extra = at.belief, np.eye(times * at.belief.dimensions)
+def _among_independent_times(
+    at: Situation, rng: np.random.Generator
+) -> tuple[Situation, Places, Places]:
+    belief, times = at.belief, int(rng.integers(*LARGER["entries"]))
+    extra = np.eye(times * belief.dimensions)
     mean = None if belief.mean is None else np.append(belief.mean, np.ones(len(extra)))
     covariance = Dense(block_diag(belief.covariance.dense(), extra))
     noise = Dense(block_diag(at.channel.covariance(), extra))
     larger = attrs.evolve(belief, covariance=covariance, mean=mean, exact=None)
-    return attrs.evolve(at, belief=larger, channel=attrs.evolve(at.channel, noise=noise))
-
-
-def _with_idle_states(at: Situation, rng: np.random.Generator) -> Situation:
-    belief, channel = at.belief, at.channel
-    steps, states = (int(rng.integers(*LARGER[what])) for what in ("steps", "states"))
-    if isinstance(at.question, StateAt | JointStates):  # every state is a value of theirs
-        states = 0
-    before, count = belief.steps, belief.state_count
-    matrices = np.zeros((before + steps - 1, count + states, count + states))
-    for time, matrix in enumerate(matrices):
-        row = rng.dirichlet(np.ones(count), size=count)
-        matrix[:count, :count] = belief.matrix(time) if time < before - 1 else row
-        matrix[count:] = 1.0 / (count + states)
-    labels = (*belief.states, *(f"never {number}" for number in range(states)))
-    initial = np.append(belief.initial, np.zeros(states))
-    question = at.question
-    if isinstance(question, Events):
-        masks = np.pad(question.masks, ((0, 0), (0, steps), (0, states)))
-        question = attrs.evolve(question, masks=masks)
-    return Situation(
-        Markov(initial, matrices, states=labels),
-        question,
-        _longer_channel(channel, labels, steps, states),
+    order = rng.permutation(larger.times)
+    there = Situation(
+        larger.permuted(order),
+        question_of_permuted_times(at.question, order, larger),
+        attrs.evolve(at.channel, noise=noise).permuted(order),
     )
+    return there, np.argsort(order)[: belief.times], np.arange(0)
 
 
-def _longer_channel(channel: Any, labels: tuple[Any, ...], steps: int, states: int) -> Any:
-    """Return the channel for more states, at which it is silent, and for more such steps."""
-    sides = ((0, steps), (0, states))
+def _among_idle_states(
+    at: Situation, rng: np.random.Generator, symbols: int
+) -> tuple[Situation, Places, Places]:
+    belief, question = at.belief, at.question
+    steps, idle = (int(rng.integers(*LARGER[what])) for what in ("steps", "states"))
+    steps *= 3 if symbols else 1
+    if isinstance(question, StateAt | JointStates):  # every state is a value of theirs
+        idle = 0
+    total, count = belief.steps + steps, belief.state_count
+    places = np.sort(rng.choice(total, belief.steps, replace=False))
+    states = np.sort(rng.choice(count + idle, count, replace=False))
+    old, initial = np.ix_(states, states), np.zeros(count + idle)
+    initial[states] = belief.initial if places[0] == 0 else rng.dirichlet(np.ones(count))
+    matrices = np.full((total - 1, count + idle, count + idle), 1.0 / (count + idle))
+    for time, matrix in enumerate(matrices):
+        matrix[states] = 0.0
+        done = int(np.searchsorted(places, time, side="right"))
+        if done == 0 and time + 1 == places[0]:
+            matrix[old] = belief.initial
+        elif done in (0, belief.steps):
+            matrix[old] = rng.dirichlet(np.ones(count), size=count)
+        else:
+            matrix[old] = belief.matrix(done - 1) if time in places else np.eye(count)
+    labels = [f"never {number}" for number in range(count + idle)]
+    for place, state in zip(states, belief.states, strict=True):
+        labels[place] = state
+    there = Situation(
+        Markov(initial, matrices, states=labels),
+        _question_among(question, places, states, (total, count + idle)),
+        _channel_among(at.channel, tuple(labels), places, states, (total, symbols)),
+    )
+    return there, places, states
+
+
+def _question_among(question: Any, places: Places, states: Places, shape: tuple[int, int]) -> Any:
+    """Return the question about the same times and states, where they are now."""
+    if isinstance(question, Events):
+        masks = np.zeros((len(question.masks), *shape), dtype=bool)
+        masks[np.ix_(range(len(masks)), places, states)] = question.masks
+        return attrs.evolve(question, masks=masks)
+    if type(question) is JointStates:
+        groups = tuple(tuple(places[list(group)].tolist()) for group in question.groups)
+        return attrs.evolve(question, groups=groups)
+    raise NotHere("what does not matter to such a question is not known")
+
+
+def _channel_among(
+    channel: Any, labels: tuple[Any, ...], places: Places, states: Places, size: tuple[int, int]
+) -> Any:
+    """Return the channel that tells nothing at all other times and states."""
+    old, (steps, symbols) = np.ix_(places, states), size
     if isinstance(channel, Suppression) and channel.after is None:
-        return Suppression.memoryless(labels, np.pad(channel.start, sides, constant_values=1.0))
+        start = np.ones((steps, len(labels)))
+        start[old] = channel.start
+        return Suppression.memoryless(labels, start)
     if isinstance(channel, Symbols):
-        chances = np.pad(channel.probabilities, (*sides, (0, 0)))
-        chances[channel.steps :, :, 0] = chances[:, len(channel.states) :, 0] = 1.0
-        return Symbols(labels, channel.alphabet, chances)
+        known, idle = len(channel.alphabet), tuple(f"idle {number}" for number in range(symbols))
+        chances = np.zeros((steps, len(labels), known + symbols))
+        chances[:, :, known if symbols else 0 :][:, :, : max(symbols, 1)] = 1.0 / max(symbols, 1)
+        chances[old] = np.pad(channel.probabilities, ((0, 0), (0, 0), (0, symbols)))
+        return Symbols(labels, (*channel.alphabet, *idle), chances)
     if isinstance(channel, NoisyVectors):
-        return NoisyVectors(labels, np.pad(channel.means, (*sides, (0, 0))), channel.scale)
+        means = np.zeros((steps, len(labels), channel.means.shape[2]))
+        means[old] = channel.means
+        return NoisyVectors(labels, means, channel.scale)
     raise NotHere(f"longer {type(channel).__name__} channels are not known")
+
+
+@declare
+class Longer(Prior):
+    """Another prior's trace with independent times, or steps at which one stays, behind it."""
+
+    name = "longer"
+
+    prior: Prior = parameter(PLUGIN("prior"), doc="whose trace comes first")
+    extra: int = parameter(COUNT("k"), doc="times that are added")
+
+    @property
+    def yields(self) -> type:  # type: ignore[override]  # of the object, not of the class
+        """The kind of belief that the other prior has."""
+        return type(self.prior).yields
+
+    def belief(self) -> Any:
+        """Return the belief about more times."""
+        belief = self.prior.belief()
+        if isinstance(belief, Markov):
+            count = belief.state_count
+            sticky = np.full((count, count), 0.1 / count) + 0.9 * np.eye(count)
+            moves = [*belief.transitions, *[sticky] * self.extra]
+            return Markov(belief.initial, np.array(moves), states=belief.states)
+        if not isinstance(belief, Gaussian):
+            raise NotHere("longer traces of such a belief are not known")
+        extra = np.eye(self.extra * belief.dimensions)
+        mean = None if belief.mean is None else np.append(belief.mean, np.zeros(len(extra)))
+        covariance = Dense(block_diag(belief.covariance.dense(), extra))
+        return attrs.evolve(belief, covariance=covariance, mean=mean, exact=None)
 
 
 def elsewhere(at: Situation, rng: np.random.Generator) -> Situation:
@@ -180,7 +264,7 @@ WELL_CONDITIONED = 1e6
 
 def from_loud_to_quiet(channel: Any, belief: Any) -> list[Any]:
     """Return channels of one kind, each telling more than the one before, none nearly noiseless."""
-    if isinstance(channel, AdditiveGaussian):
+    if isinstance(channel, AdditiveGaussian) and isinstance(belief, Gaussian):
         sigma = belief.covariance.dense()
         scaled = [channel.scaled(4.0**power) for power in range(4, -5, -1)]
         totals = [np.linalg.cond(sigma + one.covariance()) for one in scaled]
@@ -203,14 +287,14 @@ def from_loud_to_quiet(channel: Any, belief: Any) -> list[Any]:
 
 def silent(channel: Any, belief: Any) -> Any:
     """Return a channel of the same kind that releases nothing (Gaussian: next to nothing)."""
-    if isinstance(channel, AdditiveGaussian):
+    if isinstance(channel, AdditiveGaussian) and isinstance(belief, Gaussian):
         scale = SILENCE * float(belief.covariance.diagonal().max())
         return attrs.evolve(channel, noise=Diagonal(np.full(channel.entries, scale)))
     if isinstance(channel, Suppression):
         return Suppression.memoryless(channel.states, np.ones(channel.start.shape))
     if isinstance(channel, NoisyVectors):
         return attrs.evolve(channel, means=np.zeros_like(channel.means))
-    if isinstance(channel, Emission):
+    if isinstance(channel, Emission | WholeTrace):
         blank = np.ones((channel.steps, len(channel.states), 1))
         return Symbols(channel.states, ("nothing",), blank)
     raise NotHere(f"silence is not known for {type(channel).__name__} channels")
@@ -222,7 +306,7 @@ def identity(channel: Any) -> Any:
         return attrs.evolve(channel, noise=Diagonal(np.zeros(channel.entries)))
     if isinstance(channel, Suppression):
         return Suppression.memoryless(channel.states, np.zeros(channel.start.shape))
-    if isinstance(channel, Emission):
+    if isinstance(channel, Emission | WholeTrace):
         states = channel.states
         every = np.broadcast_to(np.eye(len(states)), (channel.steps, len(states), len(states)))
         return Symbols(states, states, every)
@@ -231,16 +315,16 @@ def identity(channel: Any) -> Any:
 
 def channel_of_permuted_states(channel: Any, order: Sequence[int]) -> Any:
     """Return the channel for states listed in another order."""
+    if isinstance(channel, Suppression | RememberingSuppression):
+        return channel.permuted(order)
     places = np.asarray(order)
     states = tuple(channel.states[place] for place in places)
-    if isinstance(channel, Suppression):
-        after = channel.after
-        after = None if after is None else after[:, places][:, :, :, places]
-        return Suppression(states, channel.start[:, places], after)
     if isinstance(channel, Symbols):
         return Symbols(states, channel.alphabet, channel.probabilities[:, places])
     if isinstance(channel, NoisyVectors):
         return NoisyVectors(states, channel.means[:, places], channel.scale)
+    if isinstance(channel, WholeTrace) and (permuted := channel.permuted(order)) is not None:
+        return permuted
     raise NotHere(f"reordering states is not known for {type(channel).__name__} channels")
 
 

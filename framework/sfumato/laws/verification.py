@@ -22,7 +22,7 @@ from sfumato.plugin_registry import Entry, Registry, default_registry
 
 @attrs.frozen
 class Verification:
-    """All verdicts, and what is wrong with expected failures: most often, that they hold."""
+    """All verdicts, and what else is wrong: expected failures that hold, what was never tried."""
 
     verdicts: tuple[Verdict, ...]
     unneeded: tuple[str, ...] = ()
@@ -78,7 +78,17 @@ def verify(
             progress(len(found), len(cases), verdict)
     verdicts = tuple(sorted(found.values(), key=lambda one: str(one.case)))
     plugins = {entry.name for entry in focus}
-    return Verification(verdicts, tuple(_unneeded_excuses(chosen, plugins, every, verdicts)))
+    wrong = [*_unneeded_excuses(chosen, plugins, every, verdicts)]
+    wrong += _untried(focus, cases) if chosen is laws else ()
+    return Verification(verdicts, tuple(wrong))
+
+
+def _untried(focus: Iterable[Entry], cases: Sequence[Case]) -> Iterator[str]:
+    """Yield a sentence for every plugin of which no law but those of interfaces speaks."""
+    for entry in focus:
+        told = [c.law for c in cases if entry.value in c.classes.values() and len(c.law.kinds) > 1]
+        if not told and entry.kind != "prior":
+            yield f"{entry.name} is unverified: no release of a registered mechanism fits it."
 
 
 def _focus(names: Iterable[str], registry: Registry, laws: Iterable[Law]) -> list[Entry]:

@@ -18,7 +18,7 @@ Array: TypeAlias = NDArray[np.float64]
 Positions: TypeAlias = NDArray[np.intp]
 Indices: TypeAlias = Sequence[int] | Positions
 
-MAX_DENSE = 20_000
+MAX_DENSE = 4_000
 """Largest number of rows for which an n x n array is formed (3.2 GB)."""
 
 ROUNDOFF = 2.0**-53
@@ -110,11 +110,7 @@ class Matrix(ByContent, abc.ABC):
 
     def dense(self) -> Array:
         """Return the n x n array, where that is reasonable."""
-        if self.size > MAX_DENSE:
-            raise OutsideHypotheses(
-                f"a dense matrix may have at most {MAX_DENSE} rows; got {self.size}: "
-                f"use apply(), block() or columns() instead."
-            )
+        refuse_dense(self.size)
         every = np.arange(self.size)
         return self.block(every, every)
 
@@ -153,6 +149,15 @@ class Matrix(ByContent, abc.ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} matrix, {self.size} x {self.size}>"
+
+
+def refuse_dense(size: int) -> None:
+    """Refuse what would need n x n numbers, before any of them is made."""
+    if size > MAX_DENSE:
+        raise OutsideHypotheses(
+            f"this needs a dense covariance, of at most {MAX_DENSE} entries; got {size}: use a "
+            "shorter trace, or one secret time of a prior on a regular grid."
+        )
 
 
 def is_matrix(_: object, attribute: attrs.Attribute[Any], value: object) -> None:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import OutsideHypotheses, ParameterError
 from sfumato.matrices.matrix import (
-    MAX_DENSE,
     ROUNDOFF,
     Arithmetic,
     Array,
@@ -21,6 +20,7 @@ from sfumato.matrices.matrix import (
     Positions,
     as_permutation,
     finite_array,
+    refuse_dense,
     refuse_overflow,
     rounded_up,
     some_or_all,
@@ -38,10 +38,7 @@ def _entries(value: ArrayLike) -> Array:
     rows, columns = array.shape
     if rows != columns:
         raise ParameterError(f"dense.entries must be square; got shape {array.shape}.")
-    if rows > MAX_DENSE:
-        raise OutsideHypotheses(
-            f"dense.entries must have at most {MAX_DENSE} rows; got {rows}: use a structure."
-        )
+    refuse_dense(rows)
     correlation = _correlation(array)
     if np.max(np.abs(correlation - correlation.T)) > ASYMMETRY or not is_semidefinite(correlation):
         raise ParameterError(
@@ -352,8 +349,7 @@ class Toeplitz(Matrix):
         return np.asarray(self.first_column[np.abs(rows[:, None] - columns[None, :])])
 
     def dense(self) -> Array:
-        if self.size > MAX_DENSE:
-            return super().dense()  # which refuses
+        refuse_dense(self.size)
         return _all_lags(self.first_column)
 
     @functools.cached_property

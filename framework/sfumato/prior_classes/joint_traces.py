@@ -42,6 +42,16 @@ def joint_traces(prior: PriorClass, positions: Iterable[int] | None) -> PriorCla
     if positions is None:
         return prior
     places = trace_positions(positions)
+    if not issubclass(prior.yields, Gaussian):
+        raise Incompatible(
+            f"a joint trace takes priors of Gaussian beliefs; '{prior.name}' yields "
+            f"{prior.yields.__name__}."
+        )
+    times = next(prior.members()).belief().times
+    if not all(0 <= place < times for place in places):
+        raise ParameterError(
+            f"positions must lie in 0..{times - 1}; got {min(places)} to {max(places)}."
+        )
     if isinstance(prior, Prior):
         return JointTrace(prior, places)
     return JointTraceClass((prior,), places)
@@ -55,19 +65,6 @@ class JointTrace(Prior):
 
     base: Prior
     positions: tuple[int, ...]
-
-    def __attrs_post_init__(self) -> None:
-        if not issubclass(self.base.yields, Gaussian):
-            raise Incompatible(
-                f"a joint trace takes priors of Gaussian beliefs; '{self.base.name}' yields "
-                f"{self.base.yields.__name__}."
-            )
-        times = self.base.belief().times
-        if not all(0 <= place < times for place in self.positions):
-            raise ParameterError(
-                f"positions must lie in 0..{times - 1}; got {min(self.positions)} to "
-                f"{max(self.positions)}."
-            )
 
     @property
     def name(self) -> str:  # type: ignore[override]  # of the object, not of the class
@@ -90,6 +87,14 @@ class JointTrace(Prior):
             definite=belief.definite and len(set(self.positions)) == len(self.positions),
             exact=belief.exact_block(entries),
         )
+
+    def formula(self, numbers: Any) -> Any:
+        """Return the covariance of the positions in exact numbers, or in Taylor coefficients."""
+        found = self.base.formula(numbers)
+        if found is None:
+            return None
+        rows = np.arange(found.nrows()).reshape(self.base.sizes["n"], -1)[list(self.positions)]
+        return numbers.block(found, rows.ravel(), rows.ravel())
 
     def trace_signature(self) -> Hashable:
         """Return the positions and what the prior's own trace is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -10,17 +11,24 @@ from typing import Any
 import attrs
 import numpy as np
 
+from sfumato.beliefs import Markov
 from sfumato.channels import AdditiveGaussian
-from sfumato.inference.gaussian.interval_classes import bound_informations
+from sfumato.inference.gaussian.interval_classes import (
+    GroupBounds,
+    bound_growth,
+    bound_informations,
+)
+from sfumato.inference.markov.interval_chains import bound_bends
 from sfumato.inference.taylor import TaylorNumbers
-from sfumato.matrices.matrix import Array
+from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
 from sfumato.prior_classes.boxes import Box, boxes_of
 from sfumato.protocols import Bound, LossMeasure, Prior, PriorClass, Reading, Release, Secret
-from sfumato.questions.displacements import Displacements
+from sfumato.questions import Displacements, Nearness
+from sfumato.questions.displacements import Group
 
 Point = tuple[float, ...]
 Ends = tuple[tuple[float, float], ...]
-Badness = Callable[[Displacements, Sequence[Array], Sequence[Array] | None], Array | None]
+Badness = Callable[[Any, Sequence[GroupBounds]], Array | None]
 
 # Cells with which a proof begins, along each of as many axes; and corners that are looked at.
 FIRST_CELLS = {1: 16, 2: 6, 3: 3}
@@ -35,6 +43,9 @@ MOST_ENTRIES = 400
 MOST_CELLS = 20_000
 """Number of cells that are bounded at most on a trace of up to 50 entries; on longer ones fewer."""
 
+MOST_READINGS = 1_000
+"""Number of cells of chains that are bounded at most: each takes a reading or two."""
+
 
 # Branch and bound ---------------------------------------------------------------------------------
 
@@ -43,12 +54,14 @@ MOST_CELLS = 20_000
 class CellValues:
     """For every cell a bound of the function all over it, about its value at the centre, an axis.
 
-    The axis is the coordinate that matters most, along which the cell is halved first.
+    The axis is the coordinate that matters most, along which the cell is halved first. `attained`
+    is the largest value of the function that was met on the way.
     """
 
     ceilings: Array
     centres: Array
     axes: Any
+    attained: float = -math.inf
 
 
 @attrs.frozen
@@ -99,6 +112,7 @@ def prove_supremum(
                 top = int(np.argmax(guesses))
                 middle = (cells[0][top] + cells[1][top]) / 2
                 best = max(best, value_at(j, tuple(middle.tolist())))
+            best = max(best, -math.inf if values is None else values.attained)
         limit = best + tolerance * abs(best)
         waiting = []
         for cells, values in zip(pending, found, strict=True):
@@ -159,50 +173,118 @@ def is_provable(prior: PriorClass) -> bool:
     return known and all(f is not None and f.nrows() <= MOST_ENTRIES for f in formulas)
 
 
+Bounds = Callable[[Array, Array], CellValues]
+Reader = Callable[[Point], float]
+
+
 def prove_over_class(
     prior: PriorClass,
-    question: Displacements,
-    channel: AdditiveGaussian,
+    question: Displacements | Nearness,
+    noise: Matrix,
     badness: Badness,
     read: Callable[[Prior], float],
+    *,
+    tolerance: float = TOLERANCE,
+    beyond: Any = None,
 ) -> Proof | None:
     """Return what a function that grows with the information does not exceed over a class.
 
-    `badness` takes the informations about every group of the question, and the priors that they
-    share, for many cells at once, `read` a member.
+    `badness` takes what holds of every group of the question in many cells, `read` a member;
+    `beyond` is what `bound_informations` takes.
     None where nothing can be proved: of noise without a floor, a long trace, a
     prior without a `formula`, or where the cells run out.
     """
-    boxes, noise = boxes_of(prior), channel.noise
-    if boxes is None or noise.size > MOST_ENTRIES or not noise.smallest_eigenvalue() > 0:
-        return None
+    groups: tuple[Group, ...]
+    if isinstance(question, Displacements):
+        groups = question.groups
+    else:
+        groups = tuple(((event.entry,),) for event in question.parts)
 
-    def bound_of(box: Box) -> Callable[[Array, Array], CellValues]:
+    def bounds_of(box: Box, _: Reader) -> Bounds:
         def bound(lows: Array, highs: Array) -> CellValues:
-            found = bound_informations(box, question.groups, noise, lows, highs)
+            found = bound_informations(box, groups, noise, lows, highs, beyond=beyond)
             if found is None:
                 raise _NoProofError
-            ceilings, centres = (
-                badness(question, matrices, found.priors)
-                for matrices in (found.ceilings, found.centres)
-            )
+            ceilings = badness(question, found.ceilings)
+            near = isinstance(question, Nearness)  # of which a look at the centres takes too long
+            centres = ceilings if near else badness(question, found.centres)
             if ceilings is None or centres is None:
                 raise _NoProofError
             return CellValues(ceilings, centres, found.axes)
 
         return bound
 
-    most = int(MOST_CELLS * min(1.0, (50 / noise.size) ** 3))
+    return _prove(prior, bounds_of, read, _most_cells(noise), tolerance)
+
+
+def _most_cells(noise: Matrix) -> int:
+    """Return how many cells may be bounded: none of a long trace, or of noise without a floor."""
+    if noise.size > MOST_ENTRIES or not noise.smallest_eigenvalue() > 0:
+        return 0
+    return int(MOST_CELLS * min(1.0, (50 / noise.size) ** 3))
+
+
+def _prove(
+    prior: PriorClass,
+    bounds_of: Callable[[Box, Reader], Bounds],
+    read: Callable[[Prior], float],
+    most: int,
+    tolerance: float,
+) -> Proof | None:
+    """Return the proof from the bounds of each box, which may read members; None: there is none."""
+    boxes = boxes_of(prior) if most else None
+    if boxes is None:
+        return None
+    readers = [functools.cache(lambda point, box=box: read(box.member(point))) for box in boxes]
+    pairs = zip(boxes, readers, strict=True)
     try:
         proof = prove_supremum(
-            [(box.ends, bound_of(box)) for box in boxes],
-            lambda j, point: read(boxes[j].member(point)),
-            TOLERANCE,
+            [(box.ends, bounds_of(box, reader)) for box, reader in pairs],
+            lambda j, point: readers[j](tuple(point)),
+            tolerance,
             most,
         )
     except _NoProofError:
         return None
     return proof if math.isfinite(proof.ceiling) else None
+
+
+class _Readings:
+    """The readings of members that were seen, and the loss that a proof makes of them."""
+
+    def __init__(self, measure: LossMeasure, read: Callable[[Prior], Reading]) -> None:
+        self._sign, self._read = measure.quantity.sign, read
+        self._seen: list[tuple[Prior, Reading]] = []
+
+    def __call__(self, member: Prior) -> float:
+        """Return how bad a member's loss can be, with the error of its reading."""
+        found = self._read(member)
+        self._seen.append((member, found))
+        return self._sign * (found.ceiling if self._sign > 0 else found.floor)
+
+    def exactly(self, member: Prior) -> float:
+        """Return the same; nothing is proved where the reading is only a bound."""
+        found = self(member)
+        if self._seen[-1][1].bound != "exact":
+            raise _NoProofError
+        return found
+
+    def loss(self, proof: Proof | None) -> tuple[Reading, Prior] | None:
+        """Return what is proved, the other end attained by the worst member seen, and this."""
+        if proof is None:
+            return None
+        limit = self._sign * proof.ceiling
+        member, worst = max(self._seen, key=lambda pair: self._sign * pair[1].value)
+        attained = worst.floor if self._sign > 0 else worst.ceiling
+        bound: Bound = "upper" if self._sign > 0 else "lower"
+        found = Reading(
+            value=limit,
+            bound=bound,
+            interval=sorted((limit, attained)),
+            witness=worst.witness,
+            how=f"{worst.how}; proved in {proof.cells} cells".lstrip("; "),
+        )
+        return found, member
 
 
 def prove_loss(
@@ -211,41 +293,79 @@ def prove_loss(
     secret: Secret,
     release: Release,
     read: Callable[[Prior], Reading],
+    *,
+    tolerance: float = TOLERANCE,
 ) -> tuple[Reading, Prior] | None:
     """Return the loss over a class with intervals, proved, and a member close to it; None: not so.
 
     The value holds for every member, and the other end of the interval is attained by the member.
-    The measure must get worse with the information in Loewner order (`of_informations`).
+    Of Gaussian traces the measure must get worse with the information in Loewner order
+    (`of_informations`), of chains it must say how it bends (`between_members`).
     """
-    channel, question = release.channel, release.situation(next(prior.members()), secret).question
-    if not (isinstance(channel, AdditiveGaussian) and isinstance(question, Displacements)):
+    channel, situation = release.channel, release.situation(next(prior.members()), secret)
+    question, sign, readings = situation.question, measure.quantity.sign, _Readings(measure, read)
+    if isinstance(channel, AdditiveGaussian):
+        if type(measure).of_informations is LossMeasure.of_informations:
+            return None  # spare the cells
+        near = isinstance(question, Nearness) and situation.belief.mean is None
+        if not (near or isinstance(question, Displacements)):
+            return None
+
+        def badness(question: Any, bounds: Sequence[GroupBounds]) -> Array | None:
+            losses = measure.of_informations(question, bounds)
+            return None if losses is None else sign * np.asarray(losses)
+
+        given = {"tolerance": tolerance, "beyond": channel.beyond}
+        return readings.loss(
+            prove_over_class(prior, question, channel.noise, badness, readings, **given)
+        )
+    if not isinstance(situation.belief, Markov) or measure.between_members(0.0, 0.0, 0.0) is None:
         return None
-    sign, seen = measure.quantity.sign, list[tuple[Prior, Reading]]()
+    steps = situation.belief.steps
 
-    def value(member: Prior) -> float:
-        seen.append((member, read(member)))
-        return sign * seen[-1][1].value
+    def bounds_of(box: Box, value_at: Reader) -> Bounds:
+        def bound(lows: Array, highs: Array) -> CellValues:
+            bends = bound_bends(box, steps, lows, highs)
+            if bends is None or not np.all(np.isfinite(bends.bends)):
+                raise _NoProofError
+            # A wide cell proves nothing, and is not looked at before it is cut.
+            ceilings, attained = np.full(len(lows), math.inf), -math.inf
+            for i in np.flatnonzero(bends.bends + bends.turns < 1).tolist():
+                corners = itertools.product(*zip(lows[i].tolist(), highs[i].tolist(), strict=True))
+                worst = max(map(value_at, corners))
+                attained = max(attained, worst)
+                found = measure.between_members(sign * worst, bends.bends[i], bends.turns[i])
+                ceilings[i] = math.inf if found is None else sign * found
+            return CellValues(ceilings, np.full(len(lows), -math.inf), bends.axes, attained)
 
-    def badness(
-        question: Displacements, informations: Sequence[Array], priors: Sequence[Array] | None
-    ) -> Array | None:
-        losses = measure.of_informations(question, informations, priors)
-        return None if losses is None else sign * np.asarray(losses)
+        return bound
 
-    proof = prove_over_class(prior, question, channel, badness, value)
-    if proof is None:
-        return None
-    # The values that were seen are rounded, too, and a class of one prior has no cells.
-    known = [sign * found.value * (1 + sign * found.relative_error) for _, found in seen]
-    limit = sign * max(proof.ceiling, *known)
-    member, worst = max(seen, key=lambda pair: sign * pair[1].value)
-    attained = worst.floor if sign > 0 else worst.ceiling
-    bound: Bound = "upper" if sign > 0 else "lower"
-    found = Reading(
-        value=limit,
-        bound=bound,
-        interval=sorted((limit, attained * (1 - sign * worst.relative_error))),
-        witness=worst.witness,
-        how=f"{worst.how}; proved in {proof.cells} cells".lstrip("; "),
-    )
-    return found, member
+    return readings.loss(_prove(prior, bounds_of, readings.exactly, MOST_READINGS, tolerance))
+
+
+def prove_growing_determinant(
+    measure: LossMeasure,
+    prior: PriorClass,
+    noise: Matrix,
+    read: Callable[[Prior], Reading],
+    share: float,
+    *,
+    tolerance: float,
+) -> tuple[Reading, Prior] | None:
+    """Return, as `prove_loss` does, a loss that is `share` times log det(Σ + Γ) and a constant."""
+    readings = _Readings(measure, read)
+
+    def bounds_of(box: Box, value_at: Reader) -> Bounds:
+        def bound(lows: Array, highs: Array) -> CellValues:
+            found = bound_growth(box, noise, lows, highs)
+            if found is None:
+                raise _NoProofError
+            middles = ((lows + highs) / 2).tolist()
+            centres = np.array([value_at(tuple(middle)) for middle in middles])
+            ceilings = (centres + share * found[0]) * (1 + 4 * ROUNDOFF)
+            return CellValues(ceilings, centres, found[1], float(centres.max()))
+
+        return bound
+
+    most = min(MOST_READINGS, _most_cells(noise))
+    return readings.loss(_prove(prior, bounds_of, readings, most, tolerance))

@@ -84,7 +84,7 @@ class Displacements(ByContent):
 
 @attrs.frozen
 class Nearness:
-    """Whether one entry of the trace lies within a radius of a place.
+    """Whether one entry of the trace lies within a radius of a place, and `others` of theirs.
 
     >>> Nearness(entry=3, place=0.0, radius=0.25).name
     '|x[3] - 0| <= 0.25'
@@ -95,6 +95,18 @@ class Nearness:
     entry: int
     place: float
     radius: float
+    others: tuple[Nearness, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Nearness, ...]:
+        """Each of the events alone."""
+        return (attrs.evolve(self, others=()), *self.others)
+
+    @classmethod
+    def union(cls, questions: Iterable[Nearness]) -> Nearness:
+        """Return the question that has the events of all."""
+        first, *others = (part for question in questions for part in question.parts)
+        return attrs.evolve(first, others=tuple(others))
 
     @property
     def name(self) -> str:

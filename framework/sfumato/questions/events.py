@@ -23,6 +23,8 @@ BoolArray = NDArray[np.bool_]
 
 MOST_VALUES = 4096
 """How many joint states of several times are told apart at most."""
+MOST_IN_MASKS = 2**26
+"""How many booleans the masks of all events have at most."""
 
 
 @attrs.frozen(eq=False)
@@ -33,8 +35,6 @@ class Asked:
     ----------
     times
         The k times it depends on.
-    members
-        Which joint states (the last time changes fastest) give each value, (R, M^k): a partition.
     names
         What the R values are called in a witness.
     pairs
@@ -43,30 +43,45 @@ class Asked:
         The values that are events, which must not become much likelier.
     hits
         Which of W guesses is right for which value, (W, R).
+    mask
+        For an event over several times, (T, M): the values are whether X_t lies in the mask at some
+        time, or at none. It may be about more joint states than `members` may list.
     """
 
     times: tuple[int, ...]
-    members: BoolArray
+    _members: BoolArray | None
     names: tuple[Hashable, ...]
     pairs: NDArray[np.intp]
     events: tuple[int, ...]
     hits: BoolArray
+    mask: BoolArray | None = None
+
+    @property
+    def members(self) -> BoolArray:
+        """Which joint states give each value, (R, M^k): a partition, from the mask if there is one.
+
+        The last time changes fastest.
+        """
+        if self._members is not None or self.mask is None:
+            return np.asarray(self._members, dtype=bool)
+        count = self.mask.shape[1]
+        check_values(count, len(self.times))
+        inside = np.zeros((count,) * len(self.times), dtype=bool)
+        for axis, time in enumerate(self.times):
+            inside |= np.expand_dims(
+                self.mask[time], tuple(a for a in range(len(self.times)) if a != axis)
+            )
+        return np.stack([inside.ravel(), ~inside.ravel()])
 
 
 def _one_of(masks: BoolArray, name: Hashable, *, both_ways: bool) -> Asked:
     """Return what is asked of one event, given by its mask (T, M): whether it has happened."""
     times = tuple(np.flatnonzero(masks.any(axis=1)).tolist())
-    count = masks.shape[1]
-    check_values(count, len(times))
-    inside = np.zeros((count,) * len(times), dtype=bool)
-    for axis, time in enumerate(times):
-        shape = [1] * len(times)
-        shape[axis] = count
-        inside |= masks[time].reshape(shape)
-    members = np.stack([inside.ravel(), ~inside.ravel()])
-    ways = [(0, 1), (1, 0)] if both_ways else [(0, 1)]
+    single, both = len(times) == 1, np.eye(2, dtype=bool)
+    members = np.stack([masks[times[0]], ~masks[times[0]]]) if single else None
+    ways = np.array([(0, 1), (1, 0)] if both_ways else [(0, 1)])
     names = (name, ("not", name))
-    return Asked(times, members, names, np.array(ways), (0,), np.eye(2, dtype=bool))
+    return Asked(times, members, names, ways, (0,), both, None if single else masks)
 
 
 def _states_of(
@@ -94,6 +109,24 @@ def check_values(states: int, times: int) -> None:
             f"a question about {times} times jointly has {states}^{times} values; at most "
             f"{MOST_VALUES} are told apart: ask about fewer times."
         )
+
+
+def empty_masks(events: int, steps: int, states: int) -> BoolArray:
+    """Return masks of no state at all, or refuse a chain so long that they would fill the memory.
+
+    >>> empty_masks(2, 3, 4).shape
+    (2, 3, 4)
+    >>> empty_masks(100_000, 100_000, 2)
+    Traceback (most recent call last):
+    sfumato.errors.OutsideHypotheses: a question may have ... ask about 335 events at most, ...
+    """
+    if events * steps * states > MOST_IN_MASKS:
+        raise OutsideHypotheses(
+            f"a question may have events x steps x states up to {MOST_IN_MASKS:,}; got {events:,} "
+            f"x {steps:,} x {states:,}: ask about {MOST_IN_MASKS // (steps * states):,} events at "
+            "most, or a shorter chain."
+        )
+    return np.zeros((events, steps, states), dtype=bool)
 
 
 def _masks(value: ArrayLike) -> NDArray[np.bool_]:
@@ -149,6 +182,17 @@ class Events(ByContent):
         """Whether some event is about several times."""
         return bool((self.masks.any(axis=2).sum(axis=1) > 1).any())
 
+    def single_times(self) -> Events:
+        """Return each event at each of its times, as an event of that time alone.
+
+        >>> Events(np.ones((1, 2, 3), dtype=bool), ("ill",)).single_times().names
+        (('ill', 0), ('ill', 1))
+        """
+        events, times = np.nonzero(self.masks.any(axis=2))
+        masks = self.masks[events] & (np.arange(self.masks.shape[1]) == times[:, None])[..., None]
+        names = zip((self.names[event] for event in events), times.tolist(), strict=True)
+        return Events(masks, tuple(names))
+
     @classmethod
     def union(cls, questions: Iterable[Events]) -> Events:
         """Return the question that has the events of all."""
@@ -187,20 +231,18 @@ class StateAt(Events):
     def of(cls, belief: Any, times: Iterable[int], close: BoolArray | None = None) -> StateAt:
         """Return the question about those times; without `close`, of any two states."""
         wanted = list(times)
-        shape = (len(wanted), belief.state_count, belief.steps, belief.state_count)
-        masks = np.zeros(shape, dtype=bool)
+        size = belief.state_count
+        masks = empty_masks(len(wanted) * size, belief.steps, size)
         for row, time in enumerate(wanted):
-            masks[row, :, time] = np.eye(belief.state_count, dtype=bool)
+            masks[row * size : (row + 1) * size, time] = np.eye(size, dtype=bool)
         names = tuple((state, time) for time in wanted for state in belief.states)
-        return cls(masks.reshape(-1, *shape[2:]), names, close=close)
+        return cls(masks, names, close=close)
 
     def asked(self) -> tuple[Asked, ...]:
         """Return one secret variable for each time: its state."""
         size = self.masks.shape[2]
-        starts = range(0, len(self.masks), size)
-        return tuple(
-            _states_of((int(self.times[i]),), self.names[i : i + size], self.close) for i in starts
-        )
+        starts, times = range(0, len(self.masks), size), self.times.tolist()
+        return tuple(_states_of((times[i],), self.names[i : i + size], self.close) for i in starts)
 
     @classmethod
     def union(cls, questions: Iterable[Events]) -> Events:

@@ -3,19 +3,63 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
 from sfumato.domains.alternatives import Either
 from sfumato.domains.domain import Real
-from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError
-from sfumato.protocols import Loss, LossMeasure, Mechanism, PriorClass, Release, Secret
+from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError, Undecidable
+from sfumato.protocols import (
+    Loss,
+    LossMeasure,
+    Mechanism,
+    PriorClass,
+    Quantity,
+    Release,
+    Secret,
+)
 from sfumato.release.designs import DesignedFor
 
-DOUBLINGS = 60
-"""How often a strength is doubled or halved before a target counts as out of reach."""
+REACH = 2.0**60
+"""How many times the first strength may grow or shrink before a target is out of reach."""
+
+IN_WORDS: Mapping[str, str] = {
+    "advantage": "of two secrets the right one is guessed {guess} of the time, where a coin has 50",
+    "Bayes success": "the best guess at the secret is right {share} of the time",
+    "posterior gap": "what is seen raises the probability of the secret by {share}age points",
+    "expected error": "the best guess at the secret is off by {number} on average",
+    "expected squared error": "the best guess at the secret is typically off by {root}",
+    "mean squared error": "a value is typically off by {root}",
+    "expected number of released states": "{number} states are released on average",
+    "expected number of states shown as they are": "{number} states are shown as they are",
+    "noise variance": "a count is typically off by {root}",
+}
+"""Quantities that are said without symbols; of others, the name is."""
+
+
+def in_words(quantity: Quantity, value: float) -> str:
+    """Return what a quantity's value means, in plain words.
+
+    >>> in_words(Quantity("Bayes success"), 0.05)
+    'the best guess at the secret is right 5 percent of the time'
+    >>> in_words(Quantity("mean squared error"), 100.0)
+    'a value is typically off by 10'
+    """
+    squared = dict(quantity.parameters).get("metric") == "squared"
+    name = quantity.name.replace("expected", "expected squared") if squared else quantity.name
+    said = IN_WORDS.get(name, f"the {quantity.name} is {{number}}")
+    return said.format(
+        number=_three_digits(value),
+        share=f"{100 * value:.3g} percent",
+        guess=f"{50 + 50 * value:.3g} percent",
+        root=_three_digits(math.sqrt(max(value, 0.0))),
+    )
+
+
+def _three_digits(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,.0f}" if 1e3 <= value < 1e15 else f"{value:.3g}"
 
 
 @attrs.frozen(kw_only=True)
@@ -30,7 +74,7 @@ class Calibration:
     release: Release
     loss: Loss
     target: float
-    weaker: Loss
+    weaker: Loss | None  # None where it cannot be measured
 
     def plain(self) -> dict[str, Any]:
         """Return what was found in plain values."""
@@ -42,20 +86,45 @@ class Calibration:
             "ceiling": self.loss.ceiling,
             "utility": self.release.utility(),
             "utility_quantity": str(self.release.utility_quantity),
-            "at_half_the_strength": self.weaker.value,
+            "at_half_the_strength": self.weaker and self.weaker.value,
+            "in_words": self.in_words,
         }
+
+    @property
+    def end(self) -> float:
+        """The certified end of the loss: its ceiling, or its floor where smaller is worse."""
+        return self.loss.ceiling if self.loss.quantity.sign > 0 else self.loss.floor
+
+    @property
+    def in_words(self) -> str:
+        """What is given away, at what price, and what half the strength would give away."""
+        quantity = self.loss.quantity
+        half = "nobody can tell" if self.weaker is None else in_words(quantity, self.weaker.value)
+        price = in_words(self.release.utility_quantity, self.release.utility())
+        more = self.mechanism.strength is not None and self.mechanism.strength[1] == "more"
+        return (
+            f"At worst, {in_words(quantity, self.end)}, while {price}; with "
+            f"{'half the noise' if more else 'twice the allowance'}, {half}."
+        )
+
+    def __repr__(self) -> str:
+        return f"<Calibration {self.mechanism!r}: {self.loss}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        return result_card(
+            "Calibration", repr(self.mechanism), found=str(self), loss=str(self.loss)
+        )
 
     def __str__(self) -> str:
         name = self.mechanism.strength[0] if self.mechanism.strength else ""
-        sign = self.loss.quantity.sign
-        end = self.loss.ceiling if sign > 0 else self.loss.floor
+        below = "below" if self.loss.quantity.sign > 0 else "above"
         setting = getattr(inner_mechanism(self.mechanism), name)
         return (
             f"{self.mechanism.name} with {name} = {setting:.6g} keeps the "
-            f"{self.loss.quantity.name} at {end:.4g}, {'below' if sign > 0 else 'above'} the "
-            f"{self.target:g} that was asked for; the {self.release.utility_quantity.name} is "
-            f"{self.release.utility():.4g}. At half that strength it would be "
-            f"{self.weaker.value:.4g}."
+            f"{self.loss.quantity.name} at {self.end:.4g}, {below} the {self.target:g} that was "
+            f"asked for.\n{self.in_words}"
         )
 
 
@@ -70,10 +139,10 @@ def calibrate(
 ) -> Calibration:
     """Return the weakest setting of a mechanism whose certified loss meets a target.
 
-    The strength is the parameter that the mechanism declares; it is bracketed and bisected on
-    certified ends over the whole class. Whatever the loss does in between, what is returned has
-    been measured to meet the target; it is the weakest such setting, to `tolerance`, where the
-    loss falls with the strength.
+    The strength is the parameter that the mechanism declares; it is bracketed, and the bracket
+    narrowed by false position and halving, on certified ends over the whole class. Whatever the
+    loss does in between, what is returned has been measured to meet the target; it is the weakest
+    such setting, to `tolerance`, where the loss falls with the strength.
 
     >>> import sfumato as sf
     >>> found = sf.calibrate(
@@ -86,19 +155,9 @@ def calibrate(
     >>> found.loss.ceiling <= 0.5, f"{found.mechanism.mse:.2f}"
     (True, '4.96')
     """
-    if not isinstance(mechanism, Mechanism):
-        raise ParameterError(f"calibrate takes a mechanism; got {type(mechanism).__name__}.")
-    if mechanism.strength is None:
-        raise Incompatible(
-            f"{mechanism.name} declares no strength: calibrate a mechanism that does, such as one "
-            f"with a noise level or an allowed gap."
-        )
     if math.isnan(target):
         raise ParameterError(f"target must be a number; got {target!r}.")
-    name, hides = mechanism.strength
-    own = inner_mechanism(mechanism)
-    if getattr(own, name) is None:
-        raise ParameterError(f"{mechanism.name}.{name} must be given to be calibrated; got None.")
+    own, name, hides = _strength_of(mechanism)
     tried: dict[float, tuple[Release, Loss]] = {}
 
     def measured(value: float) -> tuple[Release, Loss]:
@@ -107,20 +166,29 @@ def calibrate(
             tried[value] = release, measure.loss(prior, secret, release)
         return tried[value]
 
-    def meets(value: float) -> bool:
-        loss = measured(value)[1]
-        if loss.quantity.sign > 0:
-            return loss.ceiling <= target
-        return loss.floor >= target
+    def excess(value: float) -> float:
+        """Return by how much the certified end misses the target; a refusal misses it."""
+        try:
+            loss = measured(value)[1]
+        except (OutsideHypotheses, Undecidable):
+            return math.inf
+        return loss.ceiling - target if loss.quantity.sign > 0 else target - loss.floor
 
     low, high = _limits(own, name)
     if math.isfinite(high):
         weak, strong = (low, high) if hides == "more" else (high, low)
-        _require(meets(strong), measured(strong)[1], target, f"{name} = {strong:g}")
     else:
-        weak, strong = _bracket(meets, float(getattr(own, name)), hides)
-        _require(meets(strong), measured(strong)[1], target, f"{name} = {strong:g}")
-    found = weak if meets(weak) else _bisect(meets, weak, strong, tolerance)
+        weak, strong = _bracket(excess, float(getattr(own, name)), hides)
+    if (missed := excess(strong)) > 0:
+        least = measured(strong)[1]
+        why = f"even {name} = {strong:g} leaves {least}"
+        if math.isinf(missed) and least.bound == "estimate":
+            why = (
+                f"the {least.quantity.name} is only searched for over this class, and nothing is "
+                f"certified; over a single prior it would be"
+            )
+        raise OutsideHypotheses(f"the target {target:g} is out of reach: {why}.")
+    found = weak if excess(weak) <= 0 else _narrow(excess, weak, strong, tolerance)
     release, loss = measured(found)
     weaker = found / 2 if hides == "more" else min(high, 2 * found)
     return Calibration(
@@ -128,8 +196,24 @@ def calibrate(
         release=release,
         loss=loss,
         target=target,
-        weaker=measured(weaker)[1],
+        weaker=measured(weaker)[1] if excess(weaker) < math.inf else None,
     )
+
+
+def _strength_of(mechanism: Any) -> tuple[Any, str, str]:
+    """Return what has the strength, its name, and whether more or less of it hides more."""
+    if not isinstance(mechanism, Mechanism):
+        raise ParameterError(f"calibrate takes a mechanism; got {type(mechanism).__name__}.")
+    if mechanism.strength is None:
+        raise Incompatible(
+            f"{mechanism.name} declares no strength: calibrate a mechanism that does, such as one "
+            f"with a noise level or an allowed gap."
+        )
+    name, hides = mechanism.strength
+    own = inner_mechanism(mechanism)
+    if getattr(own, name) is None:
+        raise ParameterError(f"{mechanism.name}.{name} must be given to be calibrated; got None.")
+    return own, name, hides
 
 
 def inner_mechanism(mechanism: Any) -> Any:
@@ -145,32 +229,42 @@ def _limits(mechanism: Mechanism, name: str) -> tuple[float, float]:
     return real.low, real.high
 
 
-def _bracket(meets: Callable[[float], bool], start: float, hides: str) -> tuple[float, float]:
-    """Return a strength that is too weak (or the weakest tried), and the next, twice as strong."""
-    stronger = 2.0 if hides == "more" else 0.5
-    value = start
-    if meets(value):
-        for _ in range(DOUBLINGS):
-            if not meets(value / stronger):
-                return value / stronger, value
-            value /= stronger
-        return value, value
-    for _ in range(DOUBLINGS):
-        if meets(value * stronger):
-            return value, value * stronger
-        value *= stronger
-    return value, value
+def _bracket(excess: Callable[[float], float], start: float, hides: str) -> tuple[float, float]:
+    """Return a strength that misses the target (or the weakest tried), and one that meets it.
+
+    Steps grow: twice, 4 times, 16 times, ... as far as `REACH`.
+    """
+    met = excess(start) <= 0
+    factor = 2.0 if (hides == "more") != met else 0.5
+    before = start
+    while max(factor, 1 / factor) <= REACH:
+        value = start * factor
+        if (excess(value) <= 0) != met:
+            return (value, before) if met else (before, value)
+        before, factor = value, factor * factor
+    return before, before
 
 
-def _bisect(meets: Callable[[float], bool], weak: float, strong: float, tolerance: float) -> float:
-    while abs(strong - weak) > tolerance * abs(strong) and abs(strong - weak) > tolerance**3:
-        middle = (weak + strong) / 2
-        weak, strong = (weak, middle) if meets(middle) else (middle, strong)
-    return strong
+def _narrow(
+    excess: Callable[[float], float], weak: float, strong: float, tolerance: float
+) -> float:
+    """Return a strength that meets the target, within `tolerance` of one that does not.
 
-
-def _require(met: object, loss: Loss, target: float, setting: str) -> None:
-    if not met:
-        raise OutsideHypotheses(
-            f"the target {target:g} is out of reach: even {setting} leaves {loss}."
-        )
+    False position on the logarithm, the kept end's excess halved (the Illinois rule), never nearer
+    to an end than half the tolerance; halving where an excess is infinite or zero is an end.
+    """
+    over, under = excess(weak), excess(strong)
+    while True:
+        straight = min(weak, strong) <= 0
+        a, b = (weak, strong) if straight else (math.log(weak), math.log(strong))
+        nearest = max(tolerance * abs(b), tolerance**3) if straight else tolerance
+        if abs(b - a) <= nearest:
+            return strong
+        share = over / (over - under) if math.isfinite(over) and under < 0 else 0.5
+        edge = nearest / 2 / abs(b - a)
+        point = a + (b - a) * min(max(share, edge), 1 - edge)
+        value = point if straight else math.exp(point)
+        if (found := excess(value)) <= 0:
+            strong, under, over = value, found, over / 2
+        else:
+            weak, over, under = value, found, under / 2

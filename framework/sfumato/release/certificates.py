@@ -6,17 +6,29 @@ import importlib.metadata
 import json
 import math
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from sfumato.compatibility import why_no_loss
-from sfumato.errors import REFUSALS, ParameterError
+from sfumato.errors import REFUSALS, Incompatible, ParameterError
 from sfumato.plugin_registry import Registry
 from sfumato.protocols import Loss, LossMeasure, Prior, PriorClass, Release
 from sfumato.quantities import reading_text
 from sfumato.randomness import source_name
+from sfumato.release.channel_tables import table_of_channel
+from sfumato.release.checker import seal_of
+from sfumato.values import digest, to_json
+
+SPOKEN = 3
+"""How many guarantees are said aloud."""
+
+LONG = 60
+"""How many characters of a parameter are said aloud."""
+
+LARGEST = 4_000_000
+"""How many characters a channel may take in a certificate; of a larger one the hash is there."""
 
 LIBRARIES = ("sfumato", "numpy", "scipy", "cvxpy", "python-flint", "randomgen")
 
@@ -40,7 +52,7 @@ def certify(
     'Rényi divergence (order=2) [nats] = 260.603 against every belief of the class'
     """
     found: dict[str, Any] = {"guarantees": [], "estimates": [], "refusals": [], "left_out": []}
-    for measure in measures:
+    for measure in sorted(measures, key=lambda one: "utility" in one.promises):  # privacy first
         try:
             loss = measure.loss(release.prior, release.secret, release)
         except REFUSALS as refusal:
@@ -53,10 +65,73 @@ def certify(
         found["left_out"].append({"measure": measure.specification(), "reason": reason})
     versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
     return {
+        "guarantees": found.pop("guarantees"),
+        "against": _against(release.prior),
+        "about": _words_of(release.secret.specification()),
+        "covers": "each released trace on its own, not several of one person together",
         **found,
         **release.certificate,
+        **_evidence(release),
         "random_source": source_name(rng),
         "versions": {"python": platform.python_version(), **versions},
+    }
+
+
+def sealed(certificate: Mapping[str, Any], **files: Any) -> dict[str, Any]:
+    """Return the certificate with the hashes of files and of itself, for `checker` to look at.
+
+    >>> len(sealed({"covers": "one trace"})["seal"])
+    64
+    """
+    table = _plain({**certificate, **files})
+    return {**table, "seal": seal_of(table)}
+
+
+def spoken(certificate: Mapping[str, Any]) -> list[str]:
+    """Return what a certificate says, for people: what is guaranteed, against whom, of what."""
+    privacy = [claim for claim in certificate["guarantees"] if not claim["utility"]]
+    said = [f"guaranteed: {claim['statement']}" for claim in privacy[:SPOKEN]]
+    if not privacy:
+        said = ["guaranteed: nothing about privacy; see the estimates and refusals"]
+    if len(privacy) > SPOKEN:
+        said.append(f"            and {len(privacy) - SPOKEN} more in the certificate")
+    return [
+        *said,
+        *(f"{key + ':':<12}{certificate[key]}" for key in ("against", "about", "covers")),
+    ]
+
+
+def _against(prior: PriorClass) -> str:
+    words = _words_of(prior.specification())
+    return f"anyone who believes in {words} and knows how the release is made, but not the noise"
+
+
+def _words_of(table: Mapping[str, Any]) -> str:
+    """Return a table in one short line; long lists are counted."""
+    text = ", ".join(f"{key}={_short(value)}" for key, value in table.items() if key != "name")
+    return f"{table.get('name', 'priors')}({text})"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(_plain(value), ensure_ascii=False)
+    if len(text) <= LONG:
+        return text
+    return f"[{len(value)} values]" if isinstance(value, (list, tuple)) else f"{text[:LONG]}…"
+
+
+def _evidence(release: Release) -> dict[str, Any]:
+    """Return what a third party needs to check the claims: the channel's numbers."""
+    try:
+        table = table_of_channel(release.channel)
+    except Incompatible:
+        return {"channel": None, "channel_sha256": None}
+    kept = table if len(to_json(table)) <= LARGEST else None
+    nouns = [noun.specification() for noun in (release.prior, release.secret, release.mechanism)]
+    own = digest(table)
+    return {
+        "channel": kept,
+        "channel_sha256": own,
+        "study_sha256": digest([*_plain(nouns), own]),
     }
 
 
@@ -139,9 +214,11 @@ def _entry(measure: LossMeasure, loss: Loss, release: Release) -> dict[str, Any]
         "statement": f"{loss.quantity} {reading_text(loss)} {scope}",
         "measure": measure.specification(),
         "quantity": str(loss.quantity),
+        "parameters": dict(loss.quantity.parameters),
         "worse": loss.quantity.worse,
         **{name: getattr(loss, name) for name in ("value", "bound", "floor", "ceiling", "how")},
     }
+    entry["utility"] = "utility" in measure.promises
     if loss.unverified:
         entry["unverified"] = "called exact, with no brute force to show it"
     if loss.worst is not None and loss.worst != release.prior:

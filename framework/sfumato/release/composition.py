@@ -99,7 +99,8 @@ def compose(
             f"coordinates; got one of shape {belief.shape}."
         )
     secret.question(belief)  # a secret that is not about these traces says so now
-    noise = BlockDiagonal(tuple(channel.noise for channel in channels))
+    noises = tuple(channel.noise for channel in channels)
+    noise = noises[0] if len(noises) == 1 else BlockDiagonal(noises)
     return Release(
         mechanism=Composition(tuple(release.mechanism for release in composed)),
         prior=joint,

@@ -74,6 +74,12 @@ def mark_sentence(reading: Reading) -> str:
     return f"An estimate: the true value is taken to lie between {low} and {high}."
 
 
+def result_card(title: str, value: str, **rows: Any) -> str:
+    """Return any other result: what it is, its value, and named facts beside it."""
+    told = [(name.replace("_", " "), _cut(value_text(fact))) for name, fact in rows.items()]
+    return _card(title, value, told)
+
+
 def release_card(release: Release) -> str:
     """Return what is promised by a release, and to whom."""
     rows = [

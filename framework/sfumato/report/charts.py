@@ -23,7 +23,7 @@ from sfumato.report.style import MechanismColours
 Data = list[dict[str, Any]]
 Spec = dict[str, Any]
 
-ROW = 42
+ROW = 36
 """The height of a row with its name, in pixels."""
 PLAIN = ".6~g"
 """How numbers beside axes are written."""
@@ -151,7 +151,7 @@ class ChartedPart:
 
 def at_row(row: int) -> dict[str, float]:
     """Return the heights inside a row: its name, the top, middle and foot of what it shows."""
-    heights = {"row": 0.0, "above": 0.24, "top": 0.42, "middle": 0.7, "foot": 0.95, "below": 1.0}
+    heights = {"row": 0.0, "above": 0.26, "top": 0.46, "middle": 0.7, "foot": 0.95, "below": 1.0}
     return {name: row + height for name, height in heights.items()}
 
 

@@ -67,7 +67,10 @@ def _lines(charted: ChartedPart, panel: Panel, axis: SweepAxis) -> Figure:
     )
     values = finite_values(cells)
     y = alt.Y(
-        "value:Q", title=panel.quantity.unit or None, scale=_scale(values), axis=_axis(values)
+        "value:Q",
+        title=panel.quantity.unit or None,
+        scale=_scale(values, panel),
+        axis=_axis(values),
     )
     base = alt.Chart(inline_data(rows)).encode(
         x=x, **encode(color=charted.colour(alt.Legend(orient="top", title=None, columns=2)))
@@ -99,7 +102,10 @@ def _rows(charted: ChartedPart, panel: Panel) -> Figure:
     rows = [charted.datum(cell, name=name, **at_row(row)) for row, (cell, name) in enumerate(named)]
     values = finite_values(cells)
     x = alt.X(
-        "value:Q", title=panel.quantity.unit or None, scale=_scale(values), axis=_axis(values)
+        "value:Q",
+        title=panel.quantity.unit or None,
+        scale=_scale(values, panel),
+        axis=_axis(values),
     )
     base = alt.Chart(inline_data(rows)).encode(**encode(color=charted.colour()))
     spans, middle = _spans(cells), row_height("middle", len(rows))
@@ -137,12 +143,14 @@ def _spans(cells: Sequence[Cell]) -> list[Any]:
     return [shade.encode(x="low:Q", x2="high:Q", y=row_height("row", len(cells)), y2="below:Q")]
 
 
-def _scale(values: Sequence[float]) -> alt.Scale:
-    """Return a logarithmic scale for what is wide, else one that need not begin at zero."""
+def _scale(values: Sequence[float], panel: Panel) -> alt.Scale:
+    """Return a logarithmic scale for what is wide, else one from zero, of probabilities to one."""
     import altair as alt
 
-    wide = bool(values) and is_wide(min(values), max(values))
-    return alt.Scale(type="log") if wide else alt.Scale(type="linear", zero=False)
+    if values and is_wide(min(values), max(values)):
+        return alt.Scale(type="log")
+    whole = panel.quantity.unit == "probability" and max(values, default=0.0) <= 1.0
+    return alt.Scale(domain=[0, 1]) if whole else alt.Scale(type="linear", zero=True)
 
 
 def _axis(values: Sequence[float]) -> alt.Axis:

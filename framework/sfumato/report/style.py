@@ -54,7 +54,16 @@ def figure_class() -> type[Figure]:
             drawing = target.getvalue()
             return drawing[drawing.index("<svg") :]
 
+        def __reduce__(self) -> Any:
+            return _empty_figure, (), self.__getstate__()
+
     return Figure
+
+
+def _empty_figure() -> Figure:
+    """Return what a pickled figure is read into."""
+    cls = figure_class()
+    return cls.__new__(cls)
 
 
 def save_figure(figure: Figure, target: Any, **options: Any) -> None:

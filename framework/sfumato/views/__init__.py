@@ -3,7 +3,7 @@
 from sfumato.views.finite import FiniteView, Outcomes
 from sfumato.views.gaussian import GaussianPart, GaussianView
 from sfumato.views.measures import EventMeasure, GuessMeasure, PairMeasure, ViewMeasure
-from sfumato.views.view import view_of
+from sfumato.views.view import OwnQuestion, OwnView, view_of
 
 __all__ = [
     "EventMeasure",
@@ -12,6 +12,8 @@ __all__ = [
     "GaussianView",
     "GuessMeasure",
     "Outcomes",
+    "OwnQuestion",
+    "OwnView",
     "PairMeasure",
     "ViewMeasure",
     "view_of",

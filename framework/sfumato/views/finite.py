@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -11,12 +12,22 @@ import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, RememberingSuppression
+from sfumato.channels.emission import MemorylessEmission
 from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
-from sfumato.questions.events import Asked
+from sfumato.questions.events import Asked, BoolArray
 from sfumato.values import FloatArray
-from sfumato.views.segments import RememberedSegments, Segments, as_suppression, joint_error
-from sfumato.views.windows import TooMany, Window
+from sfumato.views.couplings import coupled_divergence
+from sfumato.views.segments import (
+    SMALLEST,
+    RememberedSegments,
+    Segments,
+    as_suppression,
+    joint_error,
+    suppression_error,
+)
+from sfumato.views.sides import Sides, TooMany
+from sfumato.views.windows import Window
 
 MOST = 20_000_000
 """How many numbers a table of one time may take where it is exact."""
@@ -24,8 +35,14 @@ MOST = 20_000_000
 WINDOW = 1_500_000
 """How many numbers a table of one time may take where a window only bounds it."""
 
+BUDGETS = (500_000, 4_000_000)
+"""The same where a channel has no memory; the second is spent if the ends of the first differ."""
+
+ASIDE = 20_000
+"""How many outcomes each side of a time may have where it is looked at alone."""
+
 AGREEMENT = 1e-3
-"""How close, relatively, the highest posteriors of both ends of a window must come to stop."""
+"""How close, relatively, both ends must come to stop."""
 
 CELLS = 6
 """Into how many cells real numbers are put, for a lower end."""
@@ -45,6 +62,9 @@ class Outcomes:
         Which of the variable's values the rows are.
     error
         A proved relative error of every number in `joint`, and of their sums.
+    pieces
+        Laws, (R, O) each, of what is seen in parts that are independent given the value; () where
+        no such parts are known.
 
     >>> asked = Asked((0,), np.eye(2, dtype=bool), ("s", "x"), np.array([[0, 1]]), (0,), np.eye(2))
     >>> Outcomes.of(asked, np.array([[0.5, 0.0], [0.25, 0.25]]), 0.0).likelihoods.tolist()
@@ -55,12 +75,25 @@ class Outcomes:
     joint: FloatArray
     values: tuple[int, ...]
     error: float
+    pieces: tuple[FloatArray, ...] = ()
 
     @classmethod
-    def of(cls, asked: Asked, rows: FloatArray, error: float) -> Outcomes:
-        """Keep the rows, (R, O), of the values that are possible."""
+    def of(
+        cls, asked: Asked, rows: FloatArray, error: float, pieces: Sequence[FloatArray] = ()
+    ) -> Outcomes:
+        """Keep the rows, (R, O), of the values that are possible.
+
+        Pieces are given the state: they are kept where each value is one state.
+        """
         possible = np.flatnonzero(rows.any(axis=1))
-        return cls(asked, rows[possible], tuple(possible.tolist()), error)
+        parts: tuple[FloatArray, ...] = ()
+        if pieces and _is_state(asked):
+            state = asked.members[possible].argmax(axis=1)
+            parts = tuple(piece[state] + 0.0 for piece in pieces)
+        kept = rows if len(possible) == len(rows) else rows[possible]
+        if not kept.all():
+            kept = kept + 0.0  # no −0, nor in the pieces: what is divided by it would be below zero
+        return cls(asked, kept, tuple(possible.tolist()), error, parts)
 
     @functools.cached_property
     def prior(self) -> FloatArray:
@@ -77,18 +110,26 @@ class Outcomes:
         """Pr[outcome | S = s], (R, O)."""
         return np.asarray(self.joint / self.prior[:, None])
 
-    @functools.cached_property
+    @property
     def posteriors(self) -> FloatArray:
-        """Pr[S = s | outcome], (R, O)."""
+        """Pr[S = s | outcome], (R, O); not kept, for tables of many outcomes fill the memory."""
         return np.asarray(self.joint / self.seen)
 
     @functools.cached_property
     def told_nats(self) -> float:
         """I(S; outcome) = Σ J log(J / (π_s Pr[o])), in nats."""
-        some = self.joint > 0.0
-        with np.errstate(divide="ignore"):
-            gains = np.log(self.posteriors) - np.log(self.prior)[:, None]
-        return max(0.0, float((self.joint[some] * gains[some]).sum()))
+        told = 0.0
+        for row, prior in zip(self.joint, self.prior, strict=True):
+            ratios = np.maximum(row / (self.seen * prior), SMALLEST)  # 0 log 0 is 0
+            told += float(row @ np.log(ratios, out=ratios))
+        return max(0.0, told)
+
+    @functools.cached_property
+    def best_guess(self) -> float:
+        """How often the best guess is right: Σ_o max_w Pr[w is right, o]."""
+        one_each = np.array_equal(self.hits, np.eye(len(self.joint)))
+        right = self.joint if one_each else self.hits @ self.joint
+        return float(right.max(axis=0).sum())
 
     @functools.cached_property
     def pairs(self) -> IntArray:
@@ -100,6 +141,14 @@ class Outcomes:
             if one in place and other in place
         ]
         return np.array(rows, dtype=np.intp).reshape(-1, 2)
+
+    @functools.cached_property
+    def apart(self) -> FloatArray:
+        """The total variation of each pair's laws, Σ p − Σ min(p, q), (P,)."""
+        laws = self.likelihoods
+        ways = [(min(pair), max(pair)) for pair in self.pairs.tolist()]
+        found = {(p, q): laws[p].sum() - np.minimum(laws[p], laws[q]).sum() for p, q in set(ways)}
+        return np.array([found[way] for way in ways])
 
     @functools.cached_property
     def events(self) -> IntArray:
@@ -117,6 +166,11 @@ class Outcomes:
         return self.asked.names[self.values[row]]
 
 
+def _is_state(asked: Asked) -> bool:
+    """Whether each value of the variable is one state, or one state at each of some times."""
+    return asked.mask is None and bool((asked.members.sum(axis=1) == 1).all())
+
+
 @attrs.frozen(eq=False)
 class FiniteView:
     """What is seen of each secret variable of a question, from below and from above.
@@ -128,6 +182,7 @@ class FiniteView:
     lower: tuple[Outcomes, ...]
     upper: tuple[Outcomes, ...]
     how: str
+    coupled: Callable[[float], float] | None = None  # of real outputs: a Rényi divergence's bound
 
     @property
     def is_exact(self) -> bool:
@@ -156,15 +211,12 @@ def finite_view(
     checked_pair(belief, channel)
     if isinstance(channel, NoisyVectors):
         return _noisy_view(belief, asked, channel)
-    tables = _tables(belief, channel, asked)
-    error = joint_error(belief)
-    each = list(zip(asked, tables, strict=True))
-    above = tuple(Outcomes.of(one, high, error) for one, (_, high, _) in each)
-    how = max((how for *_, how in tables), key=len)
-    if all(low is high for low, high, _ in tables):
+    found = _seen(belief, channel, asked)
+    above = tuple(high for _, high, _ in found)
+    how = max((how for *_, how in found), key=len)
+    if all(low is high for low, high, _ in found):
         return FiniteView(above, above, how)
-    below = tuple(Outcomes.of(one, low, error) for one, (low, _, _) in each)
-    return FiniteView(below, above, how)
+    return FiniteView(tuple(low for low, _, _ in found), above, how)
 
 
 def _remembered_view(
@@ -186,6 +238,9 @@ def _of_pairs(
     own = np.arange(pairs.state_count) % belief.state_count
     lifted = []
     for one in asked:
+        if one.mask is not None:
+            lifted.append(attrs.evolve(one, mask=one.mask[:, own]))
+            continue
         places = own
         for _ in one.times[1:]:
             places = (places[:, None] * belief.state_count + own).ravel()
@@ -193,46 +248,103 @@ def _of_pairs(
     return pairs, emission, lifted
 
 
-Tables = tuple[FloatArray, FloatArray, str]
-"""Pr[value, outcome], (R, O), from below and from above, and how they were found."""
+Ends = tuple[Outcomes, Outcomes, str]
+"""What is seen of a secret variable from below and from above, and how that was found."""
 
 
-def _tables(belief: Markov, channel: Emission, wanted: Sequence[Asked]) -> list[Tables]:
-    """Return the joint table of every secret variable; what is seen around one time once."""
+def _seen(belief: Markov, channel: Emission, wanted: Sequence[Asked]) -> list[Ends]:
+    """Return what is seen of every secret variable; what is seen around one time is found once."""
     suppression = as_suppression(channel)
     if suppression is not None and all(len(one.times) == 1 for one in wanted):
         segments = Segments(belief, suppression, MOST)
-        exact = [segments.joint(one.times[0], one.members) for one in wanted]
+        error = joint_error(belief) + suppression_error(channel)
+        exact = []
+        for one in wanted:
+            table = segments.joint(one.times[0], one.members)
+            pieces = segments.pieces(one.times[0]) if _is_state(one) else ()
+            exact.append(Outcomes.of(one, table, error, pieces))
         return [(table, table, "segments") for table in exact]
-    listed = functools.cache(functools.partial(_listed, belief, channel))
+    tables = functools.cache(functools.partial(_states, belief, channel))
     found = []
     for one in wanted:
-        low, high, how = listed(one.times)
-        rows = one.members.astype(float)
-        below = rows @ low
-        found.append((below, below if low is high else rows @ high, how))
+        window = one.mask is not None
+        low, high, how = (
+            _states(belief, channel, one.times, one.mask) if window else tables(one.times)
+        )
+        below, above = (
+            Outcomes.of(one, _rows(one) @ end.joint, end.error, end.pieces) for end in (low, high)
+        )
+        found.append((above, above, how) if low is high else (below, above, how))
     return found
 
 
-def _listed(belief: Markov, channel: Emission, times: tuple[int, ...]) -> Tables:
-    """Return the table of all outputs, or those of the widest window that may be listed."""
+def _rows(asked: Asked) -> FloatArray:
+    """Return which rows of a table make up each value; of a window they are the values."""
+    return np.eye(2) if asked.mask is not None else asked.members.astype(float)
+
+
+@attrs.frozen(eq=False)
+class _Table:
+    """Pr[X at some times, outcome], its error, and independent pieces where there are."""
+
+    joint: FloatArray
+    error: float
+    pieces: tuple[FloatArray, ...] = ()
+
+
+def _states(
+    belief: Markov, channel: Emission, times: tuple[int, ...], mask: BoolArray | None = None
+) -> tuple[_Table, _Table, str]:
+    """Return the table of all outputs, or the two ends of as many as may be listed.
+
+    Its rows are the states at the times; with a mask, whether one of them lies in it or none.
+    """
+    if len(times) == 1 and isinstance(channel, MemorylessEmission):
+        return _around(Sides(belief, channel, times[0]))
+    whole = Window.around(belief, channel, times, belief.steps, told=False, most=MOST)
     try:
-        whole = Window.around(belief, channel, times, belief.steps, told=False, most=MOST)
-        joint = whole.joint(times)
+        table = _Table(whole.joint(times, mask), whole.error)
     except (TooMany, Undecidable):
-        return _widest_window(belief, channel, times)
-    return joint, joint, "all outputs"
+        return _widest_window(belief, channel, times, mask)
+    return table, table, "all outputs"
 
 
-def _widest_window(belief: Markov, channel: Emission, times: tuple[int, ...]) -> Tables:
+def _agree(low: FloatArray, high: FloatArray) -> bool:
+    """Whether the best guess and the highest posteriors are nearly alike at both ends."""
+    below, above = (
+        np.append((table / table.sum(axis=0)).max(axis=1), table.max(axis=0).sum())
+        for table in (low, high)
+    )
+    return np.allclose(below, above, rtol=AGREEMENT, atol=0.0)
+
+
+def _around(sides: Sides) -> tuple[_Table, _Table, str]:
+    """Return what is seen on both sides of a time: all of it, or condensed from either end."""
+    with contextlib.suppress(TooMany, Undecidable):
+        pieces = sides.listed(MOST)
+        exact = _Table(sides.joint(pieces), sides.error, pieces)
+        return exact, exact, "all outputs"
+    for budget in BUDGETS:
+        most = sides.most(budget)
+        low, high = (sides.joint(sides.pieces(most, told=told)) for told in (False, True))
+        if _agree(low, high):
+            break
+    below, above = (sides.pieces(ASIDE, told=told) for told in (False, True))
+    how = f"both sides, each condensed to {most} outcomes"
+    return _Table(low, sides.error, below), _Table(high, sides.error, above), how
+
+
+def _widest_window(
+    belief: Markov, channel: Emission, times: tuple[int, ...], mask: BoolArray | None
+) -> tuple[_Table, _Table, str]:
     """Return the tables of the widest windows: from below, where no state is told, a wider one."""
 
-    def end(width: int, *, told: bool) -> FloatArray | None:
+    def end(width: int, *, told: bool) -> _Table | None:
         # A state that is not told is summed out in the end, and may take its room until then.
         most = WINDOW if told else min(MOST, WINDOW * belief.state_count)
         window = Window.around(belief, channel, times, width, told=told, most=most)
         try:
-            return window.joint(times)
+            return _Table(window.joint(times, mask), window.error)
         except (TooMany, Undecidable):
             return None
 
@@ -246,8 +358,7 @@ def _widest_window(belief: Markov, channel: Emission, times: tuple[int, ...]) ->
         if told is None:
             break
         high, widths[1] = told, width
-        below, above = ((table / table.sum(axis=0)).max(axis=1) for table in (low, high))
-        if np.allclose(below, above, rtol=AGREEMENT, atol=0.0):
+        if _agree(low.joint, high.joint):
             break
     if low is None or high is None:
         raise OutsideHypotheses(
@@ -265,16 +376,21 @@ def _noisy_view(belief: Markov, asked: Sequence[Asked], channel: NoisyVectors) -
     noise, and of those shown now and then: with Φ the normal law and a and b the two means of a
     step, N(a, σ²) and N(b, σ²) share all but 2Φ(‖a − b‖/2σ) − 1 of their mass.
     """
-    error = joint_error(belief) + 1e-11  # the normal law has fewer digits than float64
-    cells = _tables(belief, channel.in_cells(CELLS), asked)
+    cells = _seen(belief, channel.in_cells(CELLS), asked)
     plain = channel.without_noise(), *channel.shown_by_chance()
-    bounds = [_tables(belief, quiet, asked) for quiet in plain]
+    bounds = [_seen(belief, quiet, asked) for quiet in plain]
     lower, upper = [], []
-    for number, one in enumerate(asked):
-        lower.append(Outcomes.of(one, cells[number][0], error))
-        above = [Outcomes.of(one, tables[number][1], error) for tables in bounds]
-        upper.append(min(above, key=_telling))
-    return FiniteView(tuple(lower), tuple(upper), "cells from below, less noise from above")
+    for number in range(len(asked)):
+        lower.append(_digits(cells[number][0]))
+        upper.append(_digits(min((each[number][1] for each in bounds), key=_telling)))
+    coupled = functools.partial(coupled_divergence, belief, channel, asked)
+    how = "cells from below, less noise from above"
+    return FiniteView(tuple(lower), tuple(upper), how, coupled)
+
+
+def _digits(outcomes: Outcomes) -> Outcomes:
+    """Return what is seen with the error of the normal law, which has fewer digits than float64."""
+    return attrs.evolve(outcomes, error=outcomes.error + 1e-11)
 
 
 def _telling(outcomes: Outcomes) -> float:

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.channels.noisy_vectors import normal_chances
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.gaussian.fisher_information import Information
+from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.gaussian.worst_pair import (
     WorstSquares,
     entries_of,
@@ -27,6 +29,7 @@ from sfumato.inference.gaussian.worst_pair import (
     worst_squares,
 )
 from sfumato.questions import Asked, Displacements, Nearness
+from sfumato.questions.displacements import Group
 from sfumato.values import FloatArray
 from sfumato.views.finite import FiniteView, Outcomes
 
@@ -96,6 +99,68 @@ class GaussianPart:
             ball_chances(covariance[np.ix_(ball, ball)], radius) for ball in map(list, self.balls)
         ]
         return math.prod(low for low, _ in each), min(high for _, high in each)
+
+    def prior_success(self, radius: float) -> tuple[float, float]:
+        """Return two ends of how often the prior mean is a right guess."""
+        return self.success(self.prior, radius)
+
+
+class _VaryingPrior:
+    """Stands for Σ_SS where it is not one matrix: to look at it is to prove nothing."""
+
+    def _refuse(self, *_: object, **__: object) -> Any:
+        raise OutsideHypotheses("the prior of the secret entries varies.")
+
+    __array__ = __getitem__ = __len__ = __getattr__ = _refuse
+
+
+@attrs.frozen(eq=False)
+class CellPart(GaussianPart):
+    """The most that is told of a group by any of many members: ends that hold for all of them.
+
+    The least V_SS, the largest M, the ends of Σ_SS, and the most that is told in nats. Where Σ_SS
+    varies, a definition that reads `prior` itself is not proved.
+    """
+
+    bounds: GroupBounds
+    cell: int
+
+    @classmethod
+    def of(
+        cls, bounds: GroupBounds, cell: int, group: Group, radius: float, square: float
+    ) -> CellPart:
+        """Return what holds for one cell of many."""
+        entries = tuple(entries_of(group))
+        prior = bounds.largest_prior[cell] if bounds.prior_is_shared else _VaryingPrior()
+        known = Information.bounding(bounds.information[cell])
+        return cls(
+            entries=entries,
+            mean=np.zeros(len(entries)),
+            prior=prior,  # type: ignore[arg-type]
+            information=known,
+            balls=positions(group),
+            radius=radius,
+            squares=(0.0, square),
+            bounds=bounds,
+            cell=cell,
+        )
+
+    def posterior(self, end: End) -> FloatArray:
+        """Return the least V_SS."""
+        del end
+        return np.asarray(self.bounds.left[self.cell])
+
+    def told_nats(self, end: End) -> float:
+        """Return the most that is told."""
+        del end
+        return float(np.nan_to_num(self.bounds.told[self.cell], nan=math.inf, posinf=math.inf))
+
+    def prior_success(self, radius: float) -> tuple[float, float]:
+        """Return the least success under any of the priors, and the largest."""
+        ends = self.bounds.largest_prior[self.cell], self.bounds.least_prior[self.cell]
+        if not all(np.all(np.isfinite(end)) and np.linalg.eigvalsh(end)[0] >= 0 for end in ends):
+            return 0.0, 1.0
+        return self.success(ends[0], radius)[0], self.success(ends[1], radius)[1]
 
 
 def ball_chances(covariance: FloatArray, radius: float) -> tuple[float, float]:
@@ -212,17 +277,29 @@ def near_view(belief: Gaussian, question: Nearness, channel: AdditiveGaussian) -
     >>> [float(view.upper[0].posteriors[0].max().round(6)), float(view.upper[0].prior[0].round(6))]
     [0.276326, 0.197413]
     """
+    lower, upper = [], []
+    for one in question.parts:
+        part = near_part(belief, one, channel)
+        lower.append(near_outcomes(part, one, "less")[0])
+        upper.append(near_outcomes(part, one, "more")[1])
+    how = f"{part.information.how}; cells of the posterior mean"
+    return FiniteView(tuple(lower), tuple(upper), how)
+
+
+def near_part(belief: Gaussian, one: Nearness, channel: AdditiveGaussian) -> GaussianPart:
+    """Return what is told of the entry that an event is about."""
     if belief.dimensions > 1:
         raise OutsideHypotheses("being near a place is asked of traces of one coordinate.")
-    ball = Displacements((((question.entry,),),), question.radius)
-    part = GaussianView((belief, ball, channel)).parts[0]
-    name = question.name
-    both = np.eye(2, dtype=bool)
+    ball = Displacements((((one.entry,),),), one.radius)
+    return GaussianView((belief, ball, channel)).parts[0]
+
+
+def near_outcomes(part: GaussianPart, question: Nearness, end: End) -> tuple[Outcomes, Outcomes]:
+    """Return the event and what is seen of it, from below and from above."""
+    name, both = question.name, np.eye(2, dtype=bool)
     asked = Asked((), both, (name, ("not", name)), np.array([[0, 1]]), (0,), both)
-    ends = [_near_cells(part, question, end) for end in ENDS]
-    below, above = ends[0][0], ends[1][1]
-    lower, upper = (Outcomes.of(asked, table, 1e-11) for table in (below, above))
-    return FiniteView((lower,), (upper,), f"{part.information.how}; cells of the posterior mean")
+    below, above = _near_cells(part, question, end)
+    return Outcomes.of(asked, below, 1e-11), Outcomes.of(asked, above, 1e-11)
 
 
 def near_law(part: GaussianPart, end: End) -> tuple[float, float, float]:
@@ -262,16 +339,8 @@ def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[Float
         chances = near_chances(np.array([middle]), question, deviation)
         return chances, chances
     cuts = _cuts(middle, spread, deviation, question)
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    half = np.diff(cuts)[:, None] / 2
-    points = cuts[:-1, None] + half * (1 + nodes)
-    density = np.exp(-np.square((points - middle) / spread) / 2) / (spread * math.sqrt(2 * math.pi))
-    inner = (near_chances(points, question, deviation) * (density * half * weights)).sum(axis=-1)
-    table = np.concatenate([inner, _tails(cuts, part, question, end)], axis=1)
+    table, at, left, right = _cells(cuts, part, question, end)
     below = _complete(table[:, table.sum(axis=0) >= LEAST])
-    at = np.concatenate([near_chances(cuts, question, deviation), [[0.0], [1.0]]], axis=1)
-    left = np.concatenate([np.arange(len(cuts) - 1), [0, len(cuts) - 1]])
-    right = np.concatenate([np.arange(1, len(cuts)), [len(cuts), len(cuts)]])
     total = table.sum(axis=0)
     rarer = table[0] > table[1]  # of the event and its opposite, the one that keeps its digits
     part_of = np.where(rarer, table[1], table[0])
@@ -286,6 +355,47 @@ def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[Float
     extremes = [int(np.searchsorted(cuts, place)), len(cuts)]
     mass[extremes] = np.maximum(mass[extremes], len(cuts) * LEAST)
     return np.asarray(below), np.asarray((at * mass)[:, mass >= LEAST], dtype=float)
+
+
+def near_shifts(
+    part: GaussianPart, question: Nearness, end: End
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return Pr[the event or not, cell], (2, C), and two ends of how far log-odds move in each."""
+    middle, spread, deviation = near_law(part, end)
+    if deviation == 0.0 or spread == 0.0:
+        table, move = _near_cells(part, question, end)[0], math.inf if deviation == 0.0 else 0.0
+        return table, *np.full((2, table.shape[1]), move)
+    cuts = _cuts(middle, spread, deviation, question)
+    table, at, left, right = _cells(cuts, part, question, end)
+    with np.errstate(divide="ignore"):
+        odds = np.log(at[0]) - np.log(at[1]) - math.log(table[0].sum() / table[1].sum())
+    ends = np.stack([odds[left], odds[right]])
+    apart = np.abs(ends)
+    return (
+        table,
+        np.where((ends > 0).all(axis=0) | (ends < 0).all(axis=0), apart.min(axis=0), 0.0),
+        apart.max(axis=0),
+    )
+
+
+def _cells(
+    cuts: FloatArray, part: GaussianPart, question: Nearness, end: End
+) -> tuple[FloatArray, FloatArray, NDArray[np.intp], NDArray[np.intp]]:
+    """Return Pr[the event or not, m in a cell], Pr[the event or not | m at a cut], and whose ends.
+
+    The last two cells are those beyond the cuts; the last cut stands for a place far away.
+    """
+    middle, spread, deviation = near_law(part, end)
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    half = np.diff(cuts)[:, None] / 2
+    points = cuts[:-1, None] + half * (1 + nodes)
+    density = np.exp(-np.square((points - middle) / spread) / 2) / (spread * math.sqrt(2 * math.pi))
+    inner = (near_chances(points, question, deviation) * (density * half * weights)).sum(axis=-1)
+    table = np.concatenate([inner, _tails(cuts, part, question, end)], axis=1)
+    at = np.concatenate([near_chances(cuts, question, deviation), [[0.0], [1.0]]], axis=1)
+    left = np.concatenate([np.arange(len(cuts) - 1), [0, len(cuts) - 1]])
+    right = np.concatenate([np.arange(1, len(cuts)), [len(cuts), len(cuts)]])
+    return table, at, left, right
 
 
 def _complete(table: FloatArray) -> FloatArray:

@@ -9,35 +9,42 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.gaussian.fisher_information import EXACT, Information
+from sfumato.inference.gaussian.fisher_information import EXACT
+from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.gaussian.worst_pair import (
     entries_of,
     largest_square,
     largest_squares,
-    positions,
 )
 from sfumato.inference.markov.enumeration import IntArray
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.protocols import LossMeasure, Reading, ScaleEnd
-from sfumato.questions import Displacements
-from sfumato.questions.events import BoolArray
+from sfumato.questions import Displacements, Nearness
 from sfumato.values import FloatArray
 from sfumato.views.finite import FiniteView, Outcomes
-from sfumato.views.gaussian import ENDS, End, GaussianPart, GaussianView
+from sfumato.views.gaussian import (
+    ENDS,
+    CellPart,
+    End,
+    GaussianPart,
+    GaussianView,
+    near_outcomes,
+)
 from sfumato.views.view import FINITE, GAUSSIAN, view_of
 
-SMALL = 64
-"""So many outcomes are sorted at once."""
+SAMPLE, MARGIN = 256, 12
+"""How many outcomes are looked at to find how high a limit is, and how many of them beyond it."""
 
-CHUNK = 2_000_000
-"""How many numbers of pairs are held at a time."""
+CHUNK, LONG = 100_000, 20_000
+"""How many numbers of pairs are held at a time: what a processor's cache holds. Pairs of longer
+laws, and few pairs, are looked at one by one."""
 
 
 @attrs.frozen
@@ -47,6 +54,7 @@ class Found:
     value: float
     slack: float = 0.0
     witness: Any = None
+    rows: tuple[int, ...] = ()  # of the table: those of the worst pair
 
 
 class ViewMeasure(LossMeasure):
@@ -82,28 +90,35 @@ class ViewMeasure(LossMeasure):
         """
         raise NotImplementedError
 
-    def of_informations(
-        self, question: Any, informations: Sequence[Any], priors: Sequence[Any] | None
-    ) -> Any:
-        """Return the loss for each of many informations.
+    def of_informations(self, question: Any, bounds: Sequence[GroupBounds]) -> Any:
+        """Return the loss of each cell: what obeys data processing grows with M.
 
-        Where the prior of the secret entries is the same, less information is a post-processing of
-        more: what obeys data processing grows with M.
+        Where the prior of the secret entries varies, V_SS, the information and the prior's own
+        chances are bounded as well; what reads the prior itself is not proved.
         """
-        if priors is None or not self.obeys_processing:
+        if not self.obeys_processing:
             return None
         pick, worst = (max, -math.inf) if self._sign > 0 else (min, math.inf)
-        losses = np.full(len(priors[0]), worst)
-        asked = zip(question.groups, question.radii, informations, priors, strict=True)
-        for group, radius, matrices, covariances in asked:
-            squares = radius**2 * largest_squares(matrices, group)
-            entries, balls = tuple(entries_of(group)), positions(group)
-            zeros = np.zeros(len(entries))
-            for i, (matrix, prior) in enumerate(zip(matrices, covariances, strict=True)):
-                known, square = Information.bounding(matrix), (0.0, float(squares[i]))
-                part = GaussianPart(entries, zeros, prior, known, balls, radius, square)
-                found = self.of_part(part, "more")
-                losses[i] = pick(losses[i], *(found if isinstance(found, tuple) else (found,)))
+        losses = np.full(len(bounds[0].told), worst)
+        near = isinstance(question, Nearness)
+        events: Any = question.parts if near else (None,) * len(bounds)
+        groups = tuple(((event.entry,),) for event in events) if near else question.groups
+        radii = tuple(event.radius for event in events) if near else question.radii
+        for event, group, radius, one in zip(events, groups, radii, bounds, strict=True):
+            squares = radius**2 * largest_squares(one.information, group)
+            for cell, square in enumerate(squares.tolist()):
+                part = CellPart.of(one, cell, group, radius, square)
+                try:
+                    if near:
+                        upper = near_outcomes(part, event, "more")[1]
+                        found: Any = self._worst([self.of_outcomes(upper)], 1).value
+                    else:
+                        found = self.of_part(part, "more")
+                except OutsideHypotheses:
+                    return None
+                ends = found if isinstance(found, tuple) else (found,)
+                unknown = any(map(math.isnan, ends))
+                losses[cell] = -worst if unknown else pick(losses[cell], *ends)
         return losses
 
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
@@ -111,7 +126,7 @@ class ViewMeasure(LossMeasure):
         view = view_of(belief, question, channel)
         if isinstance(view, FiniteView):
             return self._of_finite(view)
-        return self._of_gaussian(view)
+        return self._of_gaussian(view) if isinstance(view, GaussianView) else view.reading(self)
 
     def _of_finite(self, view: FiniteView) -> Reading:
         if not (view.is_exact or self.obeys_processing):
@@ -119,12 +134,16 @@ class ViewMeasure(LossMeasure):
                 f"{self.name} may rise when less is seen, so a view that is only bounded says "
                 f"nothing of it ({view.how})."
             )
-        worst = self._worst([self.of_outcomes(one) for one in view.upper], 1)
+        worst = self._worst(self._found(view.upper), 1)
         if view.is_exact:
             mildest = attrs.evolve(worst, value=worst.value - 2 * self._sign * worst.slack)
         else:
-            mildest = self._worst([self.of_outcomes(one) for one in view.lower], -1)
+            mildest = self._worst(self._found(view.lower), -1)
         return self.between(mildest.value, worst.value, worst.witness, view.how)
+
+    def _found(self, tables: Sequence[Outcomes]) -> list[Found]:
+        """Return the loss about each secret variable."""
+        return [self.of_outcomes(outcomes) for outcomes in tables]
 
     def _of_gaussian(self, view: GaussianView) -> Reading:
         ends: dict[str, list[float]] = {"less": [], "more": []}
@@ -177,6 +196,12 @@ class PairMeasure(ViewMeasure):
 
     The author writes `of_laws` and, for Gaussian views, `of_shift`.
 
+    Attributes
+    ----------
+    is_additive
+        Whether the distance of laws of independent pieces is the sum of the pieces' distances, as
+        for Rényi divergences. It is then read piece by piece, where the secret is a state.
+
     >>> from sfumato.parameters import declare
     >>> from sfumato.protocols import Quantity
     >>> @declare
@@ -194,6 +219,8 @@ class PairMeasure(ViewMeasure):
     >>> print(f"{Hellinger().loss(prior, secret, release).value:.6f}")
     0.613673
     """
+
+    is_additive: ClassVar[bool] = False
 
     @abstractmethod
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
@@ -213,42 +240,81 @@ class PairMeasure(ViewMeasure):
         """Return how far relative errors of the laws can move a value; by default 64 times."""
         return 64.0 * error * (1.0 + abs(value))
 
-    def of_outcomes(self, outcomes: Outcomes) -> Found:
-        """Return the worst pair; of a secret of one value only, that value against itself."""
+    def at_most(self, apart: FloatArray) -> FloatArray | None:
+        """Return what the distance of pairs of so large a total variation cannot exceed, (P,).
+
+        Pairs that cannot be the worst are then passed over. None: it is not bounded by that.
+        """
+        del apart
+        return None
+
+    def _found(self, tables: Sequence[Outcomes]) -> list[Found]:
+        """Return the worst pair of each variable, −∞ where another's is worse; ∞ ends it."""
+        found: list[Found] = []
+        worst = -math.inf
+        for outcomes in tables:
+            if worst < math.inf:
+                found.append(self.of_outcomes(outcomes, worst))
+                worst = max(worst, self._sign * found[-1].value)
+        return found
+
+    def of_outcomes(self, outcomes: Outcomes, beyond: float = -math.inf) -> Found:
+        """Return the worst pair; of a secret of one value only, that value against itself.
+
+        A pair that cannot be worse than `beyond`, nor than another, may be left at −∞.
+        """
         pairs = outcomes.pairs
         if not len(pairs):
             same = np.ones((1, 1))
             return Found(float(self.of_laws(same, same)[0]))
-        worst, where = -math.inf, pairs[0]
-        for part in _chunks(pairs, outcomes.joint.shape[1]):
-            values = self.of_laws(
-                outcomes.likelihoods[part[:, 0]], outcomes.likelihoods[part[:, 1]]
-            )
-            place = int(np.argmax(self._sign * values))
-            if self._sign * values[place] > worst:
-                worst, where = self._sign * float(values[place]), part[place]
-        value = self._sign * worst
-        slack = 0.0 if math.isinf(value) else self.rounding(value, outcomes.error)
-        return Found(value, slack, {"pair": tuple(outcomes.name(int(row)) for row in where)})
+        tables = (self.is_additive and outcomes.pieces) or (outcomes.likelihoods,)
+        if len(tables) == 1 and tables[0].shape[1] > (LONG if len(pairs) > 2 else 0):
+            values = self._of_long_laws(outcomes, beyond)
+        else:
+            values = np.sum([self._of_pairs(laws, pairs) for laws in tables], axis=0)
+        place = int(np.argmax(self._sign * values))
+        value = float(values[place])
+        slack = len(tables) * self.rounding(value, outcomes.error) if math.isfinite(value) else 0.0
+        rows = tuple(pairs[place].tolist())
+        return Found(value, slack, {"pair": tuple(map(outcomes.name, rows))}, rows)
+
+    def _of_long_laws(self, outcomes: Outcomes, worst: float) -> FloatArray:
+        """Return the distance of every pair that may be worse than those looked at before it."""
+        laws, pairs, room = outcomes.likelihoods, outcomes.pairs, 16.0 * outcomes.error
+        values = np.full(len(pairs), -self._sign * math.inf)
+        bounds = None if self.at_most(np.zeros(1)) is None else self.at_most(outcomes.apart)
+        bounds = np.full(len(pairs), math.inf) if bounds is None else bounds + room
+        for place in np.argsort(-bounds, kind="stable").tolist():
+            if worst == math.inf or bounds[place] <= worst:
+                break
+            one, other = pairs[place]
+            values[place] = self.of_laws(laws[one, None], laws[other, None])[0]
+            worst = max(worst, self._sign * values[place])
+        return values
+
+    def _of_pairs(self, laws: FloatArray, pairs: IntArray) -> FloatArray:
+        """Return the distance of every pair of rows, some of them at a time."""
+        stride = max(1, CHUNK // laws.shape[1])
+        parts = [pairs[begin : begin + stride].T for begin in range(0, len(pairs), stride)]
+        return np.concatenate([self.of_laws(laws[one], laws[other]) for one, other in parts])
 
     def of_part(self, part: GaussianPart, end: End) -> float:
         """Return the distance of the two normal laws that the worst pair is like."""
         return self.of_shift(part.distance(end))
 
-    def of_informations(
-        self, question: Any, informations: Sequence[Any], priors: Sequence[Any] | None
-    ) -> Any:
+    def of_informations(self, question: Any, bounds: Sequence[GroupBounds]) -> Any:
         """Return the distance of the worst pair for each of many informations: it grows with M."""
-        del priors
-        worst = np.sqrt(largest_square(question, informations)) * (1.0 + 2 * ROUNDOFF)
+        if isinstance(question, Nearness):
+            return super().of_informations(question, bounds)
+        worst = np.sqrt(largest_square(question, bounds)) * (1.0 + 2 * ROUNDOFF)
         return np.array([self.of_shift(float(distance)) for distance in worst])
 
     def _of_gaussian(self, view: GaussianView) -> Reading:
         """Return the distance of the worst pair, with the displacement that makes it."""
         worst = worst_square(view)
         if worst.bound == "upper":
-            value = self.of_shift(math.sqrt(worst.value))
-            return attrs.evolve(worst, value=value)
+            low, high = (self.of_shift(math.sqrt(end)) for end in (worst.floor, worst.value))
+            return attrs.evolve(worst, value=high, interval=(low, high))
         sides = (1.0 - worst.relative_error, 1.0, 1.0 + worst.relative_error)
         low, value, high = (self.of_shift(math.sqrt(worst.value * side)) for side in sides)
         if not value or math.isinf(value):
@@ -257,33 +323,26 @@ class PairMeasure(ViewMeasure):
         return attrs.evolve(worst, value=value, relative_error=error)
 
 
-def highest(scores: FloatArray, weights: FloatArray, limit: float) -> tuple[BoolArray, int]:
+def highest(scores: FloatArray, weights: FloatArray, limit: float) -> tuple[IntArray, int]:
     """Return the outcomes of highest score that weigh at most `limit` together, and the next one.
 
-    The set is halved about its median instead of being sorted: the halves that are known to lie
-    inside or outside are not looked at again. −1 stands for no next outcome.
+    Only those are sorted that a sample takes for high enough. −1 stands for no next outcome.
 
     >>> highest(np.array([3.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.25]), 0.4)
-    (array([ True, False, False]), 2)
+    (array([0]), 2)
     """
-    inside = np.zeros(len(scores), dtype=bool)
-    rest, taken = np.arange(len(scores)), 0.0
-    while len(rest) > SMALL:
-        pivot = np.partition(scores[rest], len(rest) // 2)[len(rest) // 2]
-        above = rest[scores[rest] > pivot]
-        weight = float(weights[above].sum())
-        if taken + weight > limit:
-            rest = above
-        elif len(above):
-            inside[above], taken = True, taken + weight
-            rest = rest[scores[rest] <= pivot]
-        else:  # the upper half is a single score
+    some = (np.modf(np.arange(SAMPLE) * 0.6180339887)[0] * len(scores)).astype(np.intp)
+    some = some[np.argsort(-scores[some])]
+    heavy = np.cumsum(weights[some]) * (len(scores) / len(some))
+    place = int(np.searchsorted(heavy, limit))
+    for beyond in (MARGIN, 4 * MARGIN, SAMPLE):
+        least = scores[some[place + beyond]] if place + beyond < SAMPLE else -math.inf
+        rest = np.flatnonzero(scores >= least)
+        order = rest[np.argsort(-scores[rest], kind="stable")]
+        fits = int(np.searchsorted(np.cumsum(weights[order]), limit, side="right"))
+        if fits < len(order):
             break
-    for place in rest[np.argsort(-scores[rest], kind="stable")]:
-        if taken + float(weights[place]) > limit:
-            return inside, int(place)
-        inside[place], taken = True, taken + float(weights[place])
-    return inside, -1
+    return order[:fits], int(order[fits]) if fits < len(order) else -1
 
 
 def worst_square(view: GaussianView) -> Reading:
@@ -296,22 +355,27 @@ def worst_square(view: GaussianView) -> Reading:
     value = float(squares.values[worst])
     # An upper bound below the worst cannot matter; a less certain value close to it can.
     exact = bool(np.all(squares.exact[squares.values >= value]))
+    ends = None if exact else (float(squares.floors.max()), ceiling)
     certain = ceiling == value or not exact
     displacement = question.radii[worst] * squares.displacements[worst]
     moved = {"displacement": tuple(displacement.tolist())} if displacement.size else {}
     return Reading(
         value=value if exact else ceiling,
         bound="exact" if exact else "upper",
+        interval=ends,
         relative_error=0.0 if certain else ceiling / value - 1.0 + 2 * ROUNDOFF,
         witness={"entries": tuple(entries_of(question.groups[worst])), **moved},
         how=squares.hows[worst],
     )
 
 
-def _chunks(pairs: IntArray, width: int) -> Iterator[IntArray]:
-    stride = max(1, CHUNK // width)
-    for begin in range(0, len(pairs), stride):
-        yield pairs[begin : begin + stride]
+def bent_difference(worst: float, bend: float, turn: float) -> float:
+    """Return what p − q can be between members where it is at most `worst`, p and c q at most one.
+
+    `worst` bounds the interpolation of p − q; p is at most e^bend times its own and q at least
+    e^(−bend − turn) times its own (`LossMeasure.between_members`).
+    """
+    return worst + math.expm1(bend) + math.expm1(bend + turn)
 
 
 class EventMeasure(ViewMeasure):
@@ -338,8 +402,9 @@ class EventMeasure(ViewMeasure):
                 continue  # certain, whatever is seen
             prior = float(outcomes.prior[row])
             # A posterior is a quotient of two sums: twice the error, and a little.
+            posteriors = outcomes.joint[row] / outcomes.seen
             value, slack = self.of_posteriors(
-                prior, outcomes.posteriors[row], outcomes.seen, 4.0 * outcomes.error
+                prior, posteriors, outcomes.seen, 4.0 * outcomes.error
             )
             found.append(Found(value, slack, {"event": outcomes.name(int(row))}))
         if not found:  # no event is open: nothing can make it likelier

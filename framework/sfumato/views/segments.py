@@ -15,7 +15,9 @@ and 1 − p_t(a) in place of what follows the dot where a itself is seen at t.
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import attrs
 import numpy as np
 
 from sfumato.beliefs import Markov
@@ -27,15 +29,21 @@ from sfumato.channels import (
     Symbols,
 )
 from sfumato.errors import OutsideHypotheses, Undecidable
-from sfumato.inference.markov.events import TimedEvents
-from sfumato.inference.markov.remembered import follow_segments, remembered_releases
+from sfumato.inference.markov.events import Gap, TimedEvents
+from sfumato.inference.markov.remembered import (
+    follow_segments,
+    remembered_releases,
+    worst_remembered_gap,
+)
 from sfumato.inference.markov.segments import (
     BEGINNING,
     UNIT_ROUNDOFF,
     release_probabilities,
     silent_kernels,
+    worst_segment_gap,
 )
-from sfumato.questions.events import BoolArray
+from sfumato.inference.markov.windows import worst_window_gap
+from sfumato.questions.events import BoolArray, Events
 from sfumato.values import FloatArray
 
 SMALLEST = 1e-290
@@ -71,6 +79,40 @@ def as_suppression(channel: Emission) -> Suppression | None:
     return Suppression.memoryless(channel.states, np.array(silence))
 
 
+def suppression_error(channel: Emission) -> float:
+    """Return how far, relatively, `as_suppression` may move the probability of a trace's output.
+
+    >>> suppression_error(Suppression.memoryless(("home", "work"), [[1.0, 0.25]]))
+    0.0
+    """
+    return 1.1 * SAME * channel.steps if isinstance(channel, Symbols) else 0.0
+
+
+def worst_gap(belief: Any, question: Any, channel: Any) -> Gap | None:
+    """Return the largest rise of an event, its supremum taken over each factor of a segment alone.
+
+    No table is built: it is how designs are certified, and serves traces of any length. None where
+    only tables know.
+
+    >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
+    >>> asked = Events(np.array([[[True, False]]]), ("s",))
+    >>> gap = worst_gap(chain, asked, Suppression.memoryless("sx", [[1.0, 1 / 3]]))
+    >>> round(gap.value, 12), gap.output
+    (0.25, (sf.SUPPRESSED,))
+    """
+    if not isinstance(question, Events):
+        return None
+    if isinstance(channel, RelabelledSuppression):
+        gap: Any = worst_gap(belief, question, channel.suppression)
+        return attrs.evolve(gap, output=channel.to_labels(gap.output))  # type: ignore[no-any-return]
+    if isinstance(channel, RememberingSuppression) and not question.has_windows:
+        return worst_remembered_gap(belief, channel, question.masks)
+    if isinstance(channel, Suppression):
+        check = worst_window_gap if question.has_windows else worst_segment_gap
+        return check(belief, channel, question.masks)
+    return None
+
+
 def joint_error(belief: Markov, memories: int = 0) -> float:
     """Return a proved relative error of every joint probability of a view.
 
@@ -86,9 +128,15 @@ def joint_error(belief: Markov, memories: int = 0) -> float:
 
 def require_no_underflow(joint: FloatArray) -> FloatArray:
     """Return the probabilities, unless one may have vanished because float64 cannot hold it."""
-    if joint.min(initial=1.0, where=joint > 0.0) < SMALLEST:
+    if joint.min(initial=1.0) < SMALLEST and joint.min(initial=1.0, where=joint > 0.0) < SMALLEST:
         raise Undecidable("an outcome has a probability below 1e-290: too small for float64.")
     return joint
+
+
+def _possible(joint: FloatArray) -> FloatArray:
+    """Return the outcomes that are possible, none of which may be too rare for float64."""
+    some = joint.any(axis=0)  # rows stay contiguous, as by `joint[:, some]` they would not
+    return require_no_underflow(joint if some.all() else np.compress(some, joint, axis=1))
 
 
 def require_products(*factors: FloatArray) -> None:
@@ -112,8 +160,8 @@ class Segments:
         if channel.after is None:
             if (steps * count + 1) ** 2 > most:
                 raise OutsideHypotheses(
-                    f"{steps} steps of {count} states have too many segments to list; take a "
-                    f"shorter trace."
+                    f"{steps} steps of {count} states have too many segments to list; take at "
+                    f"most {(math.isqrt(most) - 1) // count} steps."
                 )
             every = np.concatenate([[BEGINNING], self._states])[None]
             self._kernels = silent_kernels(belief, channel.start[None], every)[0]
@@ -132,11 +180,25 @@ class Segments:
         self._check_size(int(before.sum()) * len(members), time)
         told = members * self._seen[time]  # seen at t: what was seen before does not matter
         if self._channel.after is None:
-            hidden = self._memoryless(time, before, members)
-        else:
-            hidden = self._by_last_release(time, before, members)
-        joint = np.concatenate([told, hidden], axis=1)
-        return require_no_underflow(joint[:, joint.any(axis=0)])
+            return _possible(self._memoryless(time, members, told))
+        hidden = self._by_last_release(time, before, members)
+        return _possible(np.concatenate([told, hidden], axis=1))
+
+    def pieces(self, time: int) -> tuple[FloatArray, ...]:
+        """Return the laws of what is seen before, at and after t given X_t, (M, O) each.
+
+        They are independent where the channel has no memory; otherwise there are none.
+        """
+        if self._channel.after is not None:
+            return ()
+        silent = self._channel.start[time]
+        into, after = self._around(time)
+        prior = self._belief.marginals()[time]
+        past = np.divide(
+            into.T, prior[:, None], out=np.zeros_like(into.T), where=prior[:, None] > 0
+        )
+        now = np.concatenate([np.diag(1.0 - silent), silent[:, None]], axis=1)
+        return past, now, after
 
     def _check_size(self, starts: int, time: int) -> None:
         ends = (self._belief.steps - time - 1) * self._belief.state_count + 1
@@ -147,22 +209,31 @@ class Segments:
             )
 
     def _after(self, kernels: FloatArray, table: FloatArray, time: int) -> FloatArray:
-        """Return Pr[silence at t, then the end v, y | X_t = a], (M, E), the trace's end last."""
+        """Return Pr[then the end v, y | X_t = a], (M, E), the trace's end last."""
         count = self._belief.state_count
         first = (time + 1) * count
         shown = np.append((1.0 - table).ravel()[first:], 1.0)
-        return np.asarray(table[time][:, None] * kernels[:, first:] * shown)
+        return np.asarray(kernels[:, first:] * shown)
 
-    def _memoryless(self, time: int, before: BoolArray, members: BoolArray) -> FloatArray:
-        """Return the joint of the segments: past and future are independent given the state."""
+    def _around(self, time: int) -> tuple[FloatArray, FloatArray]:
+        """Return Pr[start u, x, then X_t = a], (S, M), and Pr[end v, y | X_t = a], (M, E)."""
         count = self._belief.state_count
         here = slice(time * count, (time + 1) * count)
+        before = self._starts < time * count
         into = self._weights[before, None] * self._kernels[self._starts[before] + 1, here]
         onward = self._kernels[1 + time * count : 1 + (time + 1) * count]
-        after = self._after(onward, self._channel.start, time)
+        return into, self._after(onward, self._channel.start, time)
+
+    def _memoryless(self, time: int, members: BoolArray, told: FloatArray) -> FloatArray:
+        """Return the joint of all that is seen: past and future are independent given the state."""
+        into, after = self._around(time)
+        after = self._channel.start[time][:, None] * after
         require_products(into, after)
-        rows = [(into[:, own] @ after[own]).ravel() for own in members]
-        return np.stack(rows)
+        joint = np.empty((len(members), told.shape[1] + len(into) * after.shape[1]))
+        joint[:, : told.shape[1]] = told
+        for own, row in zip(members, joint[:, told.shape[1] :], strict=True):
+            np.matmul(into[:, own], after[own], out=row.reshape(len(into), -1))
+        return joint
 
     def _by_last_release(self, time: int, before: BoolArray, members: BoolArray) -> FloatArray:
         """Return the joint of the segments, each under the law in force after its start."""
@@ -175,7 +246,8 @@ class Segments:
             table = self._channel.table(last)
             origins = np.concatenate([[start], now])[None]
             kernels = silent_kernels(belief, table[None], origins)[0]
-            into, after = weight * kernels[0, here], self._after(kernels[1:], table, time)
+            into = weight * kernels[0, here]
+            after = table[time][:, None] * self._after(kernels[1:], table, time)
             require_products(kernels, table, belief.transitions)
             require_products(into, after)
             parts.append(members @ (into[:, None] * after))
@@ -214,5 +286,4 @@ class RememberedSegments:
                     shown = (joint * (1.0 - step.chances)[:, None]).sum(axis=2)  # (S, R, M)
                     parts.append(shown.transpose(1, 0, 2).reshape(len(members), -1))
             parts.append((joint * step.chances[:, None]).sum(axis=(2, 3)).T)
-        table = np.concatenate(parts, axis=1)
-        return require_no_underflow(table[:, table.any(axis=0)])
+        return _possible(np.concatenate(parts, axis=1))

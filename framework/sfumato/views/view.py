@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
-from typing import Any
+from typing import Any, ClassVar
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.channels import AdditiveGaussian, Emission, RememberingSuppression
+from sfumato.channels import AdditiveGaussian, Emission, RememberingSuppression, WholeTrace
 from sfumato.compatibility import require_one_trace
+from sfumato.protocols import LossMeasure, Reading
 from sfumato.questions import Displacements, Events, JointStates, Nearness
 from sfumato.views.finite import FiniteView, finite_view
 from sfumato.views.gaussian import GaussianView, near_view
+
+
+class OwnView(ABC):
+    """A view of a package's own kind: it reads those definitions that it has a formula for."""
+
+    @abstractmethod
+    def reading(self, measure: LossMeasure) -> Reading:
+        """Return the measure's quantity here, or raise `OutsideHypotheses`."""
+
+
+class OwnQuestion(ABC):
+    """A question of a package's own belief, which brings its own view: all definitions read it."""
+
+    words: ClassVar[str] = ""  # what a definition needs is said without it
+
+    @abstractmethod
+    def view(self, belief: Any, channel: Any) -> FiniteView | GaussianView | OwnView:
+        """Return what is seen of the secret, of a kind that is known or of an own kind."""
+
+    def brute_force(self, measure: LossMeasure, belief: Any, channel: Any) -> Reading | None:
+        """Return the measure's quantity from its definition, for tiny cases; None if unknown."""
+        del measure, belief, channel
+        return None
+
 
 FINITE = (
     (Markov, Events, Emission),
     (Markov, JointStates, Emission),
     (Markov, Events, RememberingSuppression),
     (Markov, JointStates, RememberingSuppression),
+    (Markov, Events, WholeTrace),
+    (Markov, JointStates, WholeTrace),
     (Gaussian, Nearness, AdditiveGaussian),
+    (object, OwnQuestion, object),
 )
-"""The worlds that have a finite view: chains, and an event about a real value."""
+"""The worlds that have a finite view: chains, an event about a real value, packages' own ones."""
 
 GAUSSIAN = ((Gaussian, Displacements, AdditiveGaussian),)
 """The world that has a Gaussian view."""
@@ -30,7 +59,7 @@ REMEMBERED = 16
 _views: OrderedDict[tuple[int, int, int], tuple[Any, Any]] = OrderedDict()
 
 
-def view_of(belief: Any, question: Any, channel: Any) -> FiniteView | GaussianView:
+def view_of(belief: Any, question: Any, channel: Any) -> FiniteView | GaussianView | OwnView:
     """Return what the adversary sees of the secret; of the very same objects it is built once.
 
     >>> import sfumato as sf
@@ -47,8 +76,12 @@ def view_of(belief: Any, question: Any, channel: Any) -> FiniteView | GaussianVi
         _views.move_to_end(key)
         return _views[key][1]  # type: ignore[no-any-return]
     require_one_trace(belief, channel)
-    view: FiniteView | GaussianView
-    if isinstance(question, Displacements):
+    view: FiniteView | GaussianView | OwnView
+    if isinstance(question, OwnQuestion):
+        view = question.view(belief, channel)
+    elif isinstance(channel, WholeTrace):
+        view = channel.view(belief, question)
+    elif isinstance(question, Displacements):
         view = GaussianView(source)
     elif isinstance(question, Nearness):
         view = near_view(belief, question, channel)

@@ -6,6 +6,10 @@ least that of W. Telling the states just outside the window as well makes all ot
 independent of the secret, so Z is a post-processing of that, and every such loss is at most that of
 W with both states told. What the channel remembers when the window begins is a function of earlier
 outputs: it is part of what is seen from either side.
+
+Two beginnings of an output of the same memory, under which secret and state have proportional laws,
+are one: what follows cannot tell them apart, and they say the same of the secret. A sighting makes
+all beginnings so but for the segments that cover the times which are asked about.
 """
 
 from __future__ import annotations
@@ -18,14 +22,12 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.channels.emission import MemorylessEmission
-from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
+from sfumato.inference.markov.segments import UNIT_ROUNDOFF
+from sfumato.questions.events import BoolArray
 from sfumato.values import FloatArray
-from sfumato.views.segments import require_no_underflow, require_products
-
-
-class TooMany(OutsideHypotheses):
-    """There are more outcomes than may be listed."""
+from sfumato.views.segments import joint_error, require_no_underflow, require_products
+from sfumato.views.sides import TooMany
 
 
 @attrs.frozen(eq=False)
@@ -54,6 +56,7 @@ class Window:
     last: int
     told: bool
     most: int
+    _merged: list[float] = attrs.field(init=False, factory=list)
 
     @classmethod
     def around(
@@ -64,17 +67,20 @@ class Window:
         return cls(belief, channel, first, last, **more)  # type: ignore[arg-type]
 
     @property
-    def is_whole(self) -> bool:
-        """Whether nothing lies outside: then both sides are the truth."""
-        return self.first == 0 and self.last == self.belief.steps - 1
+    def error(self) -> float:
+        """A proved relative error of the tables so far, and of posteriors after each merging."""
+        return joint_error(self.belief) + sum(self._merged)
 
-    def joint(self, times: tuple[int, ...]) -> FloatArray:
-        """Return Pr[X at the times, what is seen], (M^k, O); the last time changes fastest."""
+    def joint(self, times: tuple[int, ...], mask: BoolArray | None = None) -> FloatArray:
+        """Return Pr[X at the times, what is seen], (M^k, O); the last time changes fastest.
+
+        With a mask, (T, M), the two rows are whether X lies in it at one of the times or at none.
+        """
         checked_pair(self.belief, self.channel)
         front = self._before()
         for time in range(self.first, self.last + 1):
             if time in times:
-                front = self._split(front)
+                front = self._split(front) if mask is None else self._meet(front, mask[time])
             front = self._extend(front, time)
             if time < self.last or (self.told and time < self.belief.steps - 1):
                 matrix = self.belief.matrix(time)
@@ -84,7 +90,7 @@ class Window:
             joint = front.laws.transpose(1, 0, 2).reshape(front.laws.shape[1], -1)
         else:
             joint = front.laws.sum(axis=2).T
-        return require_no_underflow(np.ascontiguousarray(joint[:, joint.any(axis=0)]))
+        return require_no_underflow(np.compress(joint.any(axis=0), joint, axis=1))
 
     def _before(self) -> _Front:
         """Return what is known when the window begins: a memory, and the state before if told."""
@@ -133,6 +139,12 @@ class Window:
         split = front.laws[..., None] * np.eye(count)
         return attrs.evolve(front, laws=split.reshape(seen, values * count, count))
 
+    def _meet(self, front: _Front, mask: BoolArray) -> _Front:
+        """Note whether the present state lies in the mask: the rows are met, and not yet met."""
+        laws = front.laws
+        met = laws[:, :-1].sum(axis=1) + laws[:, -1] * mask
+        return attrs.evolve(front, laws=np.stack([met, laws[:, -1] * ~mask], axis=1))
+
     def _extend(self, front: _Front, time: int) -> _Front:
         """See one more symbol."""
         symbols = self.channel.outputs()[time]
@@ -150,7 +162,26 @@ class Window:
         known: dict[Hashable, int] = {}
         after = np.array([[known.setdefault(m, len(known)) for m in row] for row in moves])
         groups = after[front.groups[number], symbol]
-        return _Front(laws[number, symbol], tuple(known), groups)
+        return self._merge(_Front(laws[number, symbol], tuple(known), groups))
+
+    def _merge(self, front: _Front) -> _Front:
+        """Make one of the beginnings whose laws rounding cannot tell from proportional ones."""
+        close = 2.0 * joint_error(self.belief)
+        shapes = front.laws.reshape(len(front.laws), -1)
+        shapes = shapes / shapes.sum(axis=1, keepdims=True)
+        marks = shapes @ (0.5 + np.modf(np.arange(1, shapes.shape[1] + 1) * 0.6180339887)[0])
+        order = np.lexsort((marks, front.groups))
+        shapes, groups = shapes[order], front.groups[order]
+        begins = np.append(True, (np.diff(groups) > 0) | (np.diff(marks[order]) > 4.0 * close))
+        first = shapes[np.flatnonzero(begins)[np.cumsum(begins) - 1]]
+        begins |= (np.abs(shapes - first) > close * first).any(axis=1)
+        starts = np.flatnonzero(begins)
+        if len(starts) == len(order):
+            return front
+        longest = int(np.diff(np.append(starts, len(order))).max())
+        self._merged.append(close + longest * UNIT_ROUNDOFF)
+        laws = np.add.reduceat(front.laws[order], starts, axis=0)
+        return _Front(laws, front.memories, groups[starts])
 
     def _check(self, entries: int) -> None:
         if entries > self.most:

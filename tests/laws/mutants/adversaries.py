@@ -57,6 +57,53 @@ class Filtering(Adversary):
         return filtered(belief, channel, observed)
 
 
+def smoothed(
+    belief: Markov, moves: Any, evidence: NDArray[np.float64], least: float = 0.0
+) -> NDArray[np.float64] | None:
+    """Return the posterior by a recursion that is never scaled; None where nothing is left."""
+    ahead, behind = [belief.initial * evidence[0]], [np.ones(belief.state_count)]
+    for move, row in zip(moves, evidence[1:], strict=True):
+        ahead.append((ahead[-1] @ move) * row)
+    for move, row in zip(reversed(moves), reversed(evidence[1:]), strict=True):
+        behind.append(move @ (row * behind[-1]))
+    found = np.array(ahead) * np.array(behind[::-1])
+    found[found < least] = 0.0
+    sums = found.sum(axis=1, keepdims=True)
+    return found / sums if sums.all() else None
+
+
+@declare
+class NeverScaled(Adversary):
+    """Forward and backward in single precision: nothing is left of long outputs."""
+
+    name = "mutant_never_scaled"
+    reads = ((Markov, Emission),)
+    promises = ("posterior",)
+
+    def infer(self, belief: Any, channel: Any, observed: Any) -> Any:
+        """Return even laws where all is lost."""
+        moves = [belief.matrix(time) for time in range(belief.steps - 1)]
+        found = smoothed(belief, moves, np.exp(channel.evidence(observed)), 1e-38)
+        even = np.full((belief.steps, belief.state_count), 1.0 / belief.state_count)
+        return even if found is None else found
+
+
+@declare
+class FirstMatrix(Adversary):
+    """Forward and backward by the first matrix."""
+
+    name = "mutant_first_matrix"
+    reads = ((Markov, Emission),)
+    promises = ("posterior",)
+
+    def infer(self, belief: Any, channel: Any, observed: Any) -> Any:
+        """Forget the later matrices, unless the output is then impossible."""
+        evidence = np.exp(channel.evidence(observed))
+        moves = [belief.matrix(time) for time in range(belief.steps - 1)]
+        found = smoothed(belief, moves[:1] * len(moves), evidence)
+        return smoothed(belief, moves, evidence) if found is None else found
+
+
 @attrs.frozen
 class _Posterior:
     mean: Any
@@ -81,6 +128,22 @@ class TimidPosterior(Adversary):
 
 
 @declare
+class AboutZero(Adversary):
+    """Takes every trace to be about zero."""
+
+    name = "mutant_about_zero"
+    reads = ((Gaussian, AdditiveGaussian),)
+    promises = ("posterior",)
+
+    def infer(self, belief: Any, channel: Any, observed: Any) -> _Posterior:
+        """Forget the mean."""
+        sigma = belief.covariance.dense()
+        gains = sigma @ np.linalg.pinv(sigma + channel.covariance())
+        step = gains @ np.asarray(observed, dtype=float).reshape(-1)
+        return _Posterior(step.reshape(belief.shape), sigma - gains @ sigma)
+
+
+@declare
 class UnnormalisedPosterior(Adversary):
     """Prior times likelihood, never divided by its sum."""
 
@@ -96,5 +159,8 @@ MUTANTS = (
     Mutant("contract.inference", CoinTosser, "what is inferred depends on what is seen alone"),
     Mutant("oracle.adversary", Filtering, "a posterior conditions on the whole output"),
     Mutant("oracle.adversary", TimidPosterior, "a posterior mean moves the whole way"),
+    Mutant("oracle.adversary", NeverScaled, "products of many chances vanish", "sizes"),
+    Mutant("oracle.adversary", FirstMatrix, "every step has a matrix of its own", "world"),
+    Mutant("oracle.adversary", AboutZero, "a trace has a mean", "world"),
     Mutant("oracle.guess", UnnormalisedPosterior, "a posterior sums to one"),
 )

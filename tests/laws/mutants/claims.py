@@ -9,7 +9,7 @@ import attrs
 from mutants.mutant import Mutant, PlainRenyi
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission
-from sfumato.errors import OutsideHypotheses, Undecidable
+from sfumato.errors import OutsideHypotheses, SolverFailed, Undecidable
 from sfumato.laws.brute_force import Table
 from sfumato.parameters import declare
 from sfumato.protocols import LossMeasure, Quantity, Reading
@@ -95,9 +95,38 @@ class CannotTellBadNews(PlainGap):
         return found
 
 
+@declare
+class NeverConverges(PlainGap):
+    """Says that its solver has failed, whenever the gap is large."""
+
+    name = "mutant_never_converges"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Fail where it looks bad."""
+        found = super().evaluate(belief, question, channel)
+        if found.value > 0.15:
+            raise SolverFailed("no convergence.")
+        return found
+
+
+@declare
+class SmallRadiiOnly(PlainRenyi):
+    """Says that only small radii are within its hypotheses."""
+
+    name = "mutant_small_radii_only"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Refuse pairs that are easily told apart."""
+        if max(question.radii) > 0.7:
+            raise OutsideHypotheses("the linearisation holds for small radii.")
+        return super().evaluate(belief, question, channel)
+
+
 MUTANTS = (
-    Mutant("oracle.value", NearlyTheTruth, "a declared error is spent upwards"),
-    Mutant("oracle.value", RoundedDown, "a declared error is spent upwards"),
-    Mutant("oracle.refusal", OnlyGoodNews, "a refusal must not depend on the loss"),
-    Mutant("oracle.refusal", CannotTellBadNews, "a refusal must not depend on the loss"),
+    Mutant("oracle.value", NearlyTheTruth, "a declared error is spent upwards", "claimed error"),
+    Mutant("oracle.value", RoundedDown, "a declared error is spent upwards", "claimed error"),
+    Mutant("oracle.refusal", OnlyGoodNews, "a refusal must not depend on the loss", "silence"),
+    Mutant("oracle.refusal", CannotTellBadNews, "a refusal must not depend on the loss", "silence"),
+    Mutant("oracle.refusal", NeverConverges, "failing is a refusal, too", "silence"),
+    Mutant("oracle.refusal", SmallRadiiOnly, "far pairs are what counts", "silence"),
 )

@@ -46,6 +46,41 @@ class BudgetUpsideDown(Mechanism):
 
 
 @declare
+class PromisesNothing(BudgetUpsideDown):
+    """Promises something of a parameter that it does not have."""
+
+    name = "mutant_promises_nothing"
+    promises = (("nse", "mean_squared_error"),)
+
+
+@declare
+class ForOneEntry(Mechanism):
+    """Noise enough for an entry that nothing else tells about, promised of any trace."""
+
+    name = "mutant_for_one_entry"
+    asks = ((Gaussian, Displacements),)
+    yields = AdditiveGaussian
+    promises = (("epsilon", "renyi"),)
+
+    epsilon: float = parameter(POSITIVE, doc="the Rényi divergence of order 2 that is promised")
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Divide the squared radius by the budget."""
+        belief: Any = next(prior.members()).belief()
+        question: Any = secret.question(belief)
+        spent = max(question.radii) ** 2 / self.epsilon
+        noise = Diagonal(np.full(belief.entries, spent))
+        return Release(
+            mechanism=self,
+            prior=prior,
+            secret=secret,
+            channel=AdditiveGaussian(noise, dimensions=belief.dimensions),
+            utility_value=spent,
+            utility_quantity=MEAN_SQUARED_ERROR,
+        )
+
+
+@declare
 class FirstMemberOnly(Mechanism):
     """Enough independent noise for one belief, whatever else the adversary may believe."""
 
@@ -294,6 +329,8 @@ class MeddlesWithBeliefs(Mechanism):
 MUTANTS = (
     Mutant("contract.release", MeddlesWithBeliefs, "a design leaves the belief as it was"),
     Mutant("monotone.budget", BudgetUpsideDown, "a larger budget must not mean less noise"),
+    Mutant("contract.release", PromisesNothing, "what is promised is there", "promise"),
+    Mutant("budget.promise", ForOneEntry, "a divergence is that of the prior", "promise"),
     Mutant("budget.class", FirstMemberOnly, "a promise is for every member of the class"),
     Mutant("monotone.gap", GapUpsideDown, "what is allowed must not be taken for its opposite"),
     Mutant("budget.promise", NaiveMasking, "a masked state is a state known to be sensitive"),

@@ -18,6 +18,19 @@ from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import renyi_divergence
 from sfumato.questions import Displacements
 
+KINDS = (
+    "sizes",
+    "own quantity",
+    "claimed error",
+    "silence",
+    "tails and sources",
+    "two doors",
+    "secret",
+    "world",
+    "promise",
+)
+"""What has once fooled the kit: of each, at least two mutants are told apart."""
+
 
 @attrs.frozen
 class Mutant:
@@ -26,6 +39,7 @@ class Mutant:
     law: str
     plugin: Any
     mistake: str
+    kind: str = attrs.field(default="", validator=attrs.validators.in_(("", *KINDS)))
 
     @property
     def name(self) -> str:

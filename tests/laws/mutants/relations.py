@@ -56,6 +56,20 @@ class Unhalved(PairMeasure):
 
 
 @declare
+class BothWays(PairMeasure):
+    """Σ (p − q) log p/q, the divergences of both ways together, said to be of order one."""
+
+    name = "mutant_both_ways"
+    quantity = renyi_divergence(1.0)
+
+    def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return the sum of two divergences."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where((p > 0) | (q > 0), (p - q) * (np.log(p) - np.log(q)), 0.0)
+        return np.asarray(terms.sum(axis=-1))
+
+
+@declare
 class ExpectedRatio(PairMeasure):
     """The expected log-ratio, reported as the largest."""
 
@@ -89,14 +103,14 @@ class BentStick(PairMeasure):
 
 
 @declare
-class StraightStick(BentStick):
-    """Σ max(0, p − q), whatever ratio is allowed."""
+class TurnedStick(BentStick):
+    """Σ max(0, p − e^−ε q): the ratio that is allowed is turned upside down."""
 
-    name = "mutant_straight_stick"
+    name = "mutant_turned_stick"
 
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """Return δ(0)."""
-        return np.asarray(np.maximum(p - q, 0.0).sum(axis=-1))
+        """Return δ(−ε)."""
+        return np.asarray(np.maximum(p - math.exp(-self.epsilon) * q, 0.0).sum(axis=-1))
 
 
 @declare
@@ -181,6 +195,18 @@ class BestAgainstBest(GuessMeasure):
 
 
 @declare
+class RatioOfSums(GuessMeasure):
+    """log Σ_s max_o Pr[s | o] / Pr[s]: the ratios of all values are added up."""
+
+    name = "mutant_ratio_of_sums"
+    quantity = Quantity("pointwise maximal leakage", unit="nats")
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return the logarithm of a sum in the place of a maximum."""
+        return math.log(float((outcomes.posteriors.max(axis=1) / outcomes.prior).sum()))
+
+
+@declare
 class Kilonats(GuessMeasure):
     """Information in thousands of nats, said to be in nats."""
 
@@ -194,10 +220,12 @@ class Kilonats(GuessMeasure):
 
 def _mutants() -> Any:
     yield Mutant("relations.orders", Undivided, "Not divided by λ − 1.")
+    yield Mutant("relations.kullback_leibler", BothWays, "Both ways are added up.")
+    yield Mutant("relations.pointwise_prior", RatioOfSums, "A sum in the place of a maximum.")
     yield Mutant("relations.advantage_divergence", Unhalved, "Σ |p − q| is not halved.")
     yield Mutant("relations.advantage_ratio", ExpectedRatio, "An expectation is no maximum.")
     yield Mutant("relations.hockey_advantage", BentStick, "Negative terms cancel the others.")
-    yield Mutant("relations.hockey_divergence", StraightStick, "The ratio is not looked at.")
+    yield Mutant("relations.hockey_divergence", TurnedStick, "The ratio is upside down.")
     yield Mutant("relations.power", TwoAlarms, "False alarms count twice.")
     yield Mutant("relations.gap_ratio", Posterior, "The prior is not subtracted.")
     yield Mutant("relations.success_advantage", EvenOdds, "The prior is taken for flat.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from sfumato.parameters import POSITIVE, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES, MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements
+from sfumato.randomness import generator_or_secure
 from sfumato.values import SUPPRESSED
 
 _LEFT: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = []
@@ -281,6 +283,46 @@ class PredictableRelease(DrawsAgain):
         return _OwnSource(**{name: getattr(plain, name) for name in names})
 
 
+@attrs.frozen(eq=False, slots=False)
+class _ThirtyTwoBits(AdditiveGaussian):
+    def sample(self, trace: Any, rng: np.random.Generator | None = None) -> Any:
+        """Seed a quick generator from the secure source."""
+        seed = int.from_bytes(secrets.token_bytes(4), "big")
+        return super().sample(trace, rng or np.random.Generator(np.random.PCG64(seed)))
+
+
+@declare
+class QuickSource(DrawsAgain):
+    """Honest noise, of which a channel that is given no generator knows four billion kinds."""
+
+    name = "mutant_quick_source"
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Claim ordinary noise."""
+        return _noisy_release(self, prior, secret, _ThirtyTwoBits(**_even_noise(prior, self.mse)))
+
+
+@attrs.frozen(eq=False, slots=False)
+class _TwelveUniforms(AdditiveGaussian):
+    def sample(self, trace: Any, rng: np.random.Generator | None = None) -> Any:
+        """Add up twelve uniform numbers, as one did before there were better ways."""
+        centre = np.asarray(trace, dtype=float)
+        sums = generator_or_secure(rng).random((12, *centre.shape)).sum(axis=0) - 6.0
+        deviation = float(np.sqrt(self.noise.diagonal()[0]))
+        return np.round((centre + deviation * sums) / self.grid) * self.grid
+
+
+@declare
+class SumOfTwelve(DrawsAgain):
+    """Noise that is nearly Gaussian, with thin tails."""
+
+    name = "mutant_sum_of_twelve"
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Claim all of a Gaussian."""
+        return _noisy_release(self, prior, secret, _TwelveUniforms(**_even_noise(prior, self.mse)))
+
+
 @attrs.frozen(eq=False, repr=False)
 class _OwnCoins(Suppression):
     def sample_many(
@@ -393,12 +435,36 @@ MUTANTS = (
     Mutant("sampling.honest", DrawsUsedTwice, "different calls must draw independently"),
     Mutant("sampling.honest", ForgetsLastRelease, "the draw must depend on the last release"),
     Mutant("sampling.honest", HalfVariance, "the noise drawn is not the noise claimed"),
-    Mutant("sampling.honest", QuietInBatches, "every trace has noise of its own"),
-    Mutant("sampling.honest", ClippedNoise, "noise that is called Gaussian has tails"),
-    Mutant("sampling.honest", DrawsAgain, "what is released has the tails of what is claimed"),
-    Mutant("sampling.source", PredictableRelease, "without a generator, the source is secure"),
-    Mutant("sampling.source", SixteenBits, "the secure source must not only seed another"),
-    Mutant("sampling.stream", OtherProbabilities, "a stream draws what the batch draws"),
-    Mutant("sampling.stream", CoinsTossedAgain, "no decision is drawn twice"),
+    Mutant("sampling.honest", QuietInBatches, "every trace has noise of its own", "two doors"),
+    Mutant(
+        "sampling.honest",
+        ClippedNoise,
+        "noise that is called Gaussian has tails",
+        "tails and sources",
+    ),
+    Mutant(
+        "sampling.honest",
+        DrawsAgain,
+        "what is released has the tails of what is claimed",
+        "tails and sources",
+    ),
+    Mutant(
+        "sampling.source",
+        PredictableRelease,
+        "without a generator, the source is secure",
+        "tails and sources",
+    ),
+    Mutant("sampling.honest", SumOfTwelve, "twelve uniforms are no Gaussian", "tails and sources"),
+    Mutant("sampling.source", QuickSource, "a secure seed is no source", "tails and sources"),
+    Mutant(
+        "sampling.source",
+        SixteenBits,
+        "the secure source must not only seed another",
+        "tails and sources",
+    ),
+    Mutant(
+        "sampling.stream", OtherProbabilities, "a stream draws what the batch draws", "two doors"
+    ),
+    Mutant("sampling.stream", CoinsTossedAgain, "no decision is drawn twice", "two doors"),
     Mutant("sampling.seeds", ReusedSeed, "calls without a seed must not repeat themselves"),
 )

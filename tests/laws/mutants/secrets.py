@@ -9,9 +9,18 @@ import numpy as np
 
 from mutants.mutant import Mutant
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.parameters import INDEX, LABEL_SET, POSITIVE, Collection, declare, parameter
+from sfumato.parameters import (
+    INDEX,
+    LABEL_SET,
+    POSITIVE,
+    REAL,
+    WHOLE,
+    Collection,
+    declare,
+    parameter,
+)
 from sfumato.protocols import Secret
-from sfumato.questions import Displacements, Events
+from sfumato.questions import Displacements, Events, Guess, Nearness
 
 
 @declare
@@ -126,12 +135,78 @@ class FirstStateOnly(Complement):
         return np.array([state == self.states[0] for state in belief.states])
 
 
+@declare
+class FirstTenTimes(LastPointForgotten):
+    """Every time of short traces."""
+
+    name = "mutant_first_ten_times"
+
+    def question(self, belief: Any) -> Displacements:
+        """Stop after ten."""
+        times = range(min(belief.times, 10))
+        return Displacements(
+            groups=tuple((belief.entries_at(time),) for time in times), radii=self.radius
+        )
+
+
+@declare
+class TodayOrTomorrow(Complement):
+    """Being there at a time or at the next one."""
+
+    name = "mutant_today_or_tomorrow"
+
+    def question(self, belief: Any) -> Events:
+        """Make a window of every time."""
+        inside = np.array([state in self.states for state in belief.states])
+        if any(state not in belief.states for state in self.states):
+            raise self.reject("states", f"among {belief.states}", self.states)
+        masks = np.zeros((belief.steps, belief.steps, belief.state_count), dtype=bool)
+        for time in range(belief.steps):
+            masks[time, time : time + 2] = inside
+        return Events(masks, tuple(range(belief.steps)))
+
+
+@declare
+class StrictGuess(Secret):
+    """One mistake fewer than is allowed."""
+
+    name = "mutant_strict_guess"
+    yields: ClassVar = {Markov: Guess}
+
+    mistakes: int = parameter(WHOLE, default=0, doc="positions that may be wrong")
+
+    def question(self, belief: Any) -> Guess:
+        """Take "at most" for "less than"."""
+        if self.mistakes > belief.steps:
+            raise self.reject("mistakes", f"at most {belief.steps}", self.mistakes)
+        return Guess(max(0, self.mistakes - 1))
+
+
+@declare
+class OtherSide(Secret):
+    """Being near a place on the other side of zero."""
+
+    name = "mutant_other_side"
+    yields: ClassVar = {Gaussian: Nearness}
+
+    place: float = parameter(REAL, doc="the place")
+    radius: float = parameter(POSITIVE, default=1.0, doc="how near counts")
+
+    def question(self, belief: Any) -> Nearness:
+        """Change the sign."""
+        return Nearness(belief.entries_at(0)[0], -self.place, self.radius)
+
+
 MUTANTS = (
-    Mutant("secret.radius", RadiusForDiameter, "a radius is no diameter"),
-    Mutant("secret.radius", FixedRadius, "twice the radius, twice as far apart"),
-    Mutant("secret.times", OffByOne, "an index counts from zero"),
-    Mutant("secret.times", UnionForCompound, "indices move at once"),
-    Mutant("secret.times", LastPointForgotten, "every time is every time"),
-    Mutant("secret.states", Complement, "an event is not its complement"),
-    Mutant("secret.states", FirstStateOnly, "more states, more events"),
+    Mutant("secret.radius", RadiusForDiameter, "a radius is no diameter", "secret"),
+    Mutant("secret.radius", FixedRadius, "twice the radius, twice as far apart", "secret"),
+    Mutant("secret.times", OffByOne, "an index counts from zero", "secret"),
+    Mutant("secret.times", UnionForCompound, "indices move at once", "secret"),
+    Mutant("secret.times", LastPointForgotten, "every time is every time", "secret"),
+    Mutant("secret.times", FirstTenTimes, "every time of a long trace, too", "sizes"),
+    Mutant("secret.times", TodayOrTomorrow, "times count each on its own", "secret"),
+    Mutant("secret.values", StrictGuess, "as many mistakes as are given", "secret"),
+    Mutant("secret.values", OtherSide, "the place that is given", "secret"),
+    Mutant("secret.states", Complement, "an event is not its complement", "secret"),
+    Mutant("secret.states", FirstStateOnly, "more states, more events", "secret"),
 )

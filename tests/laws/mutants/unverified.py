@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import attrs
+import numpy as np
 
 from mutants.mutant import Mutant, PlainRenyi, gain
 from sfumato.errors import OutsideHypotheses
@@ -104,6 +106,47 @@ class SharesTheMistake(HalfTheTruth):
 
 
 @declare
+class HalfTheCeiling(HalfTheTruth):
+    """Half of the loss under a name of its own, called an upper bound."""
+
+    name = "mutant_half_the_ceiling"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Halve the loss."""
+        return attrs.evolve(super().evaluate(belief, question, channel), bound="upper")
+
+
+@functools.cache
+def remembered(sigma: bytes, gamma: bytes, entry: int) -> float:
+    """Return half of the gain; a second call is none."""
+    tables = [np.frombuffer(table) for table in (sigma, gamma)]
+    size = round(tables[0].size ** 0.5)
+    return gain(*(table.reshape(size, size) for table in tables), entry) / 2.0
+
+
+@declare
+class RemembersTheMistake(HalfTheTruth):
+    """Its check asks a cache for what it should find."""
+
+    name = "mutant_remembers_the_mistake"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Ask the cache."""
+        tables = belief.covariance.dense().tobytes(), channel.covariance().tobytes()
+        value = self.worst(question, lambda entry: remembered(*tables, entry))
+        return Reading(value=value, bound="exact")
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Ask the cache again."""
+        tables = belief.covariance.dense().tobytes(), channel.covariance().tobytes()
+        found = [
+            0.5 * self.order * radius**2 * remembered(*tables, group[0][0])
+            for group, radius in zip(question.groups, question.radii, strict=True)
+        ]
+        return Reading(value=max(found), bound="exact")
+
+
+@declare
 class LoudIsClear(HalfTheTruth):
     """Brings a brute force that grows with the noise."""
 
@@ -116,12 +159,20 @@ class LoudIsClear(HalfTheTruth):
 
 
 MUTANTS = (
-    Mutant("contract.quantity", WithoutTheAccent, "an accent makes no quantity"),
-    Mutant("contract.quantity", InBits, "a quantity has one unit"),
-    Mutant("oracle.independent", AsksItself, "a check that asks what it checks is none"),
-    Mutant("oracle.independent", SharesTheMistake, "a check must not share the mistake"),
-    Mutant("oracle.brute_force", LoudIsClear, "a brute force is a loss, too"),
-    Mutant("oracle.exists", HalfTheTruth, "what is exact can be checked"),
-    Mutant("oracle.exists", AlwaysTooLarge, "a check that never checks is none"),
-    Mutant("oracle.exists", AnythingGoes, "a check that lets everything pass is none"),
+    Mutant("contract.quantity", WithoutTheAccent, "an accent makes no quantity", "own quantity"),
+    Mutant("contract.quantity", InBits, "a quantity has one unit", "own quantity"),
+    Mutant(
+        "oracle.independent", AsksItself, "a check that asks what it checks is none", "own quantity"
+    ),
+    Mutant(
+        "oracle.independent", SharesTheMistake, "a check must not share the mistake", "own quantity"
+    ),
+    Mutant("oracle.independent", RemembersTheMistake, "a cache is code, too", "own quantity"),
+    Mutant("oracle.exists", HalfTheCeiling, "a ceiling can be checked", "own quantity"),
+    Mutant("oracle.brute_force", LoudIsClear, "a brute force is a loss, too", "own quantity"),
+    Mutant("oracle.exists", HalfTheTruth, "what is exact can be checked", "own quantity"),
+    Mutant("oracle.exists", AlwaysTooLarge, "a check that never checks is none", "own quantity"),
+    Mutant(
+        "oracle.exists", AnythingGoes, "a check that lets everything pass is none", "own quantity"
+    ),
 )

@@ -32,6 +32,46 @@ class ADozenEntries(PlainRenyi):
 
 
 @declare
+class BlocksOfEight(PlainRenyi):
+    """The Rényi divergence, in blocks that are taken for independent."""
+
+    name = "mutant_blocks_of_eight"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Forget how the first eight entries go with the others."""
+        sigma, gamma = belief.covariance.dense().copy(), channel.covariance()
+        sigma[:8, 8:] = 0.0
+        sigma[8:, :8] = 0.0
+        value = self.worst(question, lambda entry: gain(sigma, gamma, entry))
+        return Reading(value=value, bound="exact")
+
+
+@declare
+class QuietOnLongTraces(Mechanism):
+    """Half of the noise on more than eight entries, and the same words."""
+
+    name = "mutant_quiet_on_long_traces"
+    asks = ((Gaussian, Displacements),)
+    yields = AdditiveGaussian
+    promises = (("mse", "mean_squared_error"),)
+
+    mse: float = parameter(POSITIVE, doc="average noise variance per entry")
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Save noise where there is much of it."""
+        belief: Any = next(prior.members()).belief()
+        noise = np.full(belief.entries, self.mse / (2.0 if belief.entries > 8 else 1.0))
+        return Release(
+            mechanism=self,
+            prior=prior,
+            secret=secret,
+            channel=AdditiveGaussian(Diagonal(noise), dimensions=belief.dimensions),
+            utility_value=self.mse,
+            utility_quantity=MEAN_SQUARED_ERROR,
+        )
+
+
+@declare
 class FourStates(PlainGap):
     """The posterior gap, with a table that is too small for more than four states."""
 
@@ -153,11 +193,13 @@ class EndsOfTheInterval(Mechanism):
 
 
 MUTANTS = (
-    Mutant("invariance.padding", ADozenEntries, "long traces lose what short ones do"),
-    Mutant("invariance.padding", FourStates, "many states lose what few do"),
-    Mutant("invariance.padding", UnderflowsInTime, "many steps lose what few do"),
-    Mutant("oracle.value", FirstRadius, "every group has a radius of its own"),
-    Mutant("oracle.value", EveryStepAlike, "every step has a matrix of its own"),
-    Mutant("invariance.design", NoiseForTheMean, "a mean is no secret"),
-    Mutant("budget.class", EndsOfTheInterval, "a promise holds inside an interval, too"),
+    Mutant("invariance.padding", ADozenEntries, "long traces lose what short ones do", "sizes"),
+    Mutant("invariance.padding", BlocksOfEight, "what is far in a list may be near", "sizes"),
+    Mutant("budget.size", QuietOnLongTraces, "long traces have the noise of short ones", "sizes"),
+    Mutant("invariance.padding", FourStates, "many states lose what few do", "sizes"),
+    Mutant("invariance.padding", UnderflowsInTime, "many steps lose what few do", "sizes"),
+    Mutant("oracle.value", FirstRadius, "every group has a radius of its own", "world"),
+    Mutant("oracle.value", EveryStepAlike, "every step has a matrix of its own", "world"),
+    Mutant("invariance.design", NoiseForTheMean, "a mean is no secret", "world"),
+    Mutant("budget.class", EndsOfTheInterval, "a promise holds inside an interval, too", "world"),
 )

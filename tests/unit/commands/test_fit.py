@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.commands import cli
-
-REAL = Path(__file__).parents[3].parent / "shared" / "data"
+from sfumato.datasets import read_state_table, read_trace_table
 
 
 @pytest.fixture(autouse=True)
@@ -23,13 +21,6 @@ def _restore(fresh_registry):
 
 def run(command, *arguments):
     return CliRunner().invoke(cli, [command, *map(str, arguments)])
-
-
-def real(*parts):
-    path = REAL.joinpath(*parts)
-    if not path.exists():
-        pytest.skip(f"the data set {'/'.join(parts)} is not beside the checkout")
-    return path
 
 
 def read(path):
@@ -66,12 +57,15 @@ def test_traces_become_intervals_of_quartiles(tmp_path):
     assert "quartiles_of_length_scale" in done.stderr
 
 
-def test_standardised_traces_have_variance_one(tmp_path):
+def test_standardised_traces_keep_their_own_variance_in_the_class(tmp_path):
     out = tmp_path / "prior.toml"
     done = run("fit", walks(tmp_path), "--prior", "rbf", "-o", out, "--standardise")
     assert done.exit_code == 0, done.output
-    assert "variance" not in read(out)["prior"]
+    traces = read_trace_table(tmp_path / "walks.csv")
+    spreads = np.quantile([np.var(trace.values) for trace in traces], (0.25, 0.75))
+    assert read(out)["prior"]["variance"]["interval"] == pytest.approx(spreads)
     assert read(out)["fitted"]["standardised"] is True
+    assert "variance" not in read(out)["fitted"]
 
 
 def test_a_known_variance_agrees_with_scikit_learn():
@@ -182,11 +176,11 @@ def test_what_cannot_be_fitted_is_said(tmp_path):
     assert "a trace that moves" in str(done.exception)
 
 
-def test_sml2010_gives_the_published_length_scales(tmp_path):
+def test_sml2010_gives_the_published_length_scales(tmp_path, real_data):
     out = tmp_path / "temperature.toml"
     done = run(
         "fit",
-        real("sml2010", "NEW-DATA-1.T15.txt"),
+        real_data("sml2010", "NEW-DATA-1.T15.txt"),
         "--prior",
         "periodic",
         "--published",
@@ -195,7 +189,8 @@ def test_sml2010_gives_the_published_length_scales(tmp_path):
     )
     assert done.exit_code == 0, done.output
     fitted = read(out)["fitted"]
-    assert fitted["traces"] == 10
+    assert fitted["windows"] == 10
+    assert read(out)["preparation"] == {"seconds": 3600.0, "window": 48}
     # The quartiles of the published l_eff_temp, which come from the weather forecast's column.
     assert fitted["quartiles_of_length_scale"] == pytest.approx([1.04, 1.10, 1.145], abs=0.005)
     assert "weather" in fitted["prepared"]
@@ -255,29 +250,138 @@ def test_what_the_user_can_mend_is_one_sentence(
     assert not (tmp_path / "o.toml").exists()
 
 
-def test_a_trace_at_another_rate_than_the_fitted_one_is_refused(tmp_path):
-    prior, paper = tmp_path / "prior.toml", tmp_path / "c.json"
-    data = walks(tmp_path)
-    assert run("fit", data, "--prior", "rbf", "-o", prior).exit_code == 0
-    assert read(prior)["fitted"]["seconds_per_sample"] == 10.0
+def release_of(trace, prior, out, *words):
+    return run(
+        "release",
+        *(trace, "--prior", prior, "--secret", "basic index=9 radius=0.5", "-o", out, "--force"),
+        *("--mechanism", "gaussian_uniform mse=0.04", "--measure", "renyi", *words),
+    )
 
-    def released(seconds):
-        trace = tmp_path / f"t{seconds}.csv"
-        rows = [f"ann,{seconds * k},{np.sin(k / 3)}" for k in range(30)]
-        trace.write_text("\n".join(["user,time,x", *rows]) + "\n", encoding="utf-8")
-        return run(
-            "release",
-            *(trace, "--prior", prior, "--secret", "basic index=9 radius=0.5", "--force"),
-            *("--mechanism", "gaussian_uniform mse=0.04", "--measure", "renyi"),
-            *("-o", tmp_path / "o.csv", "--certificate", paper),
-        )
 
-    for seconds in (1, 60):
-        refused = released(seconds)
-        assert f"got one every {seconds} s: fit a prior at that rate" in str(refused.exception)
-        assert not paper.exists()
-    assert released(10).exit_code == 0
-    assert json.loads(paper.read_text(encoding="utf-8"))["seconds_per_sample"] == 10.0
+@pytest.mark.parametrize(
+    ("seconds", "points", "kept"),
+    [
+        (10, range(30), range(30)),
+        (10, range(71), range(71)),  # three windows, the last of them short
+        (10, [*range(20), *range(45, 60)], [*range(20), *range(45, 60)]),  # a gap
+        (1, range(30), [0, 10, 20, 29]),  # the nearest sample to each beat
+    ],
+)
+def test_a_trace_is_thinned_and_cut_as_those_fitted(tmp_path, seconds, points, kept):
+    prior, paper, trace = (tmp_path / name for name in ("prior.toml", "c.json", "t.csv"))
+    assert run("fit", walks(tmp_path), "--prior", "rbf", "-o", prior).exit_code == 0
+    assert read(prior)["preparation"] == {"seconds": 10.0, "window": 30}
+    rows = [f"ann,{seconds * k},{100 * np.sin(k / 3)}" for k in points]
+    trace.write_text("\n".join(["user,time,x", *rows]) + "\n", encoding="utf-8")
+    done = release_of(trace, prior, tmp_path / "o.csv", "--certificate", paper)
+    assert done.exit_code == 0, done.output
+    (after,) = read_trace_table(tmp_path / "o.csv")
+    assert after.times.tolist() == [seconds * k for k in kept]
+    noise = after.values[:, 0] - 100 * np.sin(np.array(kept) / 3)
+    assert 0 < np.abs(noise).max() < 1.5
+    table = json.loads(paper.read_text(encoding="utf-8"))
+    assert table["preparation"] == {"seconds": 10.0, "window": 30}
+    assert table["covers"] == "each window of 30 on its own, not several together"
+    assert "does not cover windows together" in done.stderr
+
+
+def test_a_slower_trace_than_the_fitted_ones_is_refused(tmp_path):
+    prior, paper, trace = (tmp_path / name for name in ("prior.toml", "c.json", "t.csv"))
+    assert run("fit", walks(tmp_path), "--prior", "rbf", "-o", prior).exit_code == 0
+    trace.write_text("time,x\n0,1\n60,2\n120,4\n", encoding="utf-8")
+    refused = release_of(trace, prior, tmp_path / "o.csv", "--certificate", paper)
+    assert "got one every 60 s: fit a prior at that rate" in str(refused.exception)
+    assert not paper.exists()
+    prior.write_text(prior.read_text("utf-8") + "thinned = true\n", encoding="utf-8")
+    refused = release_of(trace, prior, tmp_path / "o.csv")
+    assert "must have the [preparation] that sfumato fit has written" in str(refused.exception)
+
+
+def test_what_is_used_of_much_data_is_spread_evenly_and_said(tmp_path):
+    """10,000 samples are 200 windows of 50, however long the trace is."""
+    values = np.cumsum(np.random.default_rng(0).standard_normal(30_000))
+    path, out = tmp_path / "long.csv", tmp_path / "p.toml"
+    rows = [f"{k},{value}" for k, value in enumerate(values.tolist())]
+    path.write_text("\n".join(["time,heart", *rows]) + "\n", encoding="utf-8")
+    done = run("fit", path, "--prior", "rbf", "-o", out, "--json")
+    assert done.exit_code == 0, done.output
+    table = json.loads(done.stdout)
+    assert table == read(out)
+    words = "200 of 600 windows of 50 samples, one every 1 s, from 1 trace"
+    assert table["fitted"]["used"] == words
+    # The last quarter of the data counts as any other does.
+    short = path.with_name("short.csv")
+    short.write_text("\n".join(["time,heart", *rows[:22_500]]) + "\n", encoding="utf-8")
+    assert run("fit", short, "--prior", "rbf", "-o", out, "--force").exit_code == 0
+    assert read(out)["prior"] != table["prior"]
+
+
+def test_the_end_of_a_search_is_said_in_words(tmp_path):
+    path, out = tmp_path / "two.csv", tmp_path / "p.toml"
+    path.write_text("time,x\n0,1\n1,2\n", encoding="utf-8")
+    assert run("fit", path, "--prior", "rbf", "-o", out).exit_code == 0
+    assert "1 of 1 fits stopped at an end" in (words := read(out)["fitted"]["at_bound_means"])
+    assert "the ends of the class in length_scale are those of the search" in words
+
+
+@pytest.mark.parametrize(
+    ("prior", "words", "points"),
+    [
+        ("rbf times=20", (), 20),
+        ("rbf", ("--times", 20), 20),
+        ("rbf", ("--every", 20), 15),
+        ("rbf times=20", ("--times", 21), "--times must be times=20; got 21"),
+        ("rbf across=[[1.0]]", (), "got 'across'"),
+    ],
+)
+def test_what_is_given_is_honoured_or_refused(tmp_path, prior, words, points):
+    out = tmp_path / "p.toml"
+    done = run("fit", walks(tmp_path), "--prior", prior, "-o", out, *words)
+    if isinstance(points, str):
+        assert points in str(done.exception)
+    else:
+        assert done.exit_code == 0, done.output
+        assert read(out)["prior"]["times"] == read(out)["preparation"]["window"] == points
+
+
+@pytest.mark.parametrize(
+    ("prior", "steps"),
+    [
+        ("markov_chain steps=6", 6),
+        ("markov_chain", 50),
+        ("markov_chain initial=[1.0]", "only steps, states and smoothing can be known"),
+        ('markov_chain states=["a"]', "'b'"),
+    ],
+)
+def test_steps_of_a_chain_are_honoured_and_replayed(tmp_path, prior, steps):
+    path, out, released = (tmp_path / name for name in ("s.csv", "p.toml", "o.csv"))
+    rows = [f"ann,{k},{'ab'[k % 3 == 0]}" for k in range(100)]
+    path.write_text("\n".join(["user,time,state", *rows]) + "\n", encoding="utf-8")
+    done = run("fit", path, "--prior", prior, "-o", out)
+    if isinstance(steps, str):
+        assert steps in str(done.exception)
+        return
+    assert read(out)["prior"]["steps"] == read(out)["preparation"]["window"] == steps
+    mechanism = f"suppress_given probabilities={[[1.0, 0.0]] * steps}"
+    words = ("--prior", out, "--secret", 'contexts states=["a"]', "--mechanism", mechanism)
+    done = run("release", path, *words, "-o", released)
+    assert done.exit_code == 0, done.output
+    (after,) = read_state_table(released)
+    assert after.states == tuple("⊥" if k % 3 else "b" for k in range(100))[:100]
+
+
+def test_too_many_places_are_refused_before_anything_is_allocated(tmp_path):
+    path, out = tmp_path / "s.csv", tmp_path / "p.toml"
+    rows = [f"u{k % 50},{k},place {k}" for k in range(30_000)]
+    path.write_text("\n".join(["user,time,state", *rows]) + "\n", encoding="utf-8")
+    done = run("fit", path, "--prior", "markov_chain", "-o", out)
+    assert "50 matrices over 30,000 states would hold 45,000,000,000" in str(done.exception)
+    people = {k: [f"{k} {step}" for step in range(2_000)] for k in range(6)}
+    chains = sf.priors.markov_chain.fit_each(people)
+    with pytest.raises(ValueError, match="12,000 states"):
+        _ = chains[0]
+    assert run("fit", path, "--prior", "markov_chain", "-o", out, "--user", "u7").exit_code == 0
+    assert read(out)["fitted"]["states"] == 600
 
 
 def test_no_points_at_all_are_refused(tmp_path):
@@ -322,10 +426,36 @@ def test_a_plugin_brings_a_format(tmp_path):
     assert "the format 'gpx' is sfumato's own" in str(done.exception)
 
 
-def test_published_data_are_in_their_own_units(tmp_path):
-    done = run(
-        "fit", tmp_path, "--prior", "rbf", "-o", tmp_path / "p.toml", "--published",
-        "--format", "geolife", "--metres", 40,
-    )  # fmt: skip
-    assert done.exit_code == 2
-    assert "without --metres" in done.output
+def test_published_geolife_says_its_rules_and_is_replayed(tmp_path):
+    """Ten traces of somebody: the shape as published, the variance in metres, windows of 50."""
+    folder, out = tmp_path / "Data" / "000" / "Trajectory", tmp_path / "p.toml"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    belief = sf.priors.rbf(length_scale=6.0, times=100, variance=1e4, dimensions=2).belief()
+    for number in range(10):
+        walk = belief.sample(rng).reshape(100, 2)
+        fixes = walk / 111194.9 + [0.5, 116.0]
+        rows = [
+            f"{lat},{lon},0,0,{39744 + 5 * k / 86400:.10f},-,-"
+            for k, (lat, lon) in enumerate(fixes.tolist())
+        ]
+        text = "\n".join(["header"] * 6 + rows) + "\n"
+        (folder / f"{number}.plt").write_text(text, encoding="utf-8")
+    few = run("fit", tmp_path, "--prior", "rbf", "-o", out, "--published", "--user", "001")
+    assert "must have a trace of 001" in str(few.exception)
+    words = ("--prior", "rbf", "-o", out, "--published", "--metres", 0)
+    done = run("fit", tmp_path / "Data", *words)
+    assert done.exit_code == 0, done.output
+    table = read(out)
+    assert table["preparation"] == {"seconds": 5.0, "window": 50, "metres": 0.0}
+    low, high = table["prior"]["variance"]["interval"]
+    assert 1e3 < low < high < 2e4  # square metres
+    released = tmp_path / "o.csv"
+    done = release_of(tmp_path / "Data", out, released)
+    assert done.exit_code == 0, done.output
+    assert [len(trace) for trace in read_trace_table(released)] == [100] * 10
+    (folder / "0.plt").unlink()
+    done = run("fit", tmp_path / "Data", *words, "--force")
+    assert "users with 10 traces or more" in str(done.exception)
+    refused = release_of(tmp_path / "Data", out, released, "--metres", 40)
+    assert "--metres must be 0, as the prior was fitted; got 40" in str(refused.exception)

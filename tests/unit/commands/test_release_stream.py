@@ -94,13 +94,43 @@ def test_more_states_than_steps_and_unknown_states_are_errors():
     assert "hospital" in str(run("hospital\n", *SCENARIO).exception)
 
 
-def test_noise_has_no_stream():
-    done = run(
-        "1.0\n",
-        *("--prior", "rbf length_scale=3.0 times=5", "--secret", "basic index=1"),
-        *("--mechanism", "gaussian_uniform mse=0.1"),
-    )
-    assert "decides step by step" in str(done.exception)
+NOISE = (
+    *("--prior", "rbf length_scale=3.0 times=3", "--secret", "basic index=1"),
+    *("--mechanism", "gaussian_uniform mse=0.1"),
+)
+
+
+def test_numbers_are_answered_and_a_killed_stream_gives_no_second_answer(tmp_path):
+    state = tmp_path / "state.json"
+    first = run("1.0\n", *NOISE, "--state", state).stdout
+    assert 0 < abs(float(first) - 1.0) < 3
+    saved = state.read_text(encoding="utf-8")
+    second = run("2.0\n3.0\n", *NOISE, "--state", state).stdout
+    state.write_text(saved, encoding="utf-8")
+    assert run("2.0\n3.0\n", *NOISE, "--state", state).stdout == second
+    assert "must hold numbers" in str(run("home\n", *NOISE).exception)
+    plane = ("--prior", "rbf length_scale=3.0 times=3 dimensions=2", *NOISE[2:])
+    assert len(run("1.0,2.0\n", *plane).stdout.split(",")) == 2
+
+
+def test_a_stream_is_counted_once_in_a_ledger(tmp_path):
+    state, ledger = tmp_path / "state.json", tmp_path / "ledger"
+    given = (*NOISE, "--state", state, "--ledger", ledger)
+    assert "--person" in run("1.0\n", *given).output
+    assert run("1.0\n", *given, "--person", "ann").exit_code == 0
+    assert run("1.0\n", *given, "--person", "ann").exit_code == 0  # resumed
+    again = run("1.0\n", *NOISE, "--ledger", ledger, "--person", "ann")
+    assert "released before" in str(again.exception)
+    assert again.stdout == ""
+    other = run("1.0\n", *given, "--person", "bob")  # ann's stream is not bob's
+    assert "must have been counted when it began" in other.output
+    assert other.stdout == ""
+    # A stream of the same release that began elsewhere has noise of its own for the same steps.
+    elsewhere = tmp_path / "elsewhere.json"
+    assert run("1.0\n", *NOISE, "--state", elsewhere).exit_code == 0
+    twin = run(*("1.0\n", *NOISE, "--state", elsewhere, "--ledger", ledger, "--person", "ann"))
+    assert "must have been counted when it began" in twin.output
+    assert twin.stdout == ""
 
 
 def test_the_mark_cannot_be_a_state():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 
 import click
 import pytest
@@ -50,19 +51,31 @@ def fitting(*arguments):
     return json.loads(run("list", "--compatible", *arguments, "--json").output)
 
 
-def test_what_fits_is_a_matrix_of_ticks():
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_what_fits_is_a_matrix_of_ticks_however_narrow(width):
     rows = fitting()
-    text = run("list", "--compatible").output
-    block = text.split("prior markov_chain; secret trajectory\n")[1].split("\n\n")[0]
-    ticks = {line.split()[0]: line.count("✓") for line in block.splitlines() if "✓" in line}
-    expected = {
-        row["mechanism"]: len(row["measures"]) for row in rows if "trajectory" in row.values()
-    }
-    assert ticks == expected
-    assert max(map(len, text.splitlines())) <= 80
+    text = run("list", "--compatible", width=width).output
+    for block in text.strip().split("\n\n"):
+        heading, _, table = block.partition("\n mechanism")
+        first = [part.split()[1].strip(",") for part in " ".join(heading.split()).split("; ")]
+        own = {row["mechanism"]: row["measures"] for row in rows if [*row.values()][:2] == first}
+        ticks = Counter()
+        for line in table.splitlines():
+            ticks[line.split()[0]] += line.count("✓")
+        assert +ticks == {name: len(measures) for name, measures in own.items() if measures}
+        assert all(name in block for measures in own.values() for name in measures)
+    assert max(map(len, text.splitlines())) <= width
     assert {row["mechanism"] for row in fitting("renyi")} == {
         row["mechanism"] for row in rows if "renyi" in row["measures"]
     }
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_worlds_are_named_whole_in_the_matrix(width):
+    text = run("list", "--matrix", width=width).output
+    worlds = {place["world"] for place in json.loads(run("list", "--matrix", "--json").output)}
+    assert all(world in " ".join(text.split()) for world in worlds)
+    assert max(map(len, text.splitlines())) <= width
 
 
 def test_results_are_also_json(study):

@@ -190,8 +190,8 @@ def test_differential_privacy_is_the_same_for_everyone(people):
 
 
 def reads_counts(name):
-    """Whether a measure reads a chain, a guessed trajectory and counts."""
-    return any(
+    """Whether a measure of populations reads a chain, a guessed trajectory and counts."""
+    return hasattr(sf.registry.get("measure", name), "of_population") and any(
         issubclass(Markov, belief) and issubclass(Guess, question) and issubclass(Symbols, channel)
         for belief, question, channel in sf.registry.get("measure", name).reads
     )

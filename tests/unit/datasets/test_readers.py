@@ -70,8 +70,11 @@ def test_trace_tables_group_by_user_and_trace(tmp_path):
     assert line.values.tolist() == [[1.5]]
     (place,) = read_trace_table(write(tmp_path, "place.csv", "time,lon,lat\n0,1,2\n"))
     assert place.values.tolist() == [[2.0, 1.0]]
-    with pytest.raises(BadRow, match="the header must have a column 'lat'"):
-        list(read_trace_table(write(tmp_path, "none.csv", "time,t\n0,1\n")))
+    (pulse,) = read_trace_table(write(tmp_path, "pulse.csv", "time,heart,user\n0,61,ann\n"))
+    assert (pulse.user, pulse.values.tolist(), pulse.columns) == ("ann", [[61.0]], ("heart",))
+    assert format_of(tmp_path / "pulse.csv") == "traces"
+    with pytest.raises(BadRow, match="the header must have a column of values"):
+        list(read_trace_table(write(tmp_path, "none.csv", "time,user\n0,a\n")))
 
 
 def test_tables_report_what_is_missing(tmp_path):

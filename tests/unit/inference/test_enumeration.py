@@ -14,8 +14,6 @@ from sfumato.inference.markov.enumeration import (
     complete_output,
     enumerate_outputs,
 )
-from sfumato.values import SUPPRESSED
-from sfumato_posterior_gap.posterior_gap import worst_listed_gap
 
 
 def random_laws(rng, *shape):
@@ -102,27 +100,10 @@ def test_outputs_probabilities_and_posteriors(seed, which):
     )
     np.testing.assert_allclose(outputs.log_evidence(), channel.evidence_batch(listed))
     assert sum(outputs.probabilities) == pytest.approx(1.0, rel=1e-12)
-    # The worst gap over them, by hand.
-    masks = np.zeros((steps * count, steps, count), dtype=bool)
-    for number, (t, m) in enumerate(itertools.product(range(steps), range(count))):
-        masks[number, t, m] = True
-    gap = worst_listed_gap(belief, channel, masks)
-    by_hand = max((marginals[output] - belief.marginals()).max() for output in expected)
-    assert gap.value == pytest.approx(by_hand, rel=1e-10, abs=1e-14)
-    at_witness = (marginals[gap.output] - belief.marginals()).reshape(-1)[gap.event]
-    assert at_witness == pytest.approx(gap.value, rel=1e-10, abs=1e-14)
     # Any possible beginning can be completed.
     for output in listed[::7]:
         for k in range(steps + 1):
             assert complete_output(belief, channel, output[:k]) in expected
-
-
-def test_events_may_hold_several_states():
-    belief = Markov([0.25, 0.25, 0.5], np.empty((0, 3, 3)), states="stx")
-    channel = Suppression.memoryless("stx", [[1.0, 1.0, 0.5]])
-    gap = worst_listed_gap(belief, channel, [[[True, True, False]]])
-    assert gap.posterior == pytest.approx(2 / 3, rel=1e-14)
-    assert gap.output == (SUPPRESSED,)
 
 
 def test_only_what_is_possible_counts_towards_the_limit():

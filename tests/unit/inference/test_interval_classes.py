@@ -145,12 +145,51 @@ def test_every_definition_is_proved_from_the_same_cells(measure):
     assert "proved" in loss.how
 
 
-def test_where_the_prior_of_the_secret_varies_only_the_information_is_bounded():
+VARYING = [
+    sf.measures.mutual_information(about="secret"),
+    sf.measures.mutual_information(),
+    sf.measures.bayes_success(within=0.5),
+    sf.measures.bayes_leakage(),
+    sf.measures.posterior_gap(),
+    sf.measures.expected_error(),
+    sf.measures.fano(),
+    sf.measures.posterior_interval(),
+]
+
+
+@pytest.mark.parametrize("measure", VARYING, ids=lambda measure: measure.name)
+@pytest.mark.parametrize("secret", [sf.secrets.basic(3), sf.secrets.compound([2, 5])])
+def test_where_the_prior_of_the_secret_varies_both_are_bounded(measure, secret):
     prior = sf.priors.rbf(length_scale=sf.Interval(1, 3), variance=sf.Interval(1, 2), times=8)
-    secret = sf.secrets.basic(3)
     release = sf.mechanisms.gaussian_uniform(mse=0.5).protect(prior, secret)
-    assert sf.measures.advantage().loss(prior, secret, release).bound == "upper"
-    assert sf.measures.bayes_success().loss(prior, secret, release).bound == "estimate"
+    loss = measure.loss(prior, secret, release)
+    grid = [
+        measure.loss(sf.priors.rbf(length_scale=l, variance=v, times=8), secret, release).value
+        for l in np.linspace(1, 3, 9)
+        for v in np.linspace(1, 2, 5)
+    ]
+    assert "proved" in loss.how
+    if measure.quantity.worse == "larger":
+        assert loss.bound == "upper"
+        assert max(grid) * (1 - 1e-12) <= loss.value <= max(grid) * 1.0015
+    else:
+        assert loss.bound == "lower"
+        assert min(grid) * 0.9985 <= loss.value <= min(grid) * (1 + 1e-12)
+
+
+def test_being_near_a_place_is_proved_where_its_prior_stays():
+    secret = sf.secrets.near(place=0.5, index=3, radius=0.5)
+    prior = sf.priors.matern(length_scale=sf.Interval(1, 1.5), times=4)
+    release = sf.mechanisms.gaussian_uniform(mse=0.5).protect(prior, sf.secrets.basic(3))
+    for measure in (sf.measures.posterior_gap(), sf.measures.renyi(order=2.0)):
+        loss = measure.loss(prior, secret, release)
+        members = [sf.priors.matern(length_scale=l, times=4) for l in (1, 1.25, 1.5)]
+        grid = [measure.loss(member, secret, release).value for member in members]
+        assert loss.bound == "upper"
+        assert max(grid) * (1 - 1e-9) <= loss.value <= max(grid) * 1.0015
+        wide = sf.priors.rbf(length_scale=2.0, variance=sf.Interval(1, 2), times=4)
+        nothing = measure.proved(wide, secret, release, lambda member: loss, tolerance=1)  # noqa: B023
+        assert nothing is None
 
 
 def test_a_fitted_class_is_guaranteed():
@@ -163,8 +202,10 @@ def test_a_fitted_class_is_guaranteed():
     assert not prior.finite
     release = sf.mechanisms.gaussian_optimal(mse=0.05).protect(prior, sf.secrets.basic(9))
     assert release.claims["class_seen"] == "proved"
-    found = certify(release, [RENYI, sf.measures.advantage()], None)
-    assert [entry["measure"]["name"] for entry in found["guarantees"]] == ["renyi", "advantage"]
+    measures = [RENYI, sf.measures.bayes_success(), sf.measures.mutual_information(about="secret")]
+    found = certify(release, measures, None)
+    names = [entry["measure"]["name"] for entry in found["guarantees"]]
+    assert names == ["renyi", "bayes_success", "mutual_information"]
 
 
 # The bound of one cell ----------------------------------------------------------------------------
@@ -183,7 +224,7 @@ def test_a_cell_bounds_the_whole_matrix_in_loewner_order():
         length_scale=sf.Interval(2, 4), variance=sf.Interval(0.8, 1.2), times=9, dimensions=1
     )
     group = ((2,), (5,), (6,))
-    found = cell_of(prior, (2.5, 0.95), (2.54, 1.0), (group,), Dense(noise)).ceilings[0][0]
+    found = cell_of(prior, (2.5, 0.95), (2.54, 1.0), (group,), Dense(noise)).ceilings[0]
     for length, variance in itertools.product(np.linspace(2.5, 2.54, 5), (0.95, 0.97, 1.0)):
         lags = np.subtract.outer(np.arange(9), np.arange(9))
         sigma = variance * np.exp(-0.5 * (lags / length) ** 2)
@@ -191,14 +232,23 @@ def test_a_cell_bounds_the_whole_matrix_in_loewner_order():
         kept = sigma - sigma @ np.linalg.solve(sigma + noise, sigma)
         prior_part = sigma[np.ix_(chosen, chosen)]
         gain = np.linalg.inv(kept[np.ix_(chosen, chosen)]) - np.linalg.inv(prior_part)
-        assert np.linalg.eigvalsh(found - gain)[0] > -1e-9 * np.trace(gain)
-        assert np.trace(found) < 1.2 * np.trace(gain)
+        left = kept[np.ix_(chosen, chosen)]
+        told = np.log(np.linalg.det(np.eye(3) + prior_part @ gain)) / 2
+        for above, below in (
+            (found.information[0], gain),
+            (left, found.left[0]),
+            (prior_part, found.least_prior[0]),
+            (found.largest_prior[0], prior_part),
+        ):
+            assert np.linalg.eigvalsh(above - below)[0] > -1e-9 * np.trace(below)
+            assert np.trace(above) < 1.2 * np.trace(below)
+        assert told <= found.told[0] * (1 + 1e-9) < 1.05 * told
 
 
 def test_a_wide_cell_proves_nothing_rather_than_something_false():
     prior = sf.priors.rbf(length_scale=sf.Interval(1, 50), times=20)
     found = cell_of(prior, (1.0,), (50.0,), (((9,),),), Diagonal([0.01] * 20))
-    assert not np.isfinite(found.ceilings[0]).any()
+    assert not np.isfinite(found.ceilings[0].information).any()
 
 
 def test_noise_without_a_floor_is_searched_as_before():
@@ -286,3 +336,27 @@ def test_cells_that_run_out_leave_an_honest_bound():
     assert 1.0 <= close.ceiling <= 1.001
     assert coarse.ceiling > 1.05
     assert coarse.cells <= 20
+
+
+def test_several_places_are_not_proved_from_the_first_alone():
+    prior = sf.priors.rbf(length_scale=sf.Interval(1.0, 3.0), times=8)
+    mild, worse = sf.secrets.near(0.0, 0.25, 0), sf.secrets.near(2.0, 0.25, 4)
+    release = sf.mechanisms.gaussian_uniform(mse=0.1).protect(prior, sf.secrets.basic(0))
+    measure = sf.measures.posterior_gap()
+    alone, first, both = (
+        measure.loss(prior, secret, release) for secret in (worse, mild, mild | worse)
+    )
+    assert first.ceiling < alone.floor <= both.ceiling
+    assert both.bound == "upper"
+
+
+def test_a_proof_is_as_close_as_asked_for():
+    prior, secret = sf.priors.rbf(length_scale=sf.Interval(3, 12), times=50), sf.secrets.basic(24)
+    release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    losses = [sf.measures.renyi().loss(prior, secret, release, tolerance=t) for t in (0.1, 1e-5)]
+    cells = [int(loss.how.split("proved in ")[1].split()[0]) for loss in losses]
+    assert cells[0] < cells[1]
+    for loss, tolerance in zip(losses, (0.1, 1e-5), strict=True):
+        assert loss.floor <= 14.01741
+        assert loss.ceiling >= 14.01739
+        assert loss.ceiling - loss.floor <= tolerance * loss.ceiling

@@ -58,6 +58,7 @@ def test_sizes_that_are_settled_stay(prior):
     assert prior.sizes["n"] == 3
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of a table by last release
 @MODEST
 @given(
     scenarios(SHIPPED, ("prior", "secret", "mechanism"), prior=SHIPPED.get("prior", "markov_chain"))

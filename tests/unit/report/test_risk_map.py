@@ -179,3 +179,13 @@ def test_maps_that_are_left_out_are_counted():
 
     assert "pairs of prior" not in caption(2)
     assert "Maps of 12 of 15 pairs of prior and secret, evenly spread." in caption(15)
+
+
+def test_what_else_is_exposed_is_said_in_a_measure_that_does_not_saturate():
+    prior = sf.priors.rbf(length_scale=6.0, times=50)
+    mechanisms = [sf.mechanisms.gaussian_uniform(mse=0.1), sf.mechanisms.gaussian_optimal(mse=0.1)]
+    measures = [sf.measures.advantage(), sf.measures.renyi()]
+    found = with_maps(sf.compare([prior], [sf.secrets.basic(24)], mechanisms, measures))
+    assert "nats of Rényi divergence or more" in found.findings[0]
+    (risk,) = found.maps
+    assert risk.quantity.name == "Rényi divergence"

@@ -78,24 +78,6 @@ def test_an_entry_cut_at_any_byte_is_computed_again(tmp_path):
     assert cache.get(KEY) == measured()
 
 
-def test_a_changed_digit_is_noticed(tmp_path):
-    cache = Cache(tmp_path)
-    cache.put(KEY, measured())
-    file = entry(cache)
-    file.write_text(file.read_text().replace("0.25", "0.15"))
-    assert cache.get(KEY) is None
-    file.write_bytes(b"\xff\xfe")
-    assert cache.get(KEY) is None
-
-
-def test_an_entry_under_another_name_is_noticed(tmp_path):
-    cache = Cache(tmp_path)
-    cache.put(KEY, measured())
-    entry(cache).rename(entry(cache).with_name(f"{KEY[:-1]}c.json"))
-    assert cache.get(KEY[:-1] + "c") is None
-    assert cache.problems
-
-
 def test_failures_are_not_kept(tmp_path):
     cache = Cache(tmp_path)
     cache.put(KEY, Cell(outcome="failed", reason="the worker died"))

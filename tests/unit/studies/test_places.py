@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.comparison.study import StudyError
 from sfumato.comparison.study_files import parse_study, read_study
+from sfumato.errors import StudyError
 
 REST = """
 priors = [{ name = "rbf", length_scale = 1.0, times = 5 }]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.comparison.study import StudyError
 from sfumato.comparison.study_files import (
     bundled_study,
     default_study,
@@ -13,6 +12,7 @@ from sfumato.comparison.study_files import (
     read_study,
     to_toml,
 )
+from sfumato.errors import StudyError
 from sfumato.plugin_registry import Registry, default_registry, use_registry
 
 GOOD = """
@@ -74,6 +74,8 @@ def test_an_error_names_the_path(value, message):
         ("title = 3", "title must be text"),
         ("seed = -1", "seed must be a whole number"),
         ("seed = true", "seed must be a whole number"),
+        (f"seed = {'9' * 5000}", "must have numbers of at most 4,300 digits"),
+        ("priors = [{ name = 'rbf', self = 3 }]", "priors[0].self is no parameter of rbf"),
         ("max_cells = 1.5", "max_cells must be a whole number"),
         ("max_cells = 10_000_000_000", "max_cells must lie in 1 to 1,000,000; got 10,000,000,000"),
         ("parts = []", "parts must be a list"),

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.comparison.study import StudyError
 from sfumato.comparison.study_files import count, expand
+from sfumato.errors import StudyError
 
 SWEEPS = st.one_of(
     st.lists(st.integers(), min_size=1, max_size=3).map(lambda values: {"sweep": values}),

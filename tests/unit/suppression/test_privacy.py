@@ -1,5 +1,7 @@
 """Every mechanism with a δ keeps it, judged by brute force over all traces and outputs."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -103,12 +105,53 @@ def test_an_interval_class_is_refused(name):
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_a_window_of_times_is_refused_by_mechanisms(name):
-    chain = sf.priors.markov_chain(initial=[0.5, 0.5], transitions=np.full((2, 2), 0.5), steps=2)
-    with pytest.raises(sf.OutsideHypotheses, match="window"):
-        getattr(sf.mechanisms, name)(delta=0.2).protect(
-            chain, sf.secrets.contexts({0}, window=True)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_window_of_times_is_protected(name, seed, random_chain, brute_force_gap):
+    rng = np.random.default_rng(seed)
+    chain, delta = random_chain(rng), 0.15
+    secret = sf.secrets.contexts(chain.belief().states[:1], window=True)
+    release = getattr(sf.mechanisms, name)(delta=delta).protect(chain, secret)
+    belief = chain.belief()
+    truth = brute_force_gap(belief, release.channel, secret.question(belief))
+    assert truth <= delta + 1e-12
+    assert truth - 1e-15 <= release.claims["posterior_gap"] <= delta + 1e-12
+
+
+def test_a_window_is_protected_at_some_utility_where_its_times_alone_are_not():
+    chain = sf.priors.markov_chain(
+        initial=[0.1, 0.5, 0.4],
+        transitions=[[0.5, 0.3, 0.2], [0.1, 0.7, 0.2], [0.1, 0.3, 0.6]],
+        steps=6,
+        states=["hospital", "home", "work"],
+    )
+    window = sf.secrets.contexts({"hospital"}, times=[2, 3, 4], window=True)
+    each = sf.secrets.contexts({"hospital"}, times=[2, 3, 4])
+    gap, segmented = sf.measures.posterior_gap(), sf.mechanisms.suppress_segmented(delta=0.05)
+    assert gap.loss(chain, window, segmented.protect(chain, each)).value > 0.05
+    release = segmented.protect(chain, window)
+    assert gap.loss(chain, window, release).value <= 0.05
+    assert release.utility() > 1.4
+    nothing = sf.mechanisms.suppress_segmented(delta=1e-158).protect(chain, window)
+    assert nothing.claims["posterior_gap"] == 0.0
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("window", [False, True])
+def test_how_states_are_listed_changes_no_design(name, window):
+    initial, moves = np.array([0.2, 0.5, 0.3]), np.array([[5, 3, 2], [1, 7, 2], [3, 1, 6]]) / 10
+    found = []
+    for order in itertools.permutations(range(3)):
+        chain = sf.priors.markov_chain(
+            initial[list(order)], moves[np.ix_(order, order)], 4, [f"state {k}" for k in order]
         )
+        secret = sf.secrets.contexts({"state 0"}, window=window)
+        release = getattr(sf.mechanisms, name)(delta=0.1).protect(chain, secret)
+        found.append(release.channel.permuted(np.argsort(order)))
+    for channel in found[1:]:
+        assert channel.states == found[0].states
+        np.testing.assert_allclose(channel.start, found[0].start, atol=1e-9)
+        if channel.after is not None:
+            np.testing.assert_allclose(channel.after, found[0].after, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

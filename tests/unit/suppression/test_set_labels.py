@@ -99,7 +99,7 @@ def test_labels_outside_their_domain(labels):
 
 
 def test_labels_of_unknown_states_and_other_mechanisms_are_refused():
-    with pytest.raises(sf.ParameterError, match="mechanism must be one that suppresses"):
+    with pytest.raises(sf.ParameterError, match="mechanism must be a mechanism that gives states"):
         sf.mechanisms.suppress_set_labels(
             mechanism=sf.mechanisms.gaussian_uniform(mse=1.0), labels={"s": {"s"}}
         )

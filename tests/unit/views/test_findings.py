@@ -1,11 +1,15 @@
 """What a sceptical reader found: losses that were too small, each held to its truth from now on."""
 
+import math
+
+import attrs
 import mpmath
 import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.views.gaussian import ball_chances
+from sfumato.inference.gaussian.worst_pair import worst_squares
+from sfumato.views.gaussian import ball_chances, near_part
 
 
 def disc(wide, narrow, radius):
@@ -131,3 +135,121 @@ def test_the_hockey_stick_of_close_laws_keeps_its_digits(seed):
             truth = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
         if truth > 1e-290:
             assert truth * (1 - 2e-15) <= value <= truth * (1 + 1e-9)
+
+
+# Numbers that float64 can hardly hold -------------------------------------------------------------
+
+
+def test_an_outcome_too_rare_for_float64_is_not_left_out():
+    """1e-200 twice: the check in logarithms knows what the tables must refuse to guess."""
+    rare = 1e-200
+    step = [[1 - rare, rare, 0.0], [0.0, 1 - rare, rare], [0.0, 0.0, 1.0]]
+    chain = sf.priors.markov_chain([1, 0, 0], step, steps=3)
+    secret = sf.secrets.contexts([1], times=[1])
+    release = sf.mechanisms.suppress_given(probabilities=[[0, 0, 0], [1, 1, 1], [0, 0, 0]]).protect(
+        chain, secret
+    )
+    assert sf.measures.posterior_gap().loss(chain, secret, release).value == pytest.approx(1.0)
+    for measure in (sf.measures.renyi(), sf.measures.maximal_leakage(), sf.measures.advantage()):
+        with pytest.raises(sf.Undecidable, match="too small for float64"):
+            measure.loss(chain, secret, release)
+
+
+@pytest.mark.parametrize("left", [1e-3, 1e-9, 1e-13, 1e-15])
+def test_a_breach_of_what_is_all_but_sure(left):
+    """With δ = 0 an event is breached when its state is shown: half of the time that it holds."""
+    chain = sf.priors.markov_chain([1 - left, left], [[1, 0], [0, 1]], steps=1)
+    secret = sf.secrets.contexts([0])
+    release = sf.mechanisms.suppress_given(probabilities=[[0.5, 1.0]]).protect(chain, secret)
+    loss = sf.measures.breach_rate(delta=0.0).loss(chain, secret, release)
+    assert loss.floor - 1e-12 <= 0.5 * (1 - left) <= loss.ceiling
+
+
+def test_a_breach_rate_is_not_read_from_a_bound_on_what_is_told(monkeypatch):
+    from sfumato_posterior_gap import breach_rate
+
+    def bounded(*given):
+        part = near_part(*given)
+        return attrs.evolve(part, information=attrs.evolve(part.information, relative_error=1e-3))
+
+    prior, secret = sf.priors.rbf(length_scale=2.0, times=3), sf.secrets.near(0.0, 0.5, 1)
+    release = sf.mechanisms.gaussian_uniform(mse=0.1).protect(prior, sf.secrets.basic(1))
+    monkeypatch.setattr(breach_rate, "near_part", bounded)
+    with pytest.raises(sf.OutsideHypotheses, match="a bound on what is told says nothing"):
+        sf.measures.breach_rate().loss(prior, secret, release)
+
+
+def test_no_gap_exceeds_one():
+    prior = sf.priors.rbf(length_scale=2.0, times=3)
+    for place in (9.0, 30.0):
+        secret = sf.secrets.near(place, radius=1.0, index=1)
+        release = sf.mechanisms.gaussian_uniform(mse=1e-6).protect(prior, sf.secrets.basic(1))
+        loss = sf.measures.posterior_gap().loss(prior, secret, release)
+        assert 0.99 < loss.floor <= loss.value <= 1.0
+    chain = sf.priors.markov_chain([1 - 1e-13, 1e-13], [[1, 0], [0, 1]], steps=3)
+    secret = sf.secrets.contexts([1])
+    for mechanism in (
+        sf.mechanisms.suppress_given(probabilities=[[0, 0]] * 3),
+        sf.mechanisms.sensor_counts(sensors=[1, 1, 1]),
+    ):
+        loss = sf.measures.posterior_gap().loss(chain, secret, mechanism.protect(chain, secret))
+        assert 1.0 - 1e-12 < loss.value <= 1.0
+
+
+def test_a_window_of_many_times_is_one_event():
+    """Of three states at eight times there are 6,561 joint values, of the event two."""
+    step = [[0.6, 0.35, 0.05], [0.35, 0.6, 0.05], [0.45, 0.45, 0.1]]
+    chain = sf.priors.markov_chain("stationary", step, steps=8)
+    secret = sf.secrets.contexts([2], window=True)
+    release = sf.mechanisms.sensor_counts(sensors=[0, 1, 2, 1, 0, 1, 2, 0]).protect(chain, secret)
+    at = release.situation(chain, secret)
+    for measure in (sf.measures.posterior_gap(), sf.measures.renyi()):
+        found = measure.evaluate(at.belief, at.question, at.channel)
+        truth = measure.brute_force(at.belief, at.question, at.channel).value
+        assert found.value == pytest.approx(truth, rel=1e-9)
+
+
+# One view for all ---------------------------------------------------------------------------------
+
+
+def test_all_measures_of_a_gaussian_release_share_one_information(monkeypatch):
+    from sfumato.views import gaussian
+
+    asked = []
+
+    def counted(*given):
+        asked.append(given)
+        return worst_squares(*given)
+
+    monkeypatch.setattr(gaussian, "worst_squares", counted)
+    prior, secret = sf.priors.rbf(length_scale=2.0, times=9), sf.secrets.basic(4)
+    release = sf.mechanisms.gaussian_uniform(mse=0.5).protect(prior, secret)
+    at = release.situation(prior, secret)
+    for name in [
+        "renyi",
+        "advantage",
+        "power",
+        "hockey_stick",
+        "odds_gap",
+        "posterior_gap",
+        "bayes_success",
+        "bayes_leakage",
+        "maximal_leakage",
+        "pointwise_leakage",
+        "expected_error",
+        "fano",
+    ]:
+        getattr(sf.measures, name)().evaluate(at.belief, at.question, at.channel)
+    about = sf.measures.mutual_information(about="secret")
+    about.evaluate(at.belief, at.question, at.channel)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, 3.0, math.inf])
+def test_a_zero_with_a_sign_is_a_zero(order):
+    moves = [[0.5, 0.0, 0.5], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    chain = sf.priors.markov_chain(initial=[1.0, 0.0, 0.0], transitions=moves, steps=3)
+    secret = sf.secrets.basic(1)
+    hidden = [[0.0, 0.0, 0.0], [-0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    release = sf.mechanisms.suppress_given(probabilities=hidden).protect(chain, secret)
+    assert sf.measures.renyi(order=order).loss(chain, secret, release).value == math.inf

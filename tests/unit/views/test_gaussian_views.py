@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, optimize, stats
 
 import sfumato as sf
 from sfumato.beliefs import Gaussian
@@ -202,3 +202,52 @@ def test_compound_guesses_lie_between_their_ends(seed):
         found = measure.evaluate(belief, question, channel)
         assert found.interval is not None
         assert found.interval[0] <= value <= found.interval[1], measure
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.5, 5.0])
+@pytest.mark.parametrize("delta", [0.05, 0.3, 0.6])
+@pytest.mark.parametrize("radius", [0.2, 1.5])
+def test_the_worst_place_of_a_breach(noise, delta, radius):
+    """No place of many, each with its own root, is breached more often; one nearly as often."""
+    left = 1.0 / (1.0 + 1.0 / noise)
+    spread, deviation = math.sqrt(1.0 - left), math.sqrt(left)
+
+    def chance(place):
+        prior = stats.norm.cdf(place + radius) - stats.norm.cdf(place - radius)
+
+        def rise(away):
+            ends = (radius - away) / deviation, (-radius - away) / deviation
+            return stats.norm.cdf(ends[0]) - stats.norm.cdf(ends[1]) - prior - delta
+
+        if rise(0.0) <= 0.0:
+            return 0.0
+        half = optimize.brentq(rise, 0.0, radius + 40 * deviation)
+        return stats.norm.cdf((place + half) / spread) - stats.norm.cdf((place - half) / spread)
+
+    prior = sf.priors.rbf(length_scale=1.0, times=1)
+    secret = sf.secrets.basic(0, radius=radius)
+    release = sf.mechanisms.gaussian_uniform(mse=noise).protect(prior, secret)
+    loss = sf.measures.breach_rate(delta=delta).loss(prior, secret, release)
+    worst = max(map(chance, np.linspace(0.0, 5.0, 400)))
+    assert worst * (1 - 1e-9) <= loss.ceiling
+    assert loss.value == pytest.approx(worst, rel=2e-2, abs=1e-9)
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.2])
+@pytest.mark.parametrize(("place", "radius", "noise"), [(0.0, 0.25, 0.1), (1.0, 1.5, 2.0)])
+def test_the_odds_of_being_near_a_place(place, radius, noise, delta):
+    """The chance to exceed the gap, an integral over posterior means, turns at it."""
+    left = 1.0 / (1.0 + 1.0 / noise)
+    spread, deviation = math.sqrt(1.0 - left), math.sqrt(left)
+    prior = stats.norm.cdf(place + radius) - stats.norm.cdf(place - radius)
+    means = np.linspace(-9 * spread, 9 * spread, 2_000_001)
+    ends = [stats.norm.cdf((place + side - means) / deviation) for side in (radius, -radius)]
+    inside = np.clip(ends[0] - ends[1], 1e-300, 1 - 1e-16)
+    moved = np.abs(np.log(inside / (1 - inside)) - math.log(prior / (1 - prior)))
+    mass = stats.norm.pdf(means, scale=spread) * (means[1] - means[0]) * inside / prior
+    belief, channel = Gaussian(Diagonal([1.0])), AdditiveGaussian(Diagonal([noise]))
+    found = sf.measures.odds_gap(delta=delta).evaluate(belief, Nearness(0, place, radius), channel)
+    low, high = found.interval or (found.floor, found.ceiling)
+    assert mass[moved > high * (1 + 1e-6)].sum() <= delta + 1e-6
+    assert mass[moved > low * (1 - 1e-6)].sum() >= delta - 1e-6
+    assert high - low <= 1e-2 * high

@@ -16,7 +16,14 @@ from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError, Unde
 from sfumato.inference import exact
 from sfumato.inference.gaussian.grid_information import grid_information
 from sfumato.matrices import Dense, Diagonal
-from sfumato.matrices.matrix import MAX_DENSE, ROUNDOFF, Array, Matrix, as_indices
+from sfumato.matrices.matrix import (
+    MAX_DENSE,
+    ROUNDOFF,
+    Array,
+    Matrix,
+    as_indices,
+    refuse_dense,
+)
 
 EXACT = 1e-5
 """Largest certified relative error of an information that still counts as exact."""
@@ -383,6 +390,7 @@ def regress(belief: Gaussian, secret: SecretEntries) -> Regression | None:
     slack = np.zeros_like(weights)
     if secret.others.size == 0:
         return Regression(weights, None, slack, np.zeros(belief.entries))
+    refuse_dense(belief.entries)
     chosen, others, k = secret.representatives, secret.others, secret.representatives.size
     deviations = np.sqrt(belief.covariance.diagonal())
     own, rest = deviations[chosen], deviations[others]

@@ -16,6 +16,7 @@ is counted as an error of the entries, and all inverses are checked by multiplyi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,27 +35,57 @@ OUTWARDS = 1 + 1e-12
 GRID = 2.0**45
 LARGEST_WEIGHT = 64.0
 # Relative change of the secret entries' prior that is taken for rounding.
-SHARED = 1e-14
+SHARED = 1e-12
 # Array entries that are held at once.
 HELD = 400_000
 
 
 @attrs.frozen(eq=False)
-class CellBounds:
-    """For every cell and every group of secret entries, what holds all over the cell."""
+class GroupBounds:
+    """What holds of one group of k secret entries all over each of many cells.
 
-    # For each group (cells, k, k): M(θ) ⪯ it in Loewner order; not finite where nothing is proved.
-    ceilings: tuple[Array, ...]
-    centres: tuple[Array, ...]  # about M at the centre of the cell
-    axes: Any  # (cells,): the parameter that matters most, to be halved first
-    # For each group (cells, k, k): Σ_SS; None where it varies within some cell.
-    priors: tuple[Array, ...] | None
+    In Loewner order; what is not finite, or no covariance, says nothing.
+    """
+
+    information: Array  # (cells, k, k): M(θ) ⪯ it
+    left: Array  # V_SS(θ) ⪰ it
+    least_prior: Array  # Σ_SS(θ) ⪰ it
+    largest_prior: Array  # Σ_SS(θ) ⪯ it
+    told: Array  # (cells,): ½ log det(I + Σ_SS M) ≤ it
+
+    @functools.cached_property
+    def prior_is_shared(self) -> bool:
+        """Whether Σ_SS is the same all over each cell, but for rounding."""
+        apart = np.abs(self.largest_prior - self.least_prior).max(axis=(1, 2))
+        return bool(np.all(apart <= SHARED * np.abs(self.largest_prior).max(axis=(1, 2))))
+
+
+@attrs.frozen(eq=False)
+class CellBounds:
+    """For every group of secret entries, what holds all over the cells, and about at their centres.
+
+    `axes` is the parameter that matters most for each cell, to be halved first.
+    """
+
+    ceilings: tuple[GroupBounds, ...]
+    centres: tuple[GroupBounds, ...]
+    axes: Any
 
 
 def bound_informations(
-    box: Box, groups: Sequence[Group], noise: Matrix, lows: Array, highs: Array
+    box: Box,
+    groups: Sequence[Group],
+    noise: Matrix,
+    lows: Array,
+    highs: Array,
+    *,
+    beyond: Array | None = None,
 ) -> CellBounds | None:
     """Return bounds of M over cells (count, parameters) of a box; None if its prior has no formula.
+
+    `beyond` has a row for each of several sets of entries that are released elsewhere, with noise
+    Γ_N: what is at least √(1ᵀΓ_N⁻¹1) times the covariance of any of them with each entry here, all
+    over the box. There w is zero and r = Σ_N y, so that rᵀK⁻¹r is more by at most its square.
 
     >>> import sfumato as sf
     >>> from sfumato.matrices import Diagonal
@@ -62,31 +93,55 @@ def bound_informations(
     >>> [box] = boxes_of(sf.priors.rbf(length_scale=sf.Interval(3, 12), times=5))
     >>> low, high = np.array([[3.0]]), np.array([[3.1]])
     >>> found = bound_informations(box, (((2,),),), Diagonal([0.1] * 5), low, high)
-    >>> found.centres[0].round(1), found.ceilings[0].round(1)
+    >>> found.centres[0].information.round(1), found.ceilings[0].information.round(1)
     (array([[[28.7]]]), array([[[29.1]]]))
     """
-    step = max(1, HELD // noise.size**2)
+    parts = []
     with np.errstate(all="ignore"):  # what is not finite proves nothing, and is cut again
-        parts = []
-        for start in range(0, len(lows), step):
-            chunk = slice(start, start + step)
+        for chunk in _chunks(noise, len(lows)):
             expanded = _expand(box, lows[chunk], highs[chunk])
             if expanded is None:
                 return None
-            parts.append(_bound_chunk(expanded, groups, noise))
+            parts.append(_bound_chunk(expanded, groups, noise, beyond))
     return CellBounds(
-        tuple(np.concatenate(arrays) for arrays in zip(*(p.ceilings for p in parts), strict=True)),
-        tuple(np.concatenate(arrays) for arrays in zip(*(p.centres for p in parts), strict=True)),
+        tuple(map(_joined, zip(*(part.ceilings for part in parts), strict=True))),
+        tuple(map(_joined, zip(*(part.centres for part in parts), strict=True))),
         np.concatenate([part.axes for part in parts]),
-        _joined([part.priors for part in parts]),
     )
 
 
-def _joined(chunks: Sequence[tuple[Array, ...] | None]) -> tuple[Array, ...] | None:
-    known = [chunk for chunk in chunks if chunk is not None]
-    if len(known) < len(chunks):
-        return None
-    return tuple(np.concatenate(arrays) for arrays in zip(*known, strict=True))
+def _chunks(noise: Matrix, count: int) -> list[slice]:
+    step = max(1, HELD // noise.size**2)
+    return [slice(start, start + step) for start in range(0, count, step)]
+
+
+def _joined(chunks: Sequence[GroupBounds]) -> GroupBounds:
+    tables = (attrs.astuple(chunk, recurse=False) for chunk in chunks)
+    return GroupBounds(*map(np.concatenate, zip(*tables, strict=True)))
+
+
+def bound_growth(box: Box, noise: Matrix, lows: Array, highs: Array) -> tuple[Array, Any] | None:
+    """Return bounds of log det K(θ) − log det K(θ₀) over cells, θ₀ their centres, and axes.
+
+    The logarithm of a determinant is concave, so it is at most tr K(θ₀)⁻¹(K(θ) − K(θ₀)). With
+    X K(θ₀) Xᵀ = I + E, ‖E‖ ≤ φ, that is tr X D Xᵀ but for φ/(1 − φ) times its nuclear norm.
+    None if the prior has no formula.
+    """
+    found, axes = [], []
+    with np.errstate(all="ignore"):
+        for chunk in _chunks(noise, len(lows)):
+            sigma = _expand(box, lows[chunk], highs[chunk])
+            if sigma is None:
+                return None
+            metric = _metric(sigma, noise)
+            rows = np.max(np.sum(sigma.error, axis=2), axis=1)
+            slack = metric.off * np.sqrt(noise.size) * np.sum(metric.lengths, axis=0)
+            slack += rows * np.sum(metric.root**2, axis=(1, 2))
+            reached = _sum_of_largest(sigma, metric.traces[..., None, None])[:, 0, 0]
+            growth = reached + slack / (1 - metric.off) + noise.size * metric.blur
+            found.append(np.where(metric.off < 1, growth * OUTWARDS, np.inf))
+            axes.append(np.argmax(np.nan_to_num(_by_axis(sigma, np.abs(metric.traces))), axis=1))
+    return np.concatenate(found), np.concatenate(axes)
 
 
 @attrs.frozen(eq=False)
@@ -143,6 +198,10 @@ class _Metric:
     moves: Array  # (a, cells): ‖X S_a Xᵀ‖, how much a term changes K
     noise: Array  # Γ, (n, n), as stored
     noise_error: float  # bound of ‖Γ_sampled − Γ‖
+    off: Array  # (cells,): bound of ‖X K₀ Xᵀ − I‖
+    traces: Array  # (a, cells): tr X S_a Xᵀ
+    lengths: Array  # (a, cells): ‖X S_a Xᵀ‖ in the Frobenius norm
+    blur: Array  # (cells,): rounding of one entry of all these products
 
 
 def _metric(sigma: _Expansion, noise: Matrix) -> _Metric:
@@ -165,7 +224,11 @@ def _metric(sigma: _Expansion, noise: Matrix) -> _Metric:
     floor = 0.99 * noise.smallest_eigenvalue()
     left = 1 - (phi + np.sum(moves, axis=0)) * OUTWARDS
     stretch = np.where(left > 0, (1 + error / floor) / left * OUTWARDS, np.inf)
-    return _Metric(root, stretch, floor, moves, stored, noise.error_bound())
+    return _Metric(
+        *(root, stretch, floor, moves, stored, noise.error_bound(), phi * OUTWARDS),
+        *(np.trace(products, axis1=-2, axis2=-1), _frobenius(products)),
+        blur * np.sum(_frobenius(sigma.terms[1:]), axis=0),
+    )
 
 
 def _inverse_factor(matrices: Array) -> Array:
@@ -197,35 +260,29 @@ def _t(matrices: Array) -> Array:
 # The bound ----------------------------------------------------------------------------------------
 
 
-def _bound_chunk(sigma: _Expansion, groups: Sequence[Group], noise: Matrix) -> CellBounds:
+def _bound_chunk(
+    sigma: _Expansion, groups: Sequence[Group], noise: Matrix, beyond: Array | None
+) -> CellBounds:
     """Bound groups of one size together: their vectors are columns of the same products."""
     metric = _metric(sigma, noise)
+    edges = np.zeros((1, noise.size)) if beyond is None else beyond
     entries = [[entry for ball in group for entry in ball] for group in groups]
     ceilings: list[Any] = [None] * len(groups)
     centres: list[Any] = [None] * len(groups)
     worth = _by_axis(sigma, metric.moves)
     for k in {len(own) for own in entries}:
         alike = [j for j, own in enumerate(entries) if len(own) == k]
-        upper, middle, moved = _bound_groups(sigma, metric, np.array([entries[j] for j in alike]))
+        upper, middle, moved = _bound_groups(
+            sigma, metric, np.array([entries[j] for j in alike]), edges
+        )
         worth = worth + _by_axis(sigma, moved)
         for place, j in enumerate(alike):
-            ceilings[j], centres[j] = upper[:, place], middle[:, place]
+            ceilings[j], centres[j] = (
+                GroupBounds(*(table[:, place] for table in attrs.astuple(found, recurse=False)))
+                for found in (upper, middle)
+            )
     axes = np.argmax(np.nan_to_num(worth), axis=1)
-    return CellBounds(tuple(ceilings), tuple(centres), axes, _shared_priors(sigma, entries))
-
-
-def _shared_priors(sigma: _Expansion, entries: Sequence[Sequence[int]]) -> tuple[Array, ...] | None:
-    """Return Σ_SS of every group, if it is the same all over the cells, but for rounding."""
-    found = []
-    for own in entries:
-        block = np.ix_(own, own)
-        centre = sigma.terms[0][:, block[0], block[1]]
-        moved = np.sum(np.abs(sigma.terms[1:][:, :, block[0], block[1]]), axis=0)
-        moved = moved + sigma.error[:, block[0], block[1]]
-        if not np.all(moved <= SHARED * np.max(np.abs(centre), axis=(1, 2), keepdims=True)):
-            return None
-        found.append(centre)
-    return tuple(found)
+    return CellBounds(tuple(ceilings), tuple(centres), axes)
 
 
 def _by_axis(sigma: _Expansion, moves: Array) -> Array:
@@ -243,9 +300,10 @@ class _Readings:
     residuals: Array  # (a, cells, g, n, k)
     residuals_off: Array  # (cells, g, n, k), entry by entry
     lengths: Array  # ‖w‖, (cells, g, k): by so much times its norm an error of Γ moves r
+    elsewhere: Array  # (cells, g, k): bound of r beyond the trace, in the norm of the noise there
 
 
-def _read(sigma: _Expansion, metric: _Metric, entries: Any) -> _Readings:
+def _read(sigma: _Expansion, metric: _Metric, entries: Any, beyond: Array) -> _Readings:
     """Return the terms for w = K₀⁻¹Σ_S, as computed: what follows holds for any w.
 
     Rounded products are exact ones of entries that are a little off.
@@ -273,15 +331,25 @@ def _read(sigma: _Expansion, metric: _Metric, entries: Any) -> _Readings:
     variances = _t(left) @ split(products)
     variances[0] += _t(weights) @ split(jitter)
     lengths = np.sqrt(np.sum(weights**2, axis=-2)) * OUTWARDS
+    elsewhere = np.sum(beyond @ np.abs(left), axis=-2) * OUTWARDS
     off = np.abs(_t(left)) @ split(left_off) + np.abs(_t(weights)) @ split(weights_off)
     off += metric.noise_error * lengths[..., :, None] * lengths[..., None, :]
     variances = (variances + _t(variances)) / 2
-    return _Readings(variances, off, split(residuals), split(left_off + weights_off), lengths)
+    return _Readings(
+        variances, off, split(residuals), split(left_off + weights_off), lengths, elsewhere
+    )
 
 
 def _residual_square(metric: _Metric, found: _Readings, root: Array) -> Array:
-    """Bound ‖X rᵀK⁻¹r Xᵀ‖: r term by term in the norm of K, its errors in that of the floor."""
+    """Bound ‖X rᵀK⁻¹r Xᵀ‖: r term by term in the norm of K, its errors in that of the floor.
+
+    With what is elsewhere K has more rows, and no more is known of its inverse than K ⪰ Γ: then all
+    of r is taken in the norm of the floor.
+    """
     (size, k), up = found.residuals.shape[-2:], np.abs(root)
+    if np.any(found.elsewhere):
+        eye = np.broadcast_to(np.eye(size) / np.sqrt(metric.floor), metric.root.shape)
+        metric = attrs.evolve(metric, root=eye, stretch=np.ones_like(metric.stretch))
     scaled = metric.root[:, None] @ found.residuals @ _t(root)
     slack = (2 * size + 2 * k + 16) * ROUNDOFF * _frobenius(metric.root)[:, None]
     slack = slack * _frobenius(root) * _frobenius(found.residuals)
@@ -289,14 +357,17 @@ def _residual_square(metric: _Metric, found: _Readings, root: Array) -> Array:
     off = _frobenius(found.residuals_off @ _t(up))
     off += metric.noise_error * _frobenius(found.lengths[..., None, :] @ _t(up))
     root_of = np.sqrt(metric.stretch)[:, None] * reached + off / np.sqrt(metric.floor)
+    root_of += _frobenius(found.elsewhere[..., None, :] @ _t(up))
     return np.asarray(root_of**2 * OUTWARDS)
 
 
 @attrs.frozen(eq=False)
 class _Prior:
-    """X' Σ_SS(t) X'ᵀ = I + N(t); nothing, where float64 takes Σ_SS for singular."""
+    """X' Σ_SS(t) X'ᵀ = I + N(t); zeros, where float64 takes Σ_SS for singular."""
 
+    known: Any  # (cells, g)
     root: Array  # X'
+    back: Array  # its inverse
     shifts: Array  # the terms of N
     ratio: Array  # ‖Σ_SS⁻¹‖ in units of V⁻¹
     off: Array  # bound of what the terms leave out, in units of Σ_SS⁻¹
@@ -305,7 +376,7 @@ class _Prior:
 def _prior_of(sigma: _Expansion, entries: Any, back: Array) -> _Prior:
     block = (entries[:, :, None], entries[:, None, :])
     terms = sigma.terms[:, :, block[0], block[1]]
-    root, _ = _roots(terms[0])
+    root, inverse = _roots(terms[0])
     shifts = root @ terms @ _t(root)
     shifts[0] -= np.eye(entries.shape[1])
     off = _frobenius(np.abs(root) @ sigma.error[:, block[0], block[1]] @ _t(np.abs(root)))
@@ -313,29 +384,35 @@ def _prior_of(sigma: _Expansion, entries: Any, back: Array) -> _Prior:
     known = np.isfinite(off + ratio + np.sum(_frobenius(shifts), axis=0))
     wide = known[..., None, None]  # M ⪯ V⁻¹ holds without it
     return _Prior(
+        known,
         np.where(wide, root, 0.0),
+        np.where(wide, inverse, np.nan),
         np.where(wide, shifts, 0.0),
         np.where(known, ratio, 0.0),
         np.where(known, off, 0.0),
     )
 
 
-def _bound_groups(sigma: _Expansion, metric: _Metric, entries: Any) -> tuple[Array, Array, Array]:
-    """Return M_up and about M₀ (cells, g, k, k) of g groups of k entries, and ‖terms‖ of V.
+def _bound_groups(
+    sigma: _Expansion, metric: _Metric, entries: Any, beyond: Array
+) -> tuple[GroupBounds, GroupBounds, Array]:
+    """Return bounds, and values about the centre, (cells, g, …) of g groups, and ‖terms‖ of V.
 
     With X V(t) Xᵀ ⪰ I + P(t) − τ I, ‖P‖ + τ ≤ p < 1, and X' Σ_SS(t) X'ᵀ = I + N(t):
 
         V⁻¹ ⪯ Xᵀ(I − P + τ + p²/(1 − p)) X,      −Σ_SS⁻¹ ⪯ −X'ᵀ(I − N) X' ,
 
     so M is at most a polynomial in t plus what is of second order; its terms are taken at their
-    largest, |B_a| in the norm of V⁻¹, or the positive part where t^a ≥ 0. The products of small
-    matrices are rounded, by less than 256 k² units times the square of their condition.
+    largest, |B_a| in the norm of V⁻¹, or the positive part where t^a ≥ 0. Likewise V and Σ_SS by
+    themselves, and ½ (log det Σ_SS − log det V), for which tr N − tr P and what is of second order
+    are added to the value at the centre. The products of small matrices are rounded, by less than
+    256 k² units times the square of their condition.
     """
-    k = entries.shape[1]
-    found = _read(sigma, metric, entries)
+    k, eye = entries.shape[1], np.eye(entries.shape[1])
+    found = _read(sigma, metric, entries, beyond)
     root, back = _roots(found.variances[0])
     changes = root @ found.variances @ _t(root)
-    changes[0] -= np.eye(k)
+    changes[0] -= eye
     tau = _residual_square(metric, found, root)
     moved, off = _norm(changes), _frobenius(np.abs(root) @ found.variances_off @ _t(np.abs(root)))
     total = (np.sum(moved, axis=0) + off + tau) * OUTWARDS
@@ -345,16 +422,62 @@ def _bound_groups(sigma: _Expansion, metric: _Metric, entries: Any) -> tuple[Arr
     gained = _t(root) @ root - _t(root) @ changes[0] @ root
     gained += _t(prior.root) @ prior.shifts[0] @ prior.root - _t(prior.root) @ prior.root
     slopes = _t(prior.root) @ prior.shifts[1:] @ prior.root - _t(root) @ changes[1:] @ root
-    slopes = _t(back) @ slopes @ back
-    upper = np.zeros_like(gained)
-    for power, slope in zip(sigma.exponents[1:], slopes, strict=True):
-        upper += _largest(slope, nonnegative=all(e % 2 == 0 for e in power))
-    rounding = 256 * k**2 * ROUNDOFF * (_frobenius(root) * _frobenius(back)) ** 2
+    upper = _sum_of_largest(sigma, _t(back) @ slopes @ back)
+    unit = 256 * k**2 * ROUNDOFF
+    rounded = unit * (_frobenius(root) * _frobenius(back)) ** 2 * (2 + total)
     shifted = np.sum(_frobenius(prior.shifts), axis=0)
-    rounding = rounding * (2 + total + prior.ratio * (2 + shifted))
+    rounding = rounded * (1 + prior.ratio * (2 + shifted))
     rest = (tau + off + second + prior.ratio * prior.off + rounding) * OUTWARDS
-    upper = _t(root) @ (upper + rest[..., None, None] * np.eye(k)) @ root
-    return gained + upper, gained, np.nan_to_num(np.sum(moved[1:], axis=2), posinf=0.0)
+    upper = _t(root) @ (upper + rest[..., None, None] * eye) @ root
+
+    def within(inverse: Array, middle: Array, slack: Array) -> Array:
+        return inverse @ (eye + middle + slack[..., None, None] * eye) @ _t(inverse)
+
+    left = within(
+        back,
+        changes[0] - _sum_of_largest(sigma, -changes[1:]),
+        -(tau + off + rounded) * OUTWARDS,
+    )
+    own_rounding = unit * (_frobenius(prior.root) * _frobenius(prior.back)) ** 2 * (2 + shifted)
+    slack = (prior.off + own_rounding) * OUTWARDS
+    lowest = prior.shifts[0] - _sum_of_largest(sigma, -prior.shifts[1:])
+    highest = prior.shifts[0] + _sum_of_largest(sigma, prior.shifts[1:])
+    told = np.where(prior.known, _log_square(root) - _log_square(prior.root), np.nan) / 2
+    traces = np.trace(prior.shifts - changes, axis1=-2, axis2=-1)[..., None, None]
+    gain = (traces[0] + _sum_of_largest(sigma, traces[1:]))[..., 0, 0]
+    gain = gain + k * (tau + off + second + rounded + slack) * OUTWARDS
+    centre = prior.back @ _t(prior.back)
+    return (
+        GroupBounds(
+            gained + upper,
+            np.where(_is_covariance(left), left, 0.0),
+            within(prior.back, lowest, -slack),
+            within(prior.back, highest, slack),
+            told + gain / 2,
+        ),
+        GroupBounds(gained, back @ _t(back), centre, centre, told),
+        np.nan_to_num(np.sum(moved[1:], axis=2), posinf=0.0),
+    )
+
+
+def _sum_of_largest(sigma: _Expansion, slopes: Array) -> Array:
+    """Return a matrix above Σ t^a · slope_a for all t of the cell."""
+    above = np.zeros(slopes.shape[1:])
+    for power, slope in zip(sigma.exponents[1:], slopes, strict=True):
+        above = above + _largest(slope, nonnegative=all(e % 2 == 0 for e in power))
+    return above
+
+
+def _log_square(root: Array) -> Array:
+    """Return log det XᵀX of an X with orthogonal rows."""
+    return np.asarray(np.sum(np.log(np.sum(root**2, axis=-1)), axis=-1))
+
+
+def _is_covariance(matrices: Array) -> Array:
+    """Whether each is finite and has no negative eigenvalue; by its last axes, kept."""
+    sound = np.all(np.isfinite(matrices), axis=(-2, -1))
+    safe = np.where(sound[..., None, None], matrices, 0.0)
+    return np.asarray((sound & (np.linalg.eigvalsh(safe)[..., 0] >= 0))[..., None, None])
 
 
 def _roots(matrices: Array) -> tuple[Array, Array]:

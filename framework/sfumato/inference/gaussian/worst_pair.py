@@ -20,6 +20,7 @@ from sfumato.inference.gaussian.fisher_information import (
     Information,
     fisher_information,
 )
+from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.gaussian.scalar_informations import scalar_informations
 from sfumato.matrices.matrix import ROUNDOFF, Array, finite_array
 from sfumato.questions.displacements import Displacements, Group
@@ -43,6 +44,7 @@ class WorstSquares:
     values: Array  # where `exact`, right to within `errors`; else upper bounds
     errors: Array  # certified relative errors; 0.0 where the value is an upper bound
     exact: NDArray[np.bool_]
+    attained: Array  # where not exact, what some displacement attains
     # For each group a Δ (close to) the worst, in units of the radius; empty for an infinite loss.
     displacements: Sequence[Array]
     hows: Sequence[str]
@@ -56,7 +58,7 @@ class WorstSquares:
     @property
     def floors(self) -> Array:
         """Values that the true ones do not fall below."""
-        return np.where(self.exact, self.values * (1 - self.errors), 0.0)
+        return np.where(self.exact, self.values * (1 - self.errors), self.attained)
 
     @property
     def worst(self) -> int:
@@ -84,7 +86,7 @@ def worst_squares(
         if error > EXACT:  # some are upper bounds, and the others certain up to this
             units = units * (1 + EXACT)
         exact = np.full(len(groups), error <= EXACT)
-        errors = np.where(exact, error, 0.0)
+        errors, attained = np.where(exact, error, 0.0), np.zeros(len(groups))
         displacements: Sequence[Array] = (np.ones(1),) * len(groups)
         hows: Sequence[str] = ("one factorisation for all entries",) * len(groups)
         each = [_scalar_information(float(unit), error, hows[0]) for unit in units]
@@ -92,6 +94,7 @@ def worst_squares(
         each = [fisher_information(belief, channel, entries_of(group)) for group in groups]
         found = [_worst_of_group(one, group) for one, group in zip(each, groups, strict=True)]
         units = np.array([worst.value for worst, _ in found])
+        attained = np.array([worst.attained for worst, _ in found])
         exact = np.array([worst.bound == "exact" for worst, _ in found])
         errors = np.array([error for _, error in found])
         displacements = [worst.witness for worst, _ in found]
@@ -99,7 +102,9 @@ def worst_squares(
     for radius in set(question.radii):
         multiply(radius, np.array([radius]))  # refuses one whose square vanishes or overflows
     values = multiply(np.square(question.radii), units)
-    return WorstSquares(values, errors, exact, displacements, hows, each)
+    with np.errstate(over="ignore", under="ignore"):
+        attained = np.minimum(np.square(question.radii) * attained, values)
+    return WorstSquares(values, errors, exact, attained, displacements, hows, each)
 
 
 def entries_of(group: Group) -> list[int]:
@@ -115,14 +120,19 @@ def _scalar_information(unit: float, error: float, how: str) -> Information:
 def _worst_of_group(information: Information, group: Group) -> tuple[WorstPair, float]:
     """Return the worst pair of one product of unit balls, and the relative error of its square."""
     if information.infinite:
-        return WorstPair(math.inf, "exact", np.zeros(0), information.how), 0.0
+        return WorstPair(math.inf, math.inf, np.zeros(0), information.how), 0.0
     worst = worst_pair(information.matrix, positions(group), 1.0, support=information.support)
     worst = attrs.evolve(worst, how=f"{information.how}; {worst.how}")
-    if information.bound == worst.bound == "exact":
-        return worst, information.relative_error
-    # A bound is one only above the rounding of M; an M that is itself one has been raised already.
-    above = information.relative_error if information.bound == "exact" else 0.0
-    return attrs.evolve(worst, value=worst.value * (1 + above), bound="upper"), 0.0
+    if information.bound == "exact":
+        error = information.relative_error
+        if worst.bound == "exact":
+            apart = worst.value - worst.attained
+            return worst, error + apart / worst.value if apart > 0 else error
+        # A bound is one only above the rounding of M, and what is attained only below it.
+        ends = worst.value * (1 + error), max(0.0, worst.attained - error * worst.value)
+        return attrs.evolve(worst, value=ends[0], attained=ends[1]), 0.0
+    # An M that is itself a bound has been raised already.
+    return attrs.evolve(worst, attained=0.0), 0.0
 
 
 FEW_SIGNS = 10
@@ -156,19 +166,10 @@ def largest_squares(informations: Array, group: Group) -> Array:
     return values
 
 
-def largest_square(
-    question: Displacements, informations: Sequence[Array], _: object = None
-) -> Array:
-    """Return upper bounds of r² sup ΔᵀMΔ over all groups, from many informations of each.
-
-    Priors, the third argument, do not matter.
-
-    >>> question = Displacements((((0,),), ((1,),)), radii=(1.0, 2.0))
-    >>> largest_square(question, [np.array([[[3.0]]]), np.array([[[1.0]]])]).round(9)
-    array([4.])
-    """
-    pairs = zip(informations, question.groups, question.radii, strict=True)
-    squares = [radius**2 * largest_squares(m, group) for m, group, radius in pairs]
+def largest_square(question: Displacements, bounds: Sequence[GroupBounds]) -> Array:
+    """Return upper bounds of r² sup ΔᵀMΔ over all groups, from many informations of each."""
+    pairs = zip(bounds, question.groups, question.radii, strict=True)
+    squares = [radius**2 * largest_squares(b.information, group) for b, group, radius in pairs]
     return np.asarray(np.max(squares, axis=0) * (1 + 4 * ROUNDOFF))
 
 
@@ -201,12 +202,17 @@ def positions(group: Group) -> tuple[tuple[int, ...], ...]:
 
 @attrs.frozen(eq=False)
 class WorstPair:
-    """The supremum of ΔᵀMΔ over a product of balls: value, direction, and a Δ that comes close."""
+    """The supremum of ΔᵀMΔ over a product of balls: an upper bound, and what a Δ attains."""
 
     value: float
-    bound: Literal["exact", "upper"]
+    attained: float
     witness: Array
     how: str
+
+    @property
+    def bound(self) -> Literal["exact", "upper"]:
+        """Whether both are the same number."""
+        return "exact" if self.attained >= (1 - AGREEMENT) * self.value else "upper"
 
 
 def worst_pair(
@@ -236,7 +242,8 @@ def worst_pair(
         raise ParameterError("information must be positive semidefinite; got an indefinite matrix.")
     groups = tuple(np.array(ball, dtype=np.intp) for ball in balls)
     found = _supported(matrix, groups, np.eye(len(matrix)) if support is None else support)
-    return WorstPair(radius**2 * found.value, found.bound, radius * found.witness, found.how)
+    ends = radius**2 * found.value, radius**2 * found.attained
+    return WorstPair(*ends, radius * found.witness, found.how)
 
 
 def _supported(matrix: Array, balls: Balls, support: Array) -> WorstPair:
@@ -245,7 +252,7 @@ def _supported(matrix: Array, balls: Balls, support: Array) -> WorstPair:
     if rank == size:
         return _unit_radius(matrix, balls)
     if rank == 0:
-        return WorstPair(0.0, "exact", np.zeros(size), "nothing can move")
+        return WorstPair(0.0, 0.0, np.zeros(size), "nothing can move")
     shares = np.array([np.sum(np.square(support[ball]), axis=0) for ball in balls])
     owners = np.argmax(shares, axis=0)
     moved = support / np.sqrt(np.max(shares, axis=0))  # Δ for a unit vector of free values
@@ -257,17 +264,21 @@ def _supported(matrix: Array, balls: Balls, support: Array) -> WorstPair:
     if longest <= 1 + 64 * size * ROUNDOFF:
         return attrs.evolve(found, witness=witness)
     whole = _unit_radius(matrix, balls)  # off the support M vanishes: the smaller bound counts
-    return WorstPair(min(found.value, whole.value), "upper", witness / longest, found.how)
+    witness = witness / longest
+    attained = float(witness @ matrix @ witness)
+    return WorstPair(min(found.value, whole.value), attained, witness, found.how)
 
 
 def _unit_radius(matrix: Array, balls: Balls) -> WorstPair:
     if len(balls) == 1:
         values, vectors = np.linalg.eigh(matrix)
-        return WorstPair(float(max(values[-1], 0.0)), "exact", vectors[:, -1], "largest eigenvalue")
+        top = float(max(values[-1], 0.0))
+        return WorstPair(top, top, vectors[:, -1], "largest eigenvalue")
     scalar = all(ball.size == 1 for ball in balls)
     if scalar and len(balls) <= MAX_SIGNS:
         signs = _best_signs(matrix)
-        return WorstPair(float(signs @ matrix @ signs), "exact", signs, "every sign vector")
+        largest = float(signs @ matrix @ signs)
+        return WorstPair(largest, largest, signs, "every sign vector")
     return _bounded(matrix, balls)
 
 
@@ -280,11 +291,9 @@ def _bounded(matrix: Array, balls: Balls) -> WorstPair:
     witness = local_maximum(scaled, balls)
     attained = float(witness @ scaled @ witness)
     value, how = _best_dual(scaled, balls, witness)
-    # For two balls the dual has no gap (the S-lemma): agreement with a witness is then exact.
-    exact = len(balls) == 2 and value - attained <= AGREEMENT * value
-    if value - attained > AGREEMENT * value > 0:  # both ends are told: the dual may have a gap
-        how = f"{how}, at most {value / attained - 1:.2g} above what is attained"
-    return WorstPair(unit * value, "exact" if exact else "upper", witness, how)
+    # The dual may have a gap for three balls or more: both ends are told. Less the rounding.
+    attained *= 1 - 8 * len(matrix) * ROUNDOFF
+    return WorstPair(unit * value, unit * attained, witness, how)
 
 
 def _best_signs(matrix: Array) -> Array:

@@ -127,7 +127,8 @@ def worst_remembered_gap(belief: Markov, channel: RememberingSuppression, masks:
         int(np.flatnonzero(live)[search.event]) if live.any() else 0,
     )
     gap = max(0.0, posterior - prior)
-    ceiling, floor = gap + error * (posterior + prior), max(0.0, gap - error * (posterior + prior))
+    margin = error * (posterior + prior)
+    ceiling, floor = min(1.0, gap + margin), max(0.0, gap - margin)
     if not search.informs:
         ceiling = floor = 0.0  # no release can happen, or there is nothing to be learnt
     return Gap(

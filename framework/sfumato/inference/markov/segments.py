@@ -39,6 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels.suppression import Suppression
+from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.enumeration import checked_pair, complete_output
 from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.probabilities import log_of, log_product, reachable_states
@@ -58,6 +59,9 @@ UNIT_ROUNDOFF = 2.0**-53
 
 HELD = 1_000_000
 """How many kernels are held at a time."""
+
+MOST_PLACES = 10_000
+"""How many steps x states a chain may have whose segments are all followed."""
 
 
 # Kernels ------------------------------------------------------------------------------------------
@@ -208,8 +212,19 @@ def check_error(belief: Markov, smallest_chance: float | None = None) -> float:
     return roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)
 
 
+def check_length(belief: Markov) -> None:
+    """Refuse a chain so long that its segments, of which it has (T·M)², would take hours."""
+    if belief.steps * belief.state_count > MOST_PLACES:
+        raise OutsideHypotheses(
+            f"segments are followed through chains of up to {MOST_PLACES:,} steps x states; got "
+            f"{belief.steps:,} x {belief.state_count:,}: take at most "
+            f"{max(1, MOST_PLACES // belief.state_count):,} steps."
+        )
+
+
 def _sweep(belief: Markov, channel: Suppression, masks: ArrayLike) -> _Sweep:
     checked_pair(belief, channel)
+    check_length(belief)
     events = TimedEvents.from_masks(belief, masks)
     sweep = _Sweep(belief, channel, events, ORDINARY)
     return sweep if sweep.is_ordinary else _Sweep(belief, channel, events, LOGARITHMS)
@@ -313,7 +328,7 @@ class _Sweep:
             event=int(self._order[found.event]),
             releases=tuple(divmod(code, self._count) for code in reversed(releases)),
             until=self._belief.steps if found.end == over else found.end // self._count + 1,
-            ceiling=gap + error,
+            ceiling=min(1.0, gap + error),
             floor=max(0.0, gap - error),
         )
 

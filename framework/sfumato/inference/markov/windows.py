@@ -74,9 +74,10 @@ def _gap(belief: Markov, channel: Suppression, smallest: float, mask: NDArray[np
     unmet = float(law.sum())
     error = 2.0 * check_error(belief, smallest if numbers is LOGARITHMS else None)
     gap, margin = max(0.0, unmet - avoided), error * (unmet + avoided)
-    if not (mask & reachable_states(belief)).any():
-        gap = margin = 0.0  # what cannot happen stays so, whatever is seen
-    ceiling, floor = gap + margin, max(0.0, gap - margin)
+    possible = reachable_states(belief)
+    if not (mask & possible).any() or not ((channel.start < 1.0) & possible).any():
+        gap = margin = 0.0  # what cannot happen stays so, and where nothing is shown all does
+    ceiling, floor = min(1.0, gap + margin), max(0.0, gap - margin)
     return Gap(
         value=ceiling,
         posterior=1.0 - avoided,

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
+from sfumato.errors import REFUSALS
 from sfumato.laws.brute_force import between, expected_releases, measures_of, true_value
 from sfumato.laws.capabilities import (
     both,
@@ -18,6 +20,7 @@ from sfumato.laws.capabilities import (
     keeps,
     promise_or_skip,
     promised,
+    read,
     releases,
     require_channel_no_worse,
     require_no_worse,
@@ -27,7 +30,7 @@ from sfumato.laws.capabilities import (
     with_values,
 )
 from sfumato.laws.law import NotHere, law, require
-from sfumato.laws.transformations import member_at, more_suppressed, noisier
+from sfumato.laws.transformations import Longer, member_at, more_suppressed, noisier
 from sfumato.parameters import OPEN_UNIT, POSITIVE, SEED, UNIT
 from sfumato.protocols import Quantity, Reading, Release, Situation
 from sfumato.quantities import (
@@ -93,7 +96,8 @@ def promise_is_for_every_member(
     if prior_class.finite:
         utility_is_what_it_says.statement(release)
     for parameter, measure in promised(mechanism):
-        _require_kept(release, parameter, measure, [*listed, *inside])
+        spent = _worst(release, measure.quantity, [*listed, *inside])
+        _require_kept(release, parameter, measure, spent)
 
 
 @law("budget.promise", over=("mechanism",), applies=keeps())
@@ -104,13 +108,34 @@ def promise_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
         raise NotHere("no parameter that promises something is given")
     release = design(mechanism, prior, secret)
     for parameter, measure in every:
-        _require_kept(release, parameter, measure, [prior])
+        _require_kept(release, parameter, measure, _worst(release, measure.quantity, [prior]))
 
 
-def _require_kept(release: Release, parameter: str, measure: Any, members: list[Any]) -> None:
-    """Require that no more than the value of the parameter is spent, whoever is believed."""
+LONGER = 9
+"""Times by which a trace is made longer."""
+
+
+@law("budget.size", over=("mechanism",), cost=2)
+def promise_is_kept_on_long_traces(prior: Any, secret: Any, mechanism: Any) -> None:
+    """What a mechanism promises of a short trace it also promises, and keeps, of a long one."""
+    tried = 0
+    for extra in (1, LONGER):
+        longer = Longer(prior=prior, extra=extra)
+        with suppress(NotHere, *REFUSALS):  # such as a search that is for short traces
+            release = design(mechanism, longer, secret)
+            at = release.situation(longer, secret)
+            for parameter, measure in promised(mechanism):
+                _require_kept(release, parameter, measure, read(measure, at))
+                tried += 1
+            utility_is_what_it_says.statement(release)
+            tried += 1
+    if not tried:
+        raise NotHere("nothing is known of what is released of longer traces")
+
+
+def _require_kept(release: Release, parameter: str, measure: Any, spent: Reading) -> None:
+    """Require that no more than the value of the parameter is spent."""
     allowed, quantity = getattr(release.mechanism, parameter), measure.quantity
-    spent = _worst(release, quantity, members)
     spent_at_least = spent.floor if quantity.sign > 0 else spent.ceiling
     room = 1e-9 if quantity.unit == "probability" else KEPT * abs(allowed)
     require(

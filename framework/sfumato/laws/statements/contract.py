@@ -56,9 +56,17 @@ def _twice(ask: Callable[[], _T], *given: Any, what: str) -> _T:
 
 
 def _require_known_promises(plugin: Any) -> None:
-    known = PROMISES[type(plugin).kind]
-    unknown = set(plugin.promises) - set(known)
-    require(not unknown, f"promises must be among {known}; got {sorted(unknown)}")
+    if type(plugin).kind == "mechanism":
+        own = [item.name for item in type(plugin).parameters()]
+        measures = default_registry().names("measure")
+        unknown = {
+            pair for pair in plugin.promises if pair[0] not in own or pair[1] not in measures
+        }
+        wanted = "a parameter of its own with the name of a measure"
+    else:
+        unknown = set(plugin.promises) - set(PROMISES[type(plugin).kind])
+        wanted = f"among {PROMISES[type(plugin).kind]}"
+    require(not unknown, f"promises must be {wanted}; got {sorted(unknown)}")
 
 
 @law("contract.question", over=("secret",))
@@ -83,6 +91,7 @@ def release_is_as_declared(
     prior: Any, secret: Any, mechanism: Any, release: Release, seed: int
 ) -> None:
     """A mechanism's release is for what it was asked for, and the same when designed twice."""
+    _require_known_promises(mechanism)
     belief = prior.belief()
     again = design(rebuild(mechanism), rebuild(prior), rebuild(secret))
     require(

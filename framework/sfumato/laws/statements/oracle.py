@@ -12,7 +12,13 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.comparison.soundness import contradictions
-from sfumato.errors import REFUSALS, ImpossibleObservation, OutsideHypotheses, ParameterError
+from sfumato.errors import (
+    REFUSALS,
+    ImpossibleObservation,
+    OutsideHypotheses,
+    ParameterError,
+    SolverFailed,
+)
 from sfumato.laws.brute_force import (
     Table,
     calls_of,
@@ -32,9 +38,11 @@ from sfumato.laws.capabilities import (
 )
 from sfumato.laws.exact_gaussian import posterior
 from sfumato.laws.law import SCENARIO, NotHere, OutOfReach, Unverified, Violation, law, require
-from sfumato.laws.transformations import elsewhere, from_loud_to_quiet, garble
+from sfumato.laws.transformations import elsewhere, from_loud_to_quiet, garble, padded
 from sfumato.parameters import SEED
 from sfumato.protocols import Reading, Release, Situation
+from sfumato.questions import Displacements
+from sfumato.views import OwnQuestion
 
 PRECISION = 1e-8
 """Relative room for float64 on tiny instances, beyond what a reading declares."""
@@ -90,10 +98,10 @@ def brute_force_is_independent(at: Situation, measure: Any) -> None:
     """A brute force shares no code with what it checks, and is no function of it."""
     if not measure.has_brute_force():
         raise NotHere(f"{measure.name} brings no brute force")
-    home = type(measure).__module__.partition(".")[0]
+    author = at.question if isinstance(at.question, OwnQuestion) else measure
     read(measure, at)
-    asked = calls_of(lambda: measure.evaluate(at.belief, at.question, at.channel), home)
-    checked = calls_of(lambda: measure.brute_force(at.belief, at.question, at.channel), home)
+    asked = calls_of(lambda: measure.evaluate(at.belief, at.question, at.channel), author)
+    checked = calls_of(lambda: true_value(measure, at), author)
     shared = sorted(asked & checked)
     require(
         not shared,
@@ -117,35 +125,54 @@ def refusals_do_not_flatter(at: Situation, measure: Any) -> None:
     """A measure that answers where little is lost answers where more is, if others can."""
     if isinstance(at.belief, Markov) and at.belief.smallest_probability < TINY:
         raise NotHere("float64 cannot hold products of such probabilities")
+    lines = [[attrs.evolve(at, channel=c) for c in from_loud_to_quiet(at.channel, at.belief)]]
+    if isinstance(at.question, Displacements):
+        lines.append([attrs.evolve(at, question=_at_radius(at.question, s)) for s in RADII])
+    counted = [_require_no_flattery(measure, line) for line in lines]
+    if max(counted) < 2:
+        raise NotHere("nothing else can measure enough of these situations")
+
+
+RADII = (0.01, 0.1, 0.5, 1.0, 3.0)
+
+
+def _at_radius(question: Displacements, share: float) -> Displacements:
+    return attrs.evolve(question, radii=tuple(share * radius for radius in question.radii))
+
+
+def _require_no_flattery(measure: Any, line: list[Situation]) -> int:
+    """Require of situations, each losing more than the last, that not the worst are refused.
+
+    Return how many of them others can measure, if the measure answers one.
+    """
     answered: list[float] = []
     refused: list[float] = []
-    for channel in from_loud_to_quiet(at.channel, at.belief):
-        there = attrs.evolve(at, channel=channel)
+    for there in line:
         truths = [true_value(check, there) for check in checks_of(measure)]
         known = [truth.value for truth in truths if truth is not None and _pins_down(truth)]
         if not known or not math.isfinite(known[0]):
             continue
-        try:
-            read(measure, there)
-            answered.append(measure.quantity.sign * known[0])
-        except REFUSALS:
-            refused.append(measure.quantity.sign * known[0])
-    if not answered or not (answered[1:] or refused):
-        raise NotHere("nothing else can measure enough of these channels")
+        answers = False
+        with contextlib.suppress(SolverFailed, *REFUSALS):
+            answers = math.isfinite(read(measure, there).ceiling)
+        (answered if answers else refused).append(measure.quantity.sign * known[0])
     require(
-        not refused or not max(answered) + 1e-9 < min(refused),
-        f"a measure must not refuse where the loss is large; it answers up to {max(answered):.6g} "
-        f"and refuses from {min(refused, default=0.0):.6g} on",
+        not (answered and refused) or max(answered) + 1e-9 >= min(refused),
+        f"a measure must not refuse where the loss is large; it answers up to "
+        f"{max(answered, default=0.0):.6g} and refuses from {min(refused, default=0.0):.6g} on",
     )
+    return len(answered) + len(refused) if answered else 0
 
 
 @law("oracle.exists", over=("secret", "measure"), cost=2)
 def exact_values_can_be_checked(at: Situation, measure: Any) -> None:
-    """A value reported as exact is one that a brute force can check."""
-    if read(measure, at).bound != "exact":
+    """A value reported as exact, or as a bound on it, is one that a brute force can check."""
+    claim, checks = read(measure, at), list(checks_of(measure))
+    claims = math.isfinite(claim.ceiling if measure.quantity.sign > 0 else claim.floor)
+    if not claims or (claim.bound != "exact" and checks):  # which `oracle.value` asks about it
         raise NotHere(f"{measure.name} calls nothing exact here")
     too_large = ""
-    for check in checks_of(measure):
+    for check in checks:
         try:
             truth = true_value(check, at)
         except OutsideHypotheses as reason:
@@ -156,9 +183,9 @@ def exact_values_can_be_checked(at: Situation, measure: Any) -> None:
     if too_large:
         raise OutOfReach(too_large)
     raise Unverified(
-        f"{measure.name} calls the quantity '{measure.quantity.name}' exact, and nothing can "
-        f"check it: write its brute_force, report a bound, or declare 'oracle.exists' an "
-        f"expected failure with a reason"
+        f"{measure.name} says '{claim.bound}' of the quantity '{measure.quantity.name}', and "
+        f"nothing can check it: write its brute_force, or declare 'oracle.exists' an expected "
+        f"failure with a reason"
     )
 
 
@@ -177,13 +204,35 @@ def _pins_down(truth: Reading) -> bool:
 def adversary_infers_what_it_promises(at: Situation, adversary: Any, seed: int) -> None:
     """An adversary that promises the posterior, or the most probable trace, finds it."""
     rng = np.random.default_rng(seed)
-    channels = [at.channel]
+    worlds = [at]
     with contextlib.suppress(NotHere, *REFUSALS):  # a channel between all and nothing
-        channels.append(garble(at.channel, rng))
-    for channel in channels:
+        worlds.append(attrs.evolve(at, channel=garble(at.channel, rng)))
+    with contextlib.suppress(NotHere, *REFUSALS):
+        worlds.append(elsewhere(at, rng))
+    for world in worlds:
         for _ in range(OUTPUTS):
-            output = channel.sample(at.belief.sample(rng), rng)
-            _require_promise(adversary, at.belief, channel, output)
+            output = world.channel.sample(world.belief.sample(rng), rng)
+            _require_promise(adversary, world.belief, world.channel, output)
+    if "posterior" in adversary.promises:
+        with contextlib.suppress(NotHere, *REFUSALS):
+            _require_posterior_among(adversary, worlds[-1], rng)
+
+
+def _require_posterior_among(adversary: Any, at: Situation, rng: np.random.Generator) -> None:
+    """Require that a posterior is the same among times and states that do not matter."""
+    large, times, states = padded(at, rng, loud=True)
+    output = large.channel.sample(large.belief.sample(rng), rng)
+    found = _infer(adversary, large.belief, large.channel, output)
+    if isinstance(at.belief, Markov) and isinstance(found, np.ndarray):
+        truth = posterior_marginals(at.belief, at.channel, tuple(output[time] for time in times))
+        there = found[np.ix_(times, states)]
+        require(
+            np.allclose(there, truth, rtol=PRECISION, atol=PRECISION),
+            f"among what does not matter the posterior must still be {truth.tolist()}; "
+            f"got {there.tolist()}",
+        )
+    elif isinstance(at.belief, Gaussian):
+        _require_gaussian_posterior(found, large.belief, large.channel, output)
 
 
 def _require_promise(adversary: Any, belief: Any, channel: Any, output: Any) -> None:

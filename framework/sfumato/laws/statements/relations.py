@@ -109,11 +109,21 @@ def no_order_exceeds_the_infinite(at: Situation, measure: Any, order: float) -> 
     require_at_most(low, high, f"D of order {order:.6g} ≤ D of infinite order")
 
 
-@law("relations.advantage_divergence", over=("measure",), applies=counts(ADVANTAGE), order=ORDER)
-def divergence_bounds_advantage(at: Situation, measure: Any, order: float) -> None:
-    """The advantage is at most √(1 − e^−D), D a Rényi divergence of any order above one."""
+@law("relations.kullback_leibler", over=("measure",), applies=counts(RENYI), order=ORDER)
+def no_order_is_below_the_first(at: Situation, measure: Any, order: float) -> None:
+    """A Rényi divergence is at least that of order one, the Kullback–Leibler divergence."""
+    order = _own(measure, "order", order)
+    low, _ = ends(at, measure, RENYI, order=1.0)
+    _, high = ends(at, measure, RENYI, order=order if order > 1.0 else 2.0)
+    require_at_most(low, high, f"D of order one ≤ D of order {order:.6g}")
+
+
+@law("relations.advantage_divergence", over=("measure",), applies=counts(ADVANTAGE, RENYI))
+def divergence_bounds_advantage(at: Situation, measure: Any) -> None:
+    """The advantage is at most √(D/2) and √(1 − e^−D), D the divergence of order one."""
     low, _ = ends(at, measure, ADVANTAGE)
-    _, high = ends(at, measure, RENYI, order=order)
+    _, high = ends(at, measure, RENYI, order=1.0)
+    require_at_most(low, math.sqrt(max(high, 0.0) / 2.0), "advantage ≤ √(D/2)")
     require_at_most(low, math.sqrt(-math.expm1(-max(high, 0.0))), "advantage ≤ √(1 − e^−D)")
 
 
@@ -146,13 +156,14 @@ def advantage_is_the_stick_of_zero(at: Situation, measure: Any) -> None:
 @law(
     "relations.hockey_divergence",
     over=("measure",),
-    applies=counts(HOCKEY),
+    applies=counts(HOCKEY, RENYI),
     order=ORDER,
     epsilon=NONNEGATIVE,
 )
 def divergence_bounds_the_stick(at: Situation, measure: Any, order: float, epsilon: float) -> None:
     """δ(ε) is at most e^{(λ−1)(D−ε)} (1/λ) (1−1/λ)^{λ−1}, D the Rényi divergence of order λ."""
-    epsilon = _own(measure, "epsilon", epsilon)
+    epsilon, own = _own(measure, "epsilon", epsilon), _own(measure, "order", order)
+    order = own if 1.0 < own < math.inf else order
     low, _ = ends(at, measure, HOCKEY, epsilon=epsilon)
     _, high = ends(at, measure, RENYI, order=order)
     exponent = (order - 1.0) * (high - epsilon) + (order - 1.0) * math.log1p(-1.0 / order)
@@ -182,8 +193,9 @@ def _one_event(at: Situation) -> tuple[Situation, float]:
         deviation = math.sqrt(float(belief.covariance.diagonal()[question.entry]))
         mean = 0.0 if belief.mean is None else float(belief.mean[question.entry])
         away, near = (question.place - mean) / deviation, question.radius / deviation
+        at = attrs.evolve(at, question=question.parts[0])
         return at, float(ndtr(near - abs(away)) - ndtr(-near - abs(away)))
-    if type(question) is not Events or not isinstance(belief, Markov):
+    if not (isinstance(question, Events) and isinstance(belief, Markov)):
         raise NotHere("what is asked is no event of a kind whose probability is known at once")
     one = Events(question.masks[:1], question.names[:1])
     if one.has_windows:
@@ -261,6 +273,31 @@ def pointwise_bounds_maximal(at: Situation, measure: Any) -> None:
     low, _ = ends(at, measure, MAXIMAL)
     _, high = ends(at, measure, POINTWISE)
     require_at_most(low, high, "maximal leakage ≤ pointwise maximum")
+
+
+def _rarest(at: Situation) -> float:
+    """Return the smallest probability of a value that the secret can take."""
+    if isinstance(at.question, Nearness):
+        chances = [_one_event(attrs.evolve(at, question=one))[1] for one in at.question.parts]
+        if max(chances) > 1.0 - 1e-6:
+            raise NotHere("an event is all but sure: how rarely it fails has too few digits")
+        return min(min(chance, 1.0 - chance) for chance in chances)
+    if not (isinstance(at.question, Events) and isinstance(at.belief, Markov)):
+        raise NotHere("what is asked has no values of known probability")
+    if at.question.has_windows:
+        raise NotHere("an event is about several times")
+    laws = [asked.members @ at.belief.marginals()[asked.times[0]] for asked in at.question.asked()]
+    return min(float(law[law > 0.0].min()) for law in laws)
+
+
+@law("relations.pointwise_prior", over=("measure",), applies=counts(POINTWISE))
+def rarity_bounds_pointwise(at: Situation, measure: Any) -> None:
+    """The pointwise maximum is at most log 1/p, p the rarest value of the secret's probability."""
+    rarest = _rarest(at)
+    if not 0.0 < rarest < 1.0:
+        raise NotHere("the secret is certain")
+    low, _ = ends(at, measure, POINTWISE)
+    require_at_most(low, -math.log(rarest), "pointwise maximum ≤ log 1/p")
 
 
 @law("relations.success_information", over=("measure",), applies=counts(SUCCESS, INFORMATION))

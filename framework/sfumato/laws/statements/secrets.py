@@ -3,26 +3,53 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from sfumato.beliefs import Gaussian, Markov
 from sfumato.errors import ParameterError
 from sfumato.laws.capabilities import takes, value_of, with_values
 from sfumato.laws.law import NotHere, Violation, law, require
-from sfumato.questions import Displacements, Events, JointStates, Nearness, StateAt
+from sfumato.matrices import Diagonal
+from sfumato.questions import Displacements, Events, Guess, JointStates, Nearness
+
+LONG = 30
+"""Times by which a trace is made longer: what is true of few of them is true of many."""
 
 TIMES = ("index", "indices", "times")
 """What a secret calls the times it is about: one, several at once, or several each on its own."""
 
 
-def _ask(secret: Any, prior: Any) -> tuple[Any, Any]:
-    """Return the belief and the question, if the secret suits the trace."""
-    belief = prior.belief()
+def _ask(secret: Any, belief: Any) -> Any:
+    """Return the question, if the secret suits the trace."""
     try:
-        return belief, secret.question(belief)
+        return secret.question(belief)
     except ParameterError as reason:
         raise NotHere(str(reason)) from None
+
+
+def _long(belief: Any, states: int = 0) -> Any:
+    """Return a belief about many more times, and so many more states."""
+    if isinstance(belief, Gaussian):
+        entries = belief.entries + LONG * belief.dimensions
+        return Gaussian(Diagonal(np.ones(entries)), dimensions=belief.dimensions)
+    if not isinstance(belief, Markov):
+        raise NotHere("longer traces of such a belief are not known")
+    labels = (*belief.states, *(f"other {number}" for number in range(states)))
+    even = np.full(len(labels), 1.0 / len(labels))
+    return Markov(even, np.tile(even, (len(labels), 1)), belief.steps + LONG, labels)
+
+
+def _later(secret: Any) -> Any:
+    """Return the secret with its times moved to the far end of a long trace."""
+    for name in TIMES:
+        given = value_of(secret, name)
+        if given is not None:
+            moved = given + LONG if isinstance(given, int) else [time + LONG for time in given]
+            return with_values(secret, **{name: moved})
+    return secret
 
 
 def _times_by_part(question: Any, belief: Any) -> list[set[int]]:
@@ -49,13 +76,26 @@ def _named_times(secret: Any, belief: Any) -> list[int]:
 
 @law("secret.times", over=("secret",))
 def times_are_those_that_are_named(prior: Any, secret: Any) -> None:
-    """A secret is about the times that its parameters name; where they name none, all or one."""
-    belief, question = _ask(secret, prior)
+    """A secret is about the times that its parameters name; where they name none, all.
+
+    A secret without such a parameter may also be about one time, as of a landmark.
+    """
+    belief = prior.belief()
+    _require_times(secret, belief)
+    with suppress(NotHere):
+        longer = _long(belief)
+        for moved in (secret, _later(secret)):
+            _require_times(moved, longer)
+
+
+def _require_times(secret: Any, belief: Any) -> None:
+    question = _ask(secret, belief)
     parts, named = _times_by_part(question, belief), _named_times(secret, belief)
     touched = sorted(set().union(*parts))
-    names_none = all(value_of(secret, name) is None for name in ("index", "indices", "times"))
+    # Only a secret that cannot name a time may be about one of its own, such as a landmark.
+    landmark = not any(takes("secret", name)({"secret": type(secret)}) for name in TIMES)
     require(
-        touched == sorted(set(named)) or (names_none and len(touched) == 1),
+        touched == sorted(set(named)) or (landmark and len(touched) == 1),
         f"the secret must be about the times {sorted(set(named))}; it is about {touched}",
     )
     if value_of(secret, "indices") is not None:
@@ -63,19 +103,33 @@ def times_are_those_that_are_named(prior: Any, secret: Any) -> None:
             len(parts) == 1,
             f"the indices of a secret move at once, in one group; got {len(parts)} groups",
         )
-    elif isinstance(question, Displacements | StateAt):
+    elif not isinstance(question, JointStates) and not value_of(secret, "window"):
         require(
             all(len(part) == 1 for part in parts),
-            f"times that are not 'indices' move each on its own; got groups about {parts}",
+            f"times that are neither 'indices' nor a 'window' count each on its own; got parts "
+            f"about {parts}",
         )
+
+
+@law("secret.values", over=("secret",), applies=takes("secret", "place", "mistakes"))
+def question_is_about_what_is_given(prior: Any, secret: Any) -> None:
+    """The place of an event, and the mistakes that a guess may have, are those that are given."""
+    question = _ask(secret, prior.belief())
+    for name, kind in (("place", Nearness), ("mistakes", Guess)):
+        if value_of(secret, name) is not None and isinstance(question, kind):
+            given, found = getattr(secret, name), getattr(question, name)
+            require(given == found, f"the {name} asked about must be {given}; got {found}")
+            return
+    raise NotHere(f"a {type(question).__name__} has no place and no mistakes")
 
 
 @law("secret.radius", over=("secret",), applies=takes("secret", "radius"))
 def pairs_are_a_radius_apart(prior: Any, secret: Any) -> None:
     """The pairs of a secret are its radius apart, twice as far for twice the radius, in space."""
-    belief, question = _ask(secret, prior)
+    belief = prior.belief()
+    question = _ask(secret, belief)
     for radius in (secret.radius, 2.0 * secret.radius):
-        _, there = _ask(with_values(secret, radius=radius), prior)
+        there = _ask(with_values(secret, radius=radius), belief)
         found = _radii_of(there, secret, radius)
         require(
             found == {radius},
@@ -109,15 +163,14 @@ def _radii_of(question: Any, secret: Any, radius: float) -> set[float]:
 @law("secret.states", over=("secret",), applies=takes("secret", "states"))
 def events_are_about_the_states(prior: Any, secret: Any) -> None:
     """The events of a secret are about its states, and of more states there are more."""
-    belief, question = _ask(secret, prior)
+    belief = prior.belief()
+    question = _ask(secret, belief)
     if not isinstance(question, Events):
         raise NotHere(f"a {type(question).__name__} has no events")
     _require_states(question, belief, secret.states)
-    others = [state for state in belief.states if state not in secret.states]
-    if others:
-        more = (*secret.states, others[0])
-        _, larger = _ask(with_values(secret, states=more), prior)
-        _require_states(larger, belief, more)
+    larger = _long(belief, states=9)
+    for more in (secret.states, (*secret.states, *larger.states[-3:])):
+        _require_states(_ask(with_values(secret, states=more), larger), larger, more)
 
 
 def _require_states(question: Events, belief: Any, states: Any) -> None:

@@ -1,0 +1,614 @@
+"""Check a certificate without sfumato: this one file and Python's standard library are enough.
+
+    python checker.py CERTIFICATE.json [--trace RELEASED.csv] [--ledger FILE]
+
+What is proved, in exact arithmetic, from the numbers in the certificate alone:
+
+* for Gaussian beliefs (rbf, matern, periodic; one prior, a list of them, or intervals of the
+  variance and of the length scale of rbf; up to 100 values) and a secret at one time: that the
+  information M about it is at most m, and with it the Rényi divergence and the advantage. M <= m if
+  and only if C + G - a a'/m is positive semidefinite, G the noise covariance, a and C the mean and
+  covariance of the trace given the secret. Kernel values are enclosed to 70 digits, the matrix is
+  rounded to whole multiples of 2^-160, all that rounding could hide is subtracted from its
+  diagonal, and the leading minors, whole numbers, are positive.
+* for chains of states that are suppressed, with or without regard to the last release: the largest
+  posterior gap, over all segments between two releases, as a fraction.
+
+Everything else a certificate says is listed as not checked. The seal is a hash, not a signature: it
+shows that the file was damaged or edited carelessly, not who wrote it; no proof rests on it.
+Nor does anything here show that the noise was really drawn: that is the word of whoever released.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+Table = dict[str, Any]
+Events = list[tuple[int, set[int]]]
+LEDGER_START = "0" * 64
+MOST_VALUES = 100
+MOST_STEPS = 30_000_000
+DIGITS = 75
+BITS = 160
+COARSE_BITS = 80  # where what is between two length scales is left out anyway
+MOST_CELLS = 200
+TOLERANCE = Fraction(1, 10**9)  # of numbers that pass through the normal law
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
+
+
+class NotCheckedError(Exception):
+    """What is claimed is of a kind that is not proved here."""
+
+
+# --- hashes ---------------------------------------------------------------------------------------
+
+
+def canonical(table: Any) -> str:
+    """Return the one text of a table that hashes are taken of."""
+    return json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def hash_of(data: str | bytes) -> str:
+    """Return the SHA-256 of a text or of bytes, in hexadecimal."""
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+def seal_of(table: dict[str, Any]) -> str:
+    """Return the hash of a table without its own seal."""
+    return hash_of(canonical({key: value for key, value in table.items() if key != "seal"}))
+
+
+def sealed_line(table: dict[str, Any]) -> str:
+    """Return a ledger's entry as its line, with its hash."""
+    return canonical({**table, "hash": hash_of(canonical(table))}) + "\n"
+
+
+def sound_entry(line: bytes, number: int, previous: str) -> Table | None:
+    """Return the entry of a line; None if it is not what was written there."""
+    try:
+        entry: Table = json.loads(line)
+        body = {key: value for key, value in entry.items() if key != "hash"}
+        sound = sealed_line(body).encode() == line + b"\n"
+        return entry if sound and (body["number"], body["previous"]) == (number, previous) else None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def read_ledger(
+    path: str | os.PathLike[str], start: int = 0, head: str = LEDGER_START, count: int = 0
+) -> tuple[list[dict[str, Any]], int, int]:
+    """Return the entries from byte `start` on, where they end, and how many the head has counted.
+
+    A last line without its end was never finished, and is left out. An edited, missing or reordered
+    entry, and a file shorter than its head says, raise ValueError.
+    """
+    path = Path(path)
+    counter = Path(f"{path}.head")
+    counted, top = 0, LEDGER_START
+    if counter.exists():
+        number, top = counter.read_text(encoding="utf-8").split()
+        counted = int(number)
+    if not path.exists():
+        if counted or count:
+            raise ValueError(f"{path} is gone; it had {max(counted, count)} entries.")
+        return [], 0, 0
+    with path.open("rb") as stream:
+        stream.seek(start)
+        lines = stream.read().split(b"\n")
+    if path.stat().st_size < start:
+        raise ValueError(f"{path} was cut short.")
+    entries: list[Table] = []
+    end, seen = start, {count: head}
+    for place, line in enumerate(lines[:-1], start=count):
+        entry = sound_entry(line, place, seen[place])
+        if entry is None:
+            raise ValueError(f"entry {place} of {path} is not what was written.")
+        entries.append(entry)
+        seen[place + 1] = entry["hash"]
+        end += len(line) + 1
+    total = count + len(entries)
+    if total < counted:
+        raise ValueError(f"{path} was rolled back: it has {total} entries where {counted} were.")
+    if counted in seen and seen[counted] != top:
+        raise ValueError(f"{path} was replaced: its head is of other entries.")
+    if counted == 0 and total > 1:
+        raise ValueError(f"{counter} is missing, so nobody can tell whether {path} is whole.")
+    return entries, end, counted
+
+
+# --- priors ---------------------------------------------------------------------------------------
+
+
+def members_of(spec: Table, intervals: tuple[str, ...] = ()) -> list[Table]:
+    """Return the tables of a class's members; some parameters may still be intervals in them."""
+    if "any_of" in spec:
+        return [member for part in spec["any_of"] for member in members_of(part, intervals)]
+    if "name" not in spec:
+        raise NotCheckedError("a sum, a product or a joint of priors")
+    choices = []
+    for key, value in spec.items():
+        if isinstance(value, dict) and set(value) == {"any_of"}:
+            choices.append([(key, one) for one in value["any_of"]])
+        elif isinstance(value, dict) and (set(value) != {"interval"} or key not in intervals):
+            raise NotCheckedError(f"a class that is not a list of priors ({key})")
+        else:
+            choices.append([(key, value)])
+    return [dict(chosen) for chosen in itertools.product(*choices)]
+
+
+def correlation(spec: Table, lag: Decimal) -> Decimal:
+    """Return the correlation at a lag, to 70 digits or better."""
+    if min(spec["length_scale"], spec.get("variance", 1.0), spec.get("period", 1.0)) <= 0:
+        raise ValueError("a prior whose parameters are not positive")
+    length = Decimal(spec["length_scale"])
+    if spec["name"] == "rbf":
+        return (-((lag / length) ** 2) / 2).exp()
+    if spec["name"] == "periodic":
+        turn = lag / Decimal(spec["period"])
+        turn -= turn.to_integral_value()  # sin² has this period
+        return (-2 * (sine(PI * turn) / length) ** 2).exp()
+    if spec["name"] == "matern":
+        nu = spec.get("nu", 1.5)
+        u = (2 * Decimal(nu)).sqrt() * lag / length
+        return {0.5: Decimal(1), 1.5: 1 + u, 2.5: 1 + u + u * u / 3}[nu] * (-u).exp()
+    raise NotCheckedError(f"the prior {spec['name']}")
+
+
+def sine(x: Decimal) -> Decimal:
+    """Return sin x for |x| <= 2 by its series."""
+    term, total, k = x, x, 1
+    while abs(term) > Decimal(10) ** -(DIGITS + 5):
+        term *= -x * x / ((k + 1) * (k + 2))
+        total, k = total + term, k + 2
+    return total
+
+
+def error_function(x: Decimal) -> Decimal:
+    """Return erf x for x >= 0 by a series of positive terms."""
+    term, total, k = x, x, 1
+    while term > Decimal(10) ** -(DIGITS + 5):
+        term *= 2 * x * x / (k + 2)
+        total, k = total + term, k + 2
+    return 2 * (-x * x).exp() * total / PI.sqrt()
+
+
+def noise_matrix(table: Table) -> list[list[Fraction]]:
+    """Return a noise covariance as rows of fractions."""
+    kind = table["kind"]
+    if kind == "Diagonal":
+        size = len(table["variances"])
+        return [
+            [Fraction(table["variances"][i]) if i == j else Fraction(0) for j in range(size)]
+            for i in range(size)
+        ]
+    if kind == "Dense":
+        return [[Fraction(x) for x in row] for row in table["entries"]]
+    if kind == "LowRank":
+        rows = [[Fraction(x) for x in row] for row in table["factor"]]
+        return [
+            [sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0)) for y in rows]
+            for x in rows
+        ]
+    if kind == "Scaled":
+        factor = Fraction(table["factor"])
+        return [[factor * x for x in row] for row in noise_matrix(table["base"])]
+    if kind == "Sum":
+        terms = [noise_matrix(term) for term in table["terms"]]
+        return [
+            [sum(cells) for cells in zip(*rows, strict=True)] for rows in zip(*terms, strict=True)
+        ]
+    raise NotCheckedError(f"noise of the kind {kind}")
+
+
+def information_is_at_most(
+    spec: Table, noise: list[list[Fraction]], index: int, most: Fraction
+) -> bool:
+    """Whether the information about the coordinates at one time is proved to be at most `most`."""
+    if spec.get("across") is not None:
+        raise NotCheckedError("coordinates that depend on one another")
+    times, wide = spec["times"], spec.get("dimensions") or 1
+    times = list(range(times)) if isinstance(times, int) else times
+    size = len(times) * wide
+    if size > MOST_VALUES:
+        raise NotCheckedError(f"{size} values, more than {MOST_VALUES}")
+    if len(noise) != size or most <= 0 or not 0 <= index < len(times):
+        return False
+    if isinstance(spec.get("variance"), dict):  # a'(v C + G)^-1 a falls with v
+        spec = {**spec, "variance": spec["variance"]["interval"][0]}
+    alone = all(noise[i][j] == 0 for i in range(size) for j in range(i) if (i - j) % wide)
+    if alone and wide > 1:  # each coordinate by itself; those with the same noise once
+        blocks = {tuple(tuple(row[k::wide]) for row in noise[k::wide]) for k in range(wide)}
+        one = {**spec, "times": times, "dimensions": 1}
+        return all(information_is_at_most(one, list(map(list, b)), index, most) for b in blocks)
+    spec = {**spec, "times": times, "dimensions": wide}
+    if isinstance(spec["length_scale"], dict):
+        return interval_is_covered(spec, noise, index, most)
+    return is_covered(spec, noise, index, most, Fraction(0))
+
+
+def interval_is_covered(
+    spec: Table, noise: list[list[Fraction]], index: int, most: Fraction
+) -> bool:
+    """Whether `is_covered` is proved of all length scales of an interval, cell by cell."""
+    low, high = spec["length_scale"]["interval"]
+    if spec["name"] != "rbf" or not 0 < low <= high:
+        raise NotCheckedError(f"an interval of length scales of {spec['name']}")
+    cells = [(low, high)]
+    for _ in range(MOST_CELLS):  # each is proved, or halved
+        if not cells:
+            return True
+        ends = cells.pop()
+        room = bend(spec, index, most, ends)
+        for scale in ends:
+            member = {**spec, "length_scale": scale}
+            if not is_covered(member, noise, index, most, room):
+                if not is_covered(member, noise, index, most, Fraction(0)):
+                    return False
+                middle = math.sqrt(ends[0] * ends[1])
+                cells += [(middle, ends[1]), (ends[0], middle)]
+                break
+    raise NotCheckedError(f"an interval, in {MOST_CELLS} cells")
+
+
+def bend(spec: Table, index: int, most: Fraction, scales: tuple[float, float]) -> Fraction:
+    """Bound how far C + G - a a'/m is from a straight line between two length scales of rbf.
+
+    With u = log l and q = d^2/l^2 the second derivative of exp(-q/2) by u is (q^2 - 2q) exp(-q/2),
+    of size at most 1.24; a product of two correlations is one for q + q'. A function is within
+    h^2/8 of its largest second derivative from its chord, h the width of the cell, and the norm of
+    a matrix is at most its largest row sum. So if the matrix less this number is positive definite
+    at both ends, the matrix is at every length scale between them.
+    """
+    with localcontext() as context:
+        context.prec = DIGITS
+        low, high = map(Decimal, scales)
+        width = (high / low).ln() + Decimal(10) ** -60
+        stamps = [Decimal(t) for t in spec["times"]]
+        variance = Decimal(spec.get("variance", 1.0))
+        factor = 1 + 1 / (variance * Decimal(most.numerator) / Decimal(most.denominator))
+
+        def turn(square: Decimal) -> Decimal:
+            q = square / low**2
+            return min(Decimal("1.24"), (q * q + 2 * q) * (-square / high**2 / 2).exp())
+
+        own = [(t - stamps[index]) ** 2 for t in stamps]
+        rows = [
+            sum(turn((s - t) ** 2) + factor * turn(a + b) for t, b in zip(stamps, own, strict=True))
+            for s, a in zip(stamps, own, strict=True)
+        ]
+        return Fraction(variance * max(rows) * width**2 / 8 * (1 + Decimal(10) ** -20))
+
+
+def is_covered(
+    spec: Table, noise: list[list[Fraction]], index: int, most: Fraction, room: Fraction
+) -> bool:
+    """Whether C + G - a a'/m, less `room` on its diagonal, is proved to be positive definite."""
+    times, wide, size = spec["times"], spec["dimensions"], len(noise)
+    unit = 2 ** (COARSE_BITS if room else BITS)
+    with localcontext() as context:
+        context.prec = DIGITS
+        stamps = [Decimal(t) for t in times]
+        variance = Fraction(spec.get("variance", 1.0))
+        lags = {abs(s - t) for s in stamps for t in stamps}
+        kernel = {lag: variance * Fraction(correlation(spec, lag)) for lag in lags}
+    factor = 1 / variance + 1 / (most * variance * variance)
+    row = [kernel[abs(t - stamps[index])] for t in stamps]
+    slack = 3 * size + 3  # roundings, in those units, with the error of the kernel
+    scale: Fraction = max([variance, *(noise[i][i] for i in range(size))])
+    if scale > 10**15 or factor * variance * variance > 10**15:
+        raise NotCheckedError("values of such a scale: use other units")
+    matrix = []
+    for i in range(size):
+        cells = []
+        for j in range(i + 1):
+            cell = noise[i][j] - (room if i == j else 0)
+            if i % wide == j % wide:
+                a, b = i // wide, j // wide
+                cell += kernel[abs(stamps[a] - stamps[b])] - factor * row[a] * row[b]
+            cells.append(cell.numerator * unit // cell.denominator)
+        cells[i] -= slack
+        matrix.append(cells)
+    return is_definite(matrix)
+
+
+def is_definite(lower: list[list[int]]) -> bool:
+    """Whether a symmetric matrix of whole numbers, given by its lower half, is positive definite.
+
+    Elimination without fractions: its pivots are the leading minors, which must all be positive.
+    """
+    size, last = len(lower), 1
+    for k in range(size):
+        pivot = lower[k][k]
+        if pivot <= 0:
+            return False
+        for i in range(k + 1, size):
+            row, first = lower[i], lower[i][k]
+            for j in range(k + 1, i + 1):
+                row[j] = (row[j] * pivot - first * lower[j][k]) // last
+        last = pivot
+    return True
+
+
+def check_gaussian(certificate: Table, claim: Table) -> bool:
+    """Prove a claim about a Gaussian belief, or raise."""
+    secret, measure = certificate["secret"], claim["measure"]
+    if secret.get("name") != "basic":
+        raise NotCheckedError(f"the secret {secret.get('name', 'made of several')}")
+    members = members_of(certificate["prior"], ("variance", "length_scale"))
+    noise = noise_matrix(certificate["channel"]["noise"])
+    if any(noise[i][j] != noise[j][i] for i in range(len(noise)) for j in range(i)):
+        return False
+    ceiling, radius = Fraction(claim["ceiling"]), Fraction(secret.get("radius", 1.0))
+    if measure["name"] == "renyi":
+        order = claim["parameters"]["order"]
+        if not isinstance(order, (int, float)):
+            raise NotCheckedError("a Rényi divergence of infinite order")
+        if order < 1 or radius <= 0:
+            return False
+        most = 2 * ceiling / (Fraction(order) * radius**2)
+    elif measure["name"] == "advantage":
+        if ceiling <= 0 or radius <= 0:
+            return False
+        if ceiling >= 1:
+            return True
+        low, high = Fraction(0), Fraction(12)
+        with localcontext() as context:  # the largest x with erf x at most the ceiling
+            context.prec = DIGITS
+            while high - low > TOLERANCE**2:
+                x = (low + high) / 2
+                chance = error_function(Decimal(x.numerator) / Decimal(x.denominator))
+                small = Fraction(chance) <= ceiling * (1 + TOLERANCE)
+                low, high = (x, high) if small else (low, x)
+        most = 8 * low**2 / radius**2
+    else:
+        raise NotCheckedError(f"the measure {measure['name']} of Gaussian beliefs")
+    return all(information_is_at_most(one, noise, secret["index"], most) for one in members)
+
+
+# --- chains ---------------------------------------------------------------------------------------
+
+
+def whole_laws(laws: Any, bits: int) -> list[list[int]]:
+    """Return laws as multiples of 2^-bits; the largest entry is what the others leave."""
+    found = []
+    for law in laws:
+        row = [int(Fraction(p) * 2**bits) for p in law]
+        place = row.index(max(row))
+        row[place] += 2**bits - sum(row)
+        found.append(row)
+    return found
+
+
+def fine_enough(*tables: Any) -> int:
+    """Return how many bits after the point the numbers of some nested lists have."""
+    bits, pending = 1, list(tables)
+    while pending:
+        one = pending.pop()
+        if isinstance(one, list):
+            pending.extend(one)
+        else:
+            bits = max(bits, Fraction(one).denominator.bit_length() - 1)
+    return bits
+
+
+def largest_gap(spec: Table, channel: Table, events: Events) -> Fraction:
+    """Return the largest posterior gap of some (time, states) over all outputs, as a fraction.
+
+    The posterior of an event depends on its own segment alone: what was released last before it,
+    and next after it. So all segments are listed; nothing is divided before the end.
+    """
+    if isinstance(spec["initial"], str):
+        raise NotCheckedError("a chain whose first law is not written out")
+    steps, count = spec["steps"], len(spec["initial"])
+    after, start = channel.get("after"), channel["start"]
+    rows = [start, *(one for line in after or [] for one in line if one is not None)]
+    if any(len(row) != steps or any(len(p) != count for p in row) for row in rows):
+        raise ValueError("a table that is not of every step and state")
+    if not events or not all(0 <= t < steps for t, _ in events):
+        raise ValueError("times that the trace has not")
+    work = steps**3 * count**3 if after else steps**2 * count**3 + steps**3 * count**2
+    if work * len(events) > MOST_STEPS * steps:
+        raise NotCheckedError(f"a chain of {count} states and {steps} steps, too long")
+    given = spec["transitions"]
+    bits = fine_enough(spec["initial"], given, start, after or [])
+    one = 2**bits
+    (law,) = whole_laws([spec["initial"]], bits)
+    if isinstance(given[0][0], list):
+        moves = [whole_laws(matrix, bits) for matrix in given]
+    else:
+        moves = [whole_laws(given, bits)] * (steps - 1)
+    marginals = [law]
+    for matrix in moves:
+        marginals.append(step(marginals[-1], matrix))
+    prior = [Fraction(sum(marginals[t][s] for s in states), one ** (t + 1)) for t, states in events]
+    hide = whole_table(start, bits)
+    worst, possible = segment_gap(-1, law, hide, moves, (events, prior, one))
+    for u, i in itertools.product(range(steps), range(count)):
+        if (u, i) not in possible:
+            continue
+        shown = [
+            1 - p for (t, states), p in zip(events, prior, strict=True) if t == u and i in states
+        ]
+        worst = max([worst, *shown])
+        if u + 1 < steps:
+            table = whole_table(after[u][i], bits) if after else hide
+            gap, further = segment_gap(u, moves[u][i], table, moves, (events, prior, one))
+            worst, possible = max(worst, gap), possible | further
+    return worst
+
+
+def segment_gap(
+    begin: int,
+    flow: list[int],
+    table: list[list[int]],
+    moves: list[list[list[int]]],
+    asked: tuple[Events, list[Fraction], int],
+) -> tuple[Fraction, set[tuple[int, int]]]:
+    """Return the largest gap of the segments from one release, and the releases that can be next.
+
+    `flow` are the masses one step after the release; `table` are the silences in force after it.
+    """
+    events, prior, one = asked
+    worst, following = Fraction(0), set()
+    runs: dict[int, list[int]] = {}  # of each event that has happened: how its mass goes on
+    for t in range(begin + 1, len(table)):
+        for y, mass in enumerate(flow):
+            if mass and table[t][y] < one:
+                following.add((t, y))
+                gaps = [Fraction(run[y], mass) - prior[k] for k, run in runs.items()]
+                worst = max([worst, *gaps])
+        hidden = [mass * p for mass, p in zip(flow, table[t], strict=True)]
+        runs = {k: [m * p for m, p in zip(run, table[t], strict=True)] for k, run in runs.items()}
+        for k, (time, states) in enumerate(events):
+            if time == t:
+                runs[k] = [mass if s in states else 0 for s, mass in enumerate(hidden)]
+        if t + 1 < len(table):
+            flow = step(hidden, moves[t])
+            runs = {k: step(run, moves[t]) for k, run in runs.items()}
+        elif sum(hidden):
+            ends = [Fraction(sum(run), sum(hidden)) - prior[k] for k, run in runs.items()]
+            worst = max([worst, *ends])
+    return worst, following
+
+
+def step(masses: list[int], matrix: list[list[int]]) -> list[int]:
+    """Return the masses one step later."""
+    columns = range(len(masses))
+    live = [i for i in columns if masses[i]]
+    return [sum(masses[i] * matrix[i][j] for i in live) for j in columns]
+
+
+def whole_table(table: Any, bits: int) -> list[list[int]]:
+    """Return probabilities as multiples of 2^-bits."""
+    if not all(0 <= p <= 1 for row in table for p in row):
+        raise ValueError("a probability that is none")
+    return [[int(Fraction(p) * 2**bits) for p in row] for row in table]
+
+
+def check_chain(certificate: Table, claim: Table) -> bool:
+    """Prove a claim about a chain, or raise."""
+    secret, channel = certificate["secret"], certificate["channel"]
+    if claim["measure"]["name"] != "posterior_gap":
+        raise NotCheckedError(f"the measure {claim['measure']['name']} of chains")
+    if secret.get("name") != "contexts" or secret.get("window"):
+        raise NotCheckedError("a secret other than contexts at single times")
+    names = channel["states"]
+    groups = [secret["states"]] if secret.get("together") else [[s] for s in secret["states"]]
+    for spec in members_of(certificate["prior"]):
+        if spec.get("states", list(range(len(names)))) != names:
+            return False
+        times = range(spec["steps"]) if secret.get("times") is None else secret["times"]
+        events = [(t, {names.index(s) for s in group}) for group in groups for t in times]
+        if largest_gap(spec, channel, events) > Fraction(claim["ceiling"]):
+            return False
+    return True
+
+
+# --- the whole certificate ------------------------------------------------------------------------
+
+
+def check_claim(certificate: Table, claim: Table) -> tuple[str, str]:
+    """Return "proved", "FALSE" or "not checked", and what about."""
+    checks = {"AdditiveGaussian": check_gaussian, "Suppression": check_chain}
+    kind = (certificate.get("channel") or {}).get("kind")
+    if claim.get("worse") != "larger" or kind not in checks:
+        return "not checked", f"{claim['statement']} (a claim of this kind here)"
+    try:
+        proved = checks[kind](certificate, claim)
+    except NotCheckedError as reason:
+        return "not checked", f"{claim['statement']} ({reason})"
+    given = "".join(f" {key}={value}" for key, value in sorted(claim["parameters"].items()))
+    said = f"{claim['measure']['name']}{given} is at most {claim['ceiling']!r}"
+    return ("proved" if proved else "FALSE"), said
+
+
+def check_files(certificate: Table, trace: Any, ledger: Any) -> Iterator[tuple[str, str]]:
+    """Yield what the hashes say: of the certificate, the study, the released trace, the ledger."""
+    yield ("true" if certificate.get("seal") == seal_of(certificate) else "FALSE"), "its own seal"
+    nouns = ("prior", "secret", "mechanism", "channel_sha256")
+    same = certificate.get("study_sha256") == hash_of(
+        canonical([certificate.get(n) for n in nouns])
+    )
+    channel = certificate.get("channel")
+    if channel is not None:
+        same = same and hash_of(canonical(channel)) == certificate["channel_sha256"]
+    yield ("true" if same else "FALSE"), "the hash of the study"
+    if trace is None:
+        yield "not checked", "the released trace (give --trace)"
+    else:
+        same = certificate.get("released_sha256") == hash_of(Path(trace).read_bytes())
+        yield ("true" if same else "FALSE"), f"the hash of the released trace {trace}"
+    named: list[str] = certificate.get("ledger") or []
+    if ledger is None:
+        yield "not checked", "the ledger (give --ledger)" if named else "no ledger was kept"
+        return
+    try:
+        entries, _, _ = read_ledger(ledger)
+    except (ValueError, OSError) as error:
+        yield "FALSE", f"the ledger: {error}"
+        return
+    yield "true", f"the ledger {ledger} is whole: {len(entries) - 1} releases"
+    own = {entry["hash"] for entry in entries}
+    lost = [entry for entry in named if entry not in own]
+    whole = named and not lost
+    yield ("true" if whole else "FALSE"), "the ledger holds the entries that the certificate names"
+    if whole:
+        mine = [entry for entry in entries if entry["hash"] in named]
+        alike = all(
+            (entry["mechanism"], entry["secret"], entry["channel"], entry["released"])
+            == (
+                certificate["mechanism"],
+                certificate["secret"],
+                certificate["channel_sha256"],
+                certificate["released_sha256"],
+            )
+            for entry in mine
+        )
+        yield ("true" if alike else "FALSE"), "those entries are of this release"
+
+
+def check(text: str, trace: Any = None, ledger: Any = None) -> list[tuple[str, str]]:
+    """Return lines (verdict, what) about a certificate's text."""
+    try:
+        certificate = json.loads(text)
+        found = list(check_files(certificate, trace, ledger))
+        found += [check_claim(certificate, claim) for claim in certificate["guarantees"]]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, ZeroDivisionError) as e:
+        return [("FALSE", f"this is no certificate, or one that is damaged ({e!r})")]
+    for claim in certificate.get("estimates", []):
+        found.append(("not checked", claim["statement"]))
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check a certificate; the status is 0 only if something was proved and nothing is false."""
+    parser = argparse.ArgumentParser(description="Check a certificate of sfumato.")
+    parser.add_argument("certificate")
+    parser.add_argument("--trace", help="the released trace, a CSV file")
+    parser.add_argument("--ledger", help="the ledger that it was counted in")
+    given = parser.parse_args(arguments)
+    text = Path(given.certificate).read_text(encoding="utf-8")
+    found = check(text, given.trace, given.ledger)
+    for verdict, what in found:
+        print(f"{verdict:>11}  {what}")  # noqa: T201 - a program
+    count = {word: sum(v == word for v, _ in found) for word in ("proved", "not checked", "FALSE")}
+    print(  # noqa: T201
+        f"{count['proved']} claims proved, {count['not checked']} things not checked, "
+        f"{count['FALSE']} false"
+    )
+    return 0 if count["proved"] and not count["FALSE"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

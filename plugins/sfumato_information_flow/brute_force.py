@@ -1,0 +1,109 @@
+"""Capacities and entropies from the table of every trace and output, by other means."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import OutsideHypotheses
+from sfumato.laws.brute_force import from_table, secret_tables, worst_of_tables
+from sfumato.protocols import Reading
+from sfumato.questions import Nearness
+from sfumato.values import FloatArray
+
+MOST = 5_000
+"""Numbers of a channel, at most, for the convex solver."""
+
+
+def _worst(belief: Any, question: Any, channel: Any, loss: Any) -> Reading:
+    if isinstance(question, Nearness):
+        raise OutsideHypotheses("brute force looks at states.")
+    return worst_of_tables(belief, question, channel, loss)
+
+
+def _mildest(belief: Any, question: Any, channel: Any, left: Any) -> Reading:
+    """Return the smallest ``left(joint)`` over the secret variables."""
+    if isinstance(question, Nearness):
+        raise OutsideHypotheses("brute force looks at states.")
+    return from_table(
+        lambda table: min(left(joint) for _, joint in secret_tables(table, question)),
+        belief,
+        channel,
+    )
+
+
+def _laws(joint: FloatArray) -> list[list[float]]:
+    return [(row / math.fsum(row)).tolist() for row in joint if row.sum() > 0]
+
+
+def bayes_capacity(belief: Any, question: Any, channel: Any, form: str) -> Reading:
+    """Return the largest ratio, or difference, of successes over laws uniform on a set."""
+
+    def largest(joint: FloatArray, _: Any) -> float:
+        laws, best = _laws(joint), 1.0 if form == "multiplicative" else 0.0
+        for size in range(1, len(laws) + 1):
+            for some in itertools.combinations(laws, size):
+                after = math.fsum(max(column) for column in zip(*some, strict=True)) / size
+                gain = after * size if form == "multiplicative" else after - 1.0 / size
+                best = max(best, gain)
+        return best
+
+    return _worst(belief, question, channel, largest)
+
+
+def shannon_capacity(belief: Any, question: Any, channel: Any) -> Reading:
+    """Return max over laws of H(O) − H(O | S), by a general convex solver."""
+    from scipy.optimize import minimize
+
+    def capacity(joint: FloatArray, _: Any) -> float:
+        laws = np.array(_laws(joint))
+        if len(laws) == 1:
+            return 0.0
+        if laws.size > MOST:
+            raise OutsideHypotheses("there are too many outputs for a convex solver.")
+        own = [math.fsum(-p * math.log(p) for p in law if p > 0) for law in laws.tolist()]
+
+        def told(weights: FloatArray) -> float:
+            law = np.abs(weights) / np.abs(weights).sum()
+            mixed = law @ laws
+            return float(-(mixed[mixed > 0] @ np.log(mixed[mixed > 0])) - law @ own)
+
+        found = minimize(  # type: ignore[call-overload]  # its types know no tolerances
+            lambda weights: -told(weights),
+            np.ones(len(laws)),  # one start will do: the information is concave in the law
+            method="SLSQP",
+            bounds=[(1e-12, 1.0)] * len(laws),
+            options={"ftol": 1e-16, "maxiter": 500},
+        )
+        return told(found.x)
+
+    return _worst(belief, question, channel, capacity)
+
+
+def remaining_entropy(belief: Any, question: Any, channel: Any) -> Reading:
+    """Return H(S, O) − H(O)."""
+
+    def entropy(masses: FloatArray) -> float:
+        return math.fsum(-p * math.log(p) for p in masses.ravel().tolist() if p > 0.0)
+
+    return _mildest(
+        belief,
+        question,
+        channel,
+        lambda joint: max(0.0, entropy(joint) - entropy(joint.sum(axis=0))),
+    )
+
+
+def guessing_entropy(belief: Any, question: Any, channel: Any) -> Reading:
+    """Return the expected number of questions, of every outcome by the best order of all."""
+
+    def questions(joint: FloatArray) -> float:
+        if len(joint) > 6:
+            raise OutsideHypotheses("there are too many orders of asking for brute force.")
+        ranks = np.array(list(itertools.permutations(range(1, len(joint) + 1))), dtype=float)
+        return math.fsum((ranks @ joint).min(axis=0).tolist())
+
+    return _mildest(belief, question, channel, questions)

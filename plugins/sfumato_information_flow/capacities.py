@@ -1,0 +1,154 @@
+"""The most that a channel can tell of the secret, over all beliefs about its value."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import OutsideHypotheses
+from sfumato.parameters import CHOICE, declare, parameter
+from sfumato.protocols import Quantity, Reading
+from sfumato.values import FloatArray
+from sfumato.views import FiniteView, GuessMeasure, Outcomes, view_of
+
+MOST_VALUES = 16
+"""How many values of a secret may have all their subsets tried."""
+
+AGREEMENT = 1e-11
+"""How close, in nats, the two ends of the Shannon capacity come."""
+
+ROUNDS, WORK = 20_000, 2e6
+"""Steps of its iteration, and numbers looked at in all of them, at most."""
+
+
+@declare
+class BayesCapacity(GuessMeasure):
+    """How much a release can help to guess the secret, whatever is believed of its value.
+
+    Claim: for no law of the secret's value does a guess become more often right than by this factor
+    (or, with ``form="additive"``, by this much).
+
+    Formula: $∑_o max_s ℓ_s(o)$, $ℓ_s(o) = Pr[o | s]$: attained where all values are equally likely.
+    It is e to the power of the maximal leakage. Additive: max over sets A of values of $(∑_o max_{s
+    ∈ A} ℓ_s(o) − 1)/|A|$: the gain V(π, o) − max π is convex on every cone of laws of one order,
+    whose corners are laws that are uniform on a set.
+
+    Assumptions: the channel from secret to output is that of the belief: other laws of the secret's
+    own value, with the rest of the trace as before.
+
+    Guarantee: exact, or an upper bound where the view is one.
+
+    Reference: Braun, Chatzikokolakis and Palamidessi (2009); Alvim et al. (2014), theorem 6.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain([0.75, 0.25], [[1, 0], [0, 1]], steps=1)
+    >>> secret = sf.secrets.basic(0)
+    >>> release = sf.mechanisms.randomised_response(epsilon=math.log(3)).protect(chain, secret)
+    >>> round(sf.measures.bayes_capacity().loss(chain, secret, release).value, 9)
+    1.5
+    """
+
+    name = "bayes_capacity"
+    oracle = "sfumato_information_flow.brute_force"
+
+    form: str = parameter(
+        CHOICE("multiplicative", "additive"), default="multiplicative", doc="a factor or a gain"
+    )
+
+    @property
+    def quantity(self) -> Quantity:
+        """The capacity."""
+        unit = "times" if self.form == "multiplicative" else "probability"
+        return Quantity("Bayes capacity", {"form": self.form}, unit=unit)
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return the largest factor, or the largest gain over all sets of values."""
+        laws = outcomes.likelihoods
+        if self.form == "multiplicative":
+            return float(laws.max(axis=0).sum())
+        if len(laws) > MOST_VALUES:
+            raise OutsideHypotheses(
+                f"the additive capacity tries all sets of values; {len(laws)} are more than "
+                f"{MOST_VALUES}."
+            )
+        best, rows = 0.0, range(len(laws))
+        for size in range(2, len(laws) + 1):
+            for chosen in itertools.combinations(rows, size):
+                gain = (float(laws[list(chosen)].max(axis=0).sum()) - 1.0) / size
+                best = max(best, gain)
+        return best
+
+
+@declare
+class ShannonCapacity(GuessMeasure):
+    """The most information that a release can carry about the secret, over all laws of its value.
+
+    Formula: max over laws π of I(S; O), in nats, by Blahut and Arimoto's iteration: for every π it
+    is at least I and at most $max_s D(ℓ_s ‖ ∑_s π_s ℓ_s)$, ℓ_s the law of the output under s.
+
+    Assumptions: as for bayes_capacity.
+
+    Guarantee: exact to 1e-11 nats, and given from above; an upper bound where the view is one, or
+    where the iteration has not come so far.
+
+    Reference: Shannon (1948); Arimoto (1972); Blahut (1972).
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain([0.75, 0.25], [[1, 0], [0, 1]], steps=1)
+    >>> secret = sf.secrets.basic(0)
+    >>> release = sf.mechanisms.randomised_response(epsilon=math.log(9)).protect(chain, secret)
+    >>> round(sf.measures.shannon_capacity().loss(chain, secret, release).value / math.log(2), 6)
+    0.531004
+    """
+
+    name = "shannon_capacity"
+    oracle = "sfumato_information_flow.brute_force"
+    quantity = Quantity("Shannon capacity", unit="nats")
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return the capacity between the two ends that the iteration leaves."""
+        found = super().evaluate(belief, question, channel)
+        view = view_of(belief, question, channel)
+        if not isinstance(view, FiniteView):
+            return found
+        # `of_joint` is an upper end, of tables from below as well: their lower end is the floor.
+        low = max(shannon_capacity(one.likelihoods)[0] for one in view.lower)
+        low -= self.rounding(low, max(one.error for one in view.lower))
+        high = found.ceiling
+        return self.between(max(0.0, min(low, high)), high, found.witness, found.how)
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return the capacity from above."""
+        return shannon_capacity(outcomes.likelihoods)[1]
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return the error of Σ ℓ log ℓ/q."""
+        return 16.0 * error * (1.0 + value)
+
+
+def shannon_capacity(laws: FloatArray) -> tuple[float, float]:
+    """Return two ends of the capacity of a channel, (R, O), in nats.
+
+    >>> ends = shannon_capacity(np.array([[0.8, 0.2], [0.3, 0.7]]))
+    >>> [round(end / math.log(2), 9) for end in ends]
+    [0.191238138, 0.191238138]
+    """
+    law = np.full(len(laws), 1.0 / len(laws))
+    with np.errstate(divide="ignore"):
+        logs = np.where(laws > 0.0, np.log(laws), 0.0)
+    own = (laws * logs).sum(axis=1)
+    low, high = 0.0, math.inf
+    for _ in range(max(50, min(ROUNDS, int(WORK / laws.size)))):
+        mixed = law @ laws
+        with np.errstate(divide="ignore"):
+            seen = np.where(mixed > 0.0, np.log(mixed), 0.0)
+        distances = own - laws @ seen
+        low, high = max(low, float(law @ distances)), min(high, float(distances.max()))
+        if high - low <= AGREEMENT:
+            break
+        law = law * np.exp(distances - distances.max())
+        law /= law.sum()
+    return max(low, 0.0), max(high, 0.0)

@@ -1,0 +1,466 @@
+"""A count over a chain and noise: the law of the count given the secret, and what is seen of it.
+
+F = Σ_u w(X_u), with whole-number weights w of one count or of several. Given the states that are
+asked about, what is counted before and after them is independent: two recursions over (count,
+state) and one convolution give Pr[secret, F].
+
+With Laplace noise of scale b the density of the output under a value s is, between two whole
+numbers, A_s e^{z/b} + B_s e^{−z/b} with A_s, B_s ≥ 0. Such a function is fixed by its values at the
+ends c < d of any piece of length h, and is a mixture of the same two shapes for every s:
+
+    f_s(z) = f_s(c) sinh((d − z)/b)/sinh(h/b) + f_s(d) sinh((z − c)/b)/sinh(h/b).
+
+So the output is a post-processing of a *point of the grid*, drawn with weight 2b tanh(h/2b) f_s(c);
+beyond the range of F the ratio of two densities is constant, and the ends take that weight too.
+Points of a grid bound every loss from above, cells from below, both as closely as the grid is fine.
+At whole numbers alone the worst *ratio* is already exact: it is attained there.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.beliefs import Markov
+from sfumato.channels import WholeTrace
+from sfumato.errors import OutsideHypotheses, ParameterError, Undecidable
+from sfumato.questions import Asked
+from sfumato.randomness import generator_or_secure
+from sfumato.values import ByContent, FloatArray, Labels, as_labels, read_only
+from sfumato.views import FiniteView, Outcomes
+
+IntArray = NDArray[np.intp]
+
+MOST = 20_000_000
+"""How many numbers the recursions over (count, state) may hold."""
+
+ROOM = 4_000_000
+"""How many numbers all tables of a bounded view may hold."""
+
+FINE = 512.0
+"""Points of the grid in a length b, where there is room: losses then agree to about 1e-6."""
+
+SMALLEST = 1e-270
+"""A density above this has lost nothing to underflow."""
+
+NARROW = 1e-8
+"""Half the width of the cells around whole numbers, in units of b or of one."""
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+# What is counted ----------------------------------------------------------------------------------
+
+
+def count_query(belief: Markov, states: Sequence[Any]) -> IntArray:
+    """Return the weights, (M, 1), of how often a trace is in some states.
+
+    >>> count_query(Markov([0.5, 0.5], np.eye(2), steps=3), [1]).tolist()
+    [[0], [1]]
+    """
+    return np.array([[int(state in states)] for state in belief.states], dtype=np.intp)
+
+
+def histogram(belief: Markov) -> IntArray:
+    """Return the weights, (M, M), of how often a trace is in each state.
+
+    >>> histogram(Markov([0.5, 0.5], np.eye(2), steps=3)).tolist()
+    [[1, 0], [0, 1]]
+    """
+    return np.eye(belief.state_count, dtype=np.intp)
+
+
+def sensitivity(weights: IntArray) -> int:
+    """Return how far one state can move the counts: the largest Σ_j |w_j(x) − w_j(y)|."""
+    return int(np.abs(weights[:, None] - weights).sum(axis=2).max())
+
+
+class CountLaws:
+    """The joint law of a chain's states at some times and of its counts.
+
+    Counts are kept as one number, Σ_j F_j B^j with B above every count: sums of counts are sums of
+    these.
+    """
+
+    def __init__(self, belief: Markov, weights: IntArray) -> None:
+        self.belief = belief
+        self.base = belief.steps * int(weights.max()) + 1
+        self.dimensions = weights.shape[1]
+        self.length = self.base**self.dimensions
+        if belief.steps * self.length * belief.state_count > MOST:
+            raise OutsideHypotheses(
+                f"{belief.steps} steps and {self.dimensions} counts have too many values to list; "
+                f"count fewer states or take a shorter trace."
+            )
+        self._codes = (weights @ self.base ** np.arange(self.dimensions)).tolist()
+
+    @functools.cached_property
+    def _before(self) -> list[FloatArray]:
+        """Pr[count up to and with t, X_t], (L, M), for every t."""
+        start = np.zeros((self.length, self.belief.state_count))
+        for state, code in enumerate(self._codes):
+            start[code, state] = self.belief.initial[state]
+        found = [start]
+        for time in range(self.belief.steps - 1):
+            found.append(self._shifted(found[-1] @ self.belief.matrix(time)))
+        return found
+
+    @functools.cached_property
+    def _after(self) -> list[FloatArray]:
+        """Pr[count after t | X_t], (L, M), for every t."""
+        found = [np.zeros((self.length, self.belief.state_count))]
+        found[0][0] = 1.0
+        for time in reversed(range(self.belief.steps - 1)):
+            found.append(self._shifted(found[-1]) @ self.belief.matrix(time).T)
+        return found[::-1]
+
+    def _shifted(self, table: FloatArray) -> FloatArray:
+        """Return the table with each state's own weight counted; states are the last axis."""
+        moved = np.zeros_like(table)
+        for state, code in enumerate(self._codes):
+            moved[code:, ..., state] = table[: self.length - code, ..., state]
+        return moved
+
+    def joint(self, asked: Asked) -> FloatArray:
+        """Return Pr[value, F], (R, B, ..., B), for the values of one secret variable."""
+        first, *others = asked.times
+        count = self.belief.state_count
+        front = self._before[first][:, None] * np.eye(count)
+        for time in range(first + 1, asked.times[-1] + 1):
+            front = self._shifted(front @ self.belief.matrix(time - 1))
+            if time in others:
+                split = front[..., None] * np.eye(count)
+                front = split.reshape(self.length, -1, count)
+        after = self._after[asked.times[-1]]
+        rows = np.zeros((front.shape[1], self.length))
+        for value in range(front.shape[1]):
+            for state in range(count):
+                rows[value] += _convolve(front[:, value, state], after[:, state], self.length)
+        merged = asked.members.astype(float) @ rows
+        return merged.reshape(-1, *[self.base] * self.dimensions)
+
+    @property
+    def error(self) -> float:
+        """A proved relative error: sums of products of numbers that are not negative."""
+        steps, count = self.belief.steps, self.belief.state_count
+        roundings = 4.0 * (steps * (count + 2) + self.length + 8.0 * self.dimensions * self.base)
+        return float(roundings * UNIT_ROUNDOFF)
+
+
+def _convolve(one: FloatArray, other: FloatArray, length: int) -> FloatArray:
+    """Return the law of a sum, term by term: nothing cancels, as it would with transforms."""
+    left, right = np.flatnonzero(one), np.flatnonzero(other)
+    sums = (left[:, None] + right).ravel()
+    products = (one[left, None] * other[right]).ravel()
+    return np.asarray(np.bincount(sums, products, minlength=length), dtype=float)
+
+
+# Noise --------------------------------------------------------------------------------------------
+
+
+def at_whole_numbers(most: int, scale: float) -> FloatArray:
+    """Return e^{−|z − k|/b} for counts k and outputs z of 0 ... most, (K + 1, K + 1)."""
+    places = np.arange(most + 1)
+    return np.asarray(np.exp(-np.abs(places[:, None] - places) / scale))
+
+
+def grid_points(most: int, scale: float, fine: int) -> FloatArray:
+    """Return the law of a point of the grid for each count, (K + 1, K·fine + 1): from above."""
+    places = np.arange(most * fine + 1)
+    steps = np.abs(places - fine * np.arange(most + 1)[:, None])
+    weights = np.full(len(places), math.tanh(0.5 / fine / scale))
+    if most == 0:
+        return np.ones((1, 1))
+    weights[[0, -1]] = 0.5 * (1.0 + weights[0])
+    return np.asarray(np.exp(-steps / fine / scale) * weights)
+
+
+def cell_starts(fine: int, scale: float) -> FloatArray:
+    """Return where the cells between two whole numbers begin, and where the last one ends."""
+    narrow = _narrow(fine, scale)
+    return np.concatenate([[narrow], np.arange(1, fine) / fine, [1.0 - narrow]])
+
+
+def _narrow(fine: int, scale: float) -> float:
+    return min(NARROW * min(1.0, scale), 1e-3 / fine)
+
+
+def cell_chances(most: int, scale: float, fine: int) -> FloatArray:
+    """Return the chance of each cell for each count: from below.
+
+    A narrow cell around every whole number and `fine` cells between two, then one on either side.
+    Distances are sums of a whole number and a fraction, and differences are taken by expm1: every
+    chance has a small relative error.
+    """
+    counts = np.arange(most + 1)[:, None]
+    narrow = _narrow(fine, scale)
+    around = np.exp(-np.abs(counts - counts.T) / scale) * math.sinh(narrow / scale)
+    np.fill_diagonal(around, -math.expm1(-narrow / scale))
+    starts = cell_starts(fine, scale)
+    widths = np.diff(starts)
+    lefts = np.arange(most)  # the whole number to the left of a cell
+    below = np.exp(-np.maximum(lefts - counts, 0)[..., None] / scale - starts[:-1] / scale)
+    above = np.exp(-np.maximum(counts - lefts - 1, 0)[..., None] / scale - (1 - starts[1:]) / scale)
+    inside = np.where((counts <= lefts)[..., None], below, above) * -np.expm1(-widths / scale) / 2
+    outside = [0.5 * np.exp(-(reach + narrow) / scale) for reach in (counts, most - counts)]
+    return np.concatenate([around, inside.reshape(most + 1, -1), *outside], axis=1)
+
+
+def whole_noise(most: int, scale: float, core: FloatArray) -> FloatArray:
+    """Return the law of the output for each count, (K + 1, K + 2N + 1), its tails in the ends.
+
+    Beyond the range the noise is geometric, so those outputs say what the last one says.
+    """
+    reach = len(core) // 2
+    tail = -math.expm1(-1.0 / scale)
+    shifts = np.arange(-reach, most + reach + 1) - np.arange(most + 1)[:, None]
+    beyond = np.maximum(np.abs(shifts) - reach, 0)
+    law = core[np.clip(shifts, -reach, reach) + reach] * np.exp(-beyond / scale)
+    law[:, [0, -1]] /= tail
+    return np.asarray(law)
+
+
+def apply_noise(laws: FloatArray, kernel: FloatArray) -> FloatArray:
+    """Return laws of counts, (R, B, ...), with noise on each count: (R, O) with O = O₁^d."""
+    for _ in range(laws.ndim - 1):  # each pass takes the first count and puts its output last
+        laws = np.tensordot(laws, kernel, axes=(1, 0))
+    return laws.reshape(len(laws), -1)
+
+
+def worst_ratio(laws: Sequence[tuple[FloatArray, IntArray]], scale: float) -> float:
+    """Return max log f_s(z)/f_s'(z) over whole numbers z and pairs of rows, for Laplace noise."""
+    worst = 0.0
+    for law, pairs in laws:
+        seen = apply_noise(law, at_whole_numbers(law.shape[1] - 1, scale))
+        require_positive(seen)
+        logs = np.log(seen)
+        for one, other in pairs:
+            worst = max(worst, float((logs[one] - logs[other]).max()))
+    return worst
+
+
+def require_positive(densities: FloatArray) -> None:
+    """Refuse likelihoods that float64 cannot hold."""
+    if not densities.min(initial=1.0) > SMALLEST:
+        raise Undecidable("an output is less likely than 1e-270: too small for float64.")
+
+
+# The channel --------------------------------------------------------------------------------------
+
+
+def _checked_weights(given: ArrayLike) -> IntArray:
+    array = np.asarray(given)
+    if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "iu" or (array < 0).any():
+        raise ParameterError(f"weights must be whole numbers, (M, k); got {given!r}.")
+    return read_only(array, np.intp)
+
+
+def _checked_scale(given: object) -> float:
+    scale = float(given)  # type: ignore[arg-type]  # what is no number says so
+    if not 0.0 < scale < math.inf:
+        raise ParameterError(f"scale must be positive and finite; got {given!r}.")
+    return scale
+
+
+@attrs.frozen(eq=False, repr=False)
+class NoisyCount(ByContent, WholeTrace):
+    """F + noise on each of its counts, F = Σ_u w(X_u).
+
+    Parameters
+    ----------
+    states
+        The labels of the M states.
+    steps
+        The length of a trace, T.
+    weights
+        Whole numbers, (M, k): what a state adds to each count.
+    scale
+        b of Laplace noise; of whole-number noise, that of its geometric tails.
+    core
+        Without it, Laplace noise; else the chances of the noise −N ... N, outside of which each
+        further step is e^{−1/b} times less likely.
+
+    What is released with Laplace noise is rounded to `grid`, far below the noise.
+
+    >>> channel = NoisyCount(("idle", "active"), 2, [[0], [1]], scale=1.0)
+    >>> round(channel.log_likelihood([2.0], ["active", "active"]), 6)
+    -0.693147
+    """
+
+    words: ClassVar[str] = "noisy counts of a whole trace"
+
+    states: Labels = attrs.field(converter=as_labels)
+    steps: int
+    weights: IntArray = attrs.field(converter=_checked_weights)
+    scale: float = attrs.field(converter=_checked_scale)
+    core: FloatArray | None = attrs.field(
+        default=None, converter=attrs.converters.optional(read_only)
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.weights) != len(self.states):
+            raise ParameterError(
+                f"weights must have a row for each of {len(self.states)} states; got "
+                f"{len(self.weights)}."
+            )
+        if self.core is not None:
+            total = self.core.sum() + (self.core[0] + self.core[-1]) / math.expm1(1.0 / self.scale)
+            if (
+                len(self.core) % 2 != 1
+                or len(self.core) < 3
+                or not (self.core > 0.0).all()
+                or abs(total - 1.0) > 1e-9
+            ):
+                raise ParameterError(
+                    f"core must be positive chances of −N ... N, N ≥ 1, that sum to 1 with their "
+                    f"tails; got a sum of {total:.9g} over {len(self.core)}."
+                )
+
+    def __repr__(self) -> str:
+        kind = "Laplace" if self.core is None else "whole-number"
+        return f"NoisyCount({self.steps} steps, {self.weights.shape[1]} counts, {kind} noise)"
+
+    @property
+    def most(self) -> int:
+        """The largest count."""
+        return self.steps * int(self.weights.max())
+
+    @property
+    def grid(self) -> float:
+        """The spacing of released values: 1, or about 2⁻³⁰ of the noise."""
+        return 2.0 ** (math.frexp(self.scale)[1] - 30) if self.core is None else 1.0
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise on a count."""
+        if self.core is None:
+            return 2.0 * self.scale**2
+        reach = len(self.core) // 2
+        far = np.arange(1.0, 40.0 * self.scale + 40.0)
+        tails = (np.square(reach + far) * np.exp(-far / self.scale)).sum()
+        inside = float(self.core @ np.square(np.arange(-reach, reach + 1)))
+        centre = self.core @ np.arange(-reach, reach + 1)
+        centre += (self.core[-1] - self.core[0]) * ((reach + far) * np.exp(-far / self.scale)).sum()
+        return float(inside + (self.core[0] + self.core[-1]) * tails - centre**2)
+
+    def counts(self, traces: NDArray[np.intp]) -> IntArray:
+        """Return F of traces of positions, (N, k)."""
+        return np.asarray(self.weights[np.asarray(traces)].sum(axis=1))
+
+    def view(self, belief: Markov, question: Any) -> FiniteView:
+        """Return the view: exact for whole-number noise, else from both sides of a grid."""
+        laws = CountLaws(belief, self.weights)
+        asked = question.asked()
+        joints = [laws.joint(one) for one in asked]
+        if self.core is not None:
+            kernels = [whole_noise(laws.base - 1, self.scale, self.core)]
+            how = "the law of the count"
+        else:
+            rows = sum(len(joint) for joint in joints)
+            fine = self._fineness(ROOM // (2 * rows), laws.base - 1)
+            make = cell_chances, grid_points
+            kernels = [one(laws.base - 1, self.scale, fine) for one in make]
+            how = f"cells from below, points of a grid of 1/{fine} from above"
+        ends = [
+            tuple(
+                self._outcomes(one, apply_noise(joint, kernel), laws.error)
+                for one, joint in zip(asked, joints, strict=True)
+            )
+            for kernel in kernels
+        ]
+        return FiniteView(ends[0], ends[-1], how)
+
+    def _outcomes(self, asked: Asked, table: FloatArray, error: float) -> Outcomes:
+        require_positive(table[table.any(axis=1)])
+        return Outcomes.of(asked, table, error + 64 * UNIT_ROUNDOFF)
+
+    def _fineness(self, room: int, most: int) -> int:
+        """Return into how many pieces the space between two whole numbers is cut."""
+        dimensions = self.weights.shape[1]
+        # Several counts cannot be cut finely anyway, and their tables take long to build.
+        outcomes = (room / 8.0 ** (dimensions - 1)) ** (1.0 / dimensions)
+        return max(1, min(math.ceil(FINE / self.scale), int(outcomes / (most + 2)) - 2))
+
+    def tables(self, traces: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+        """Return the law of the cells, and of the grid's points, for each trace."""
+        if self.core is not None:
+            table = self._of_traces(traces, whole_noise(self.most, self.scale, self.core))
+            return table, table
+        fine = self._fineness(20_000, self.most)
+        cells = self._of_traces(traces, cell_chances(self.most, self.scale, fine))
+        return cells, self._of_traces(traces, grid_points(self.most, self.scale, fine))
+
+    def _of_traces(self, traces: NDArray[np.intp], kernel: FloatArray) -> FloatArray:
+        table = np.ones((len(traces), 1))
+        for column in self.counts(traces).T:
+            table = (table[:, :, None] * kernel[column][:, None]).reshape(len(table), -1)
+        return table
+
+    def cells(self, outputs: Sequence[Any]) -> NDArray[np.intp]:
+        """Return for each output the number of its cell."""
+        values = np.asarray(outputs, dtype=float).reshape(len(outputs), -1)
+        if self.core is not None:
+            reach = len(self.core) // 2
+            places = np.clip(values, -reach, self.most + reach).astype(np.intp) + reach
+            width = self.most + 2 * reach + 1
+        else:
+            fine = self._fineness(20_000, self.most)
+            starts = cell_starts(fine, self.scale)
+            near = np.rint(values)
+            lefts = np.clip(np.floor(values), 0, max(self.most - 1, 0))
+            inside = np.searchsorted(starts, values - lefts, side="right") - 1
+            places = self.most + 1 + lefts * fine + np.clip(inside, 0, fine - 1)
+            around = np.abs(values - near) < starts[0]
+            places = np.where(around, near, places)
+            outer = self.most + 1 + self.most * fine
+            places = np.where(values <= -starts[0], outer, places)
+            places = np.where(values >= self.most + starts[0], outer + 1, places).astype(np.intp)
+            width = outer + 2
+        codes = np.zeros(len(places), dtype=np.intp)
+        for column in places.T:
+            codes = codes * width + column
+        return codes
+
+    def log_likelihood(self, observed: Any, trace: Sequence[Any]) -> float:
+        """Return the log density, or the log chance, of an output."""
+        away = np.asarray(observed, dtype=float) - self.counts(self.encode(trace)[None])[0]
+        if self.core is None:
+            return float(-np.abs(away).sum() / self.scale - away.size * math.log(2 * self.scale))
+        if (away != np.rint(away)).any():
+            return -math.inf
+        reach = len(self.core) // 2
+        near = np.clip(away, -reach, reach).astype(np.intp) + reach
+        beyond = np.maximum(np.abs(away) - reach, 0)
+        return float((np.log(self.core[near]) - beyond / self.scale).sum())
+
+    def sample_many(self, traces: NDArray[np.intp], rng: np.random.Generator | None) -> FloatArray:
+        """Draw noisy counts, (B, k)."""
+        source, counts = generator_or_secure(rng), self.counts(traces)
+        if self.core is None:
+            noise = source.laplace(scale=self.scale, size=counts.shape)
+            return np.asarray(np.rint((counts + noise) / self.grid) * self.grid)
+        reach = len(self.core) // 2
+        chances = self.core.copy()
+        chances[[0, -1]] /= -math.expm1(-1.0 / self.scale)
+        drawn = source.choice(len(chances), size=counts.shape, p=chances / chances.sum()) - reach
+        further = source.geometric(-math.expm1(-1.0 / self.scale), size=counts.shape) - 1
+        drawn = drawn + further * ((drawn == reach).astype(int) - (drawn == -reach))
+        return np.asarray(counts + drawn, dtype=float)
+
+    def garbled(self, rng: np.random.Generator) -> NoisyCount | None:
+        """Return more Laplace noise, which is a post-processing: the law is self-decomposable."""
+        if self.core is not None:
+            return None
+        return attrs.evolve(self, scale=self.scale * float(rng.uniform(1.0, 3.0)))
+
+    def permuted(self, order: Sequence[int]) -> NoisyCount:
+        """Return the channel for states listed in another order."""
+        places = np.asarray(order)
+        states = tuple(self.states[place] for place in places)
+        return attrs.evolve(self, states=states, weights=self.weights[places])

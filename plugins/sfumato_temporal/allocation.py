@@ -1,0 +1,133 @@
+"""Budgets for every step that keep the temporal leakage of all times at a target."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sfumato.beliefs import Markov
+from sfumato.channels import Symbols
+from sfumato.errors import OutsideHypotheses
+from sfumato.parameters import POSITIVE, declare, parameter
+from sfumato.protocols import Mechanism, PriorClass, Quantity, Release, Secret
+from sfumato.questions import Events
+from sfumato.values import FloatArray
+from sfumato_temporal.leakage import backward_matrices, leakages, step_leakage
+
+TRUE_STATES = Quantity(
+    "expected number of states shown as they are", unit="states", worse="smaller"
+)
+
+
+def allocate(belief: Markov, leakage: float) -> FloatArray:
+    """Return ε_t for every step, such that the total leakage of no time exceeds the target.
+
+    In a stationary chain it is the target at every time: with levels β backwards and φ forwards of
+    one inner budget ε = β − L_B(β) = φ − L_F(φ) and β + φ − ε the target, the first step gets β,
+    the last φ and all others ε. Elsewhere every step gets as much as the worst time allows.
+
+    Reference: Cao, Yoshikawa, Xiao and Xiong (2018), algorithm for a finite horizon.
+
+    >>> chain = Markov([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], steps=5)
+    >>> budgets = allocate(chain, 1.0)
+    >>> budgets.round(4).tolist(), leakages(chain, budgets)["total"].round(4).tolist()
+    ([0.6299, 0.2598, 0.2598, 0.2598, 0.6299], [1.0, 1.0, 1.0, 1.0, 1.0])
+    """
+    steps = np.arange(belief.steps)
+    if belief.steps > 2 and belief.is_stationary():
+        budgets = _levels(belief, leakage)
+        # Where no inner budget rises with its level, the ends take what is left.
+        ends = leakage * ((steps == 0) | (steps == belief.steps - 1))
+        budgets = budgets + ends * _share(belief, budgets, ends, leakage)
+    else:
+        budgets = np.full(belief.steps, leakage)
+    return budgets * _share(belief, np.zeros(belief.steps), budgets, leakage)
+
+
+def _share(belief: Markov, start: FloatArray, more: FloatArray, leakage: float) -> float:
+    """Return the largest share of more budgets that keeps the leakage; none if nothing does."""
+    low, high = 0.0, 1.0
+    if _keeps(belief, start + more, leakage):
+        return high
+    for _ in range(52):
+        middle = (low + high) / 2.0
+        kept = _keeps(belief, start + middle * more, leakage)
+        low, high = (middle, high) if kept else (low, middle)
+    return low
+
+
+def _keeps(belief: Markov, budgets: FloatArray, leakage: float) -> bool:
+    room = 1.0 - 1e-11  # for the rounding of the laws that are made of the budgets
+    return float(leakages(belief, budgets)["total"].max()) <= leakage * room
+
+
+def _levels(belief: Markov, leakage: float) -> FloatArray:
+    """Return the budgets of the two levels, found by bisection of the backward one."""
+    matrices = backward_matrices(belief)[0], belief.matrix(0)
+
+    def inner(which: int, level: float) -> float:
+        return level - step_leakage(matrices[which], level)[0]
+
+    def solve(wanted: float, which: int) -> float:
+        """Return the smallest level whose inner budget is as wanted, or the target."""
+        low, high = wanted, leakage
+        if inner(which, high) < wanted:
+            return high
+        for _ in range(45):
+            middle = (low + high) / 2.0
+            low, high = (low, middle) if inner(which, middle) >= wanted else (middle, high)
+        return high
+
+    low, high = 0.0, leakage
+    for _ in range(45):
+        middle = (low + high) / 2.0
+        total = sum(solve(middle, which) for which in (0, 1)) - middle
+        low, high = (middle, high) if total <= leakage else (low, middle)
+    backward, forward = (solve(low, which) for which in (0, 1))
+    budgets = np.full(belief.steps, low)
+    budgets[0], budgets[-1] = backward, forward
+    return budgets
+
+
+@declare
+class TemporalResponse(Mechanism):
+    """Randomised response whose budget at each step keeps the temporal leakage at a target.
+
+    Every step shows the state with chance e^ε_t / (e^ε_t + M − 1), otherwise any other one, evenly,
+    with the budgets of `allocate`; over a class each step has the smallest of its members' budgets.
+
+    Reference: Cao, Yoshikawa, Xiao and Xiong (2018).
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.2, 0.8]], steps=5)
+    >>> secret = sf.secrets.every_point()
+    >>> release = sf.mechanisms.temporal_response(epsilon=1.0).protect(chain, secret)
+    >>> round(sf.measures.temporal_leakage().loss(chain, secret, release).value, 9)
+    1.0
+    """
+
+    name = "temporal_response"
+    asks = ((Markov, Events),)  # of single times: several of them together lose more
+    yields = Symbols
+    promises = (("epsilon", "temporal_leakage"),)
+
+    epsilon: float = parameter(POSITIVE, doc="the largest total leakage of any time")
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Allocate the budgets and toss the coins."""
+        if not prior.finite:
+            raise OutsideHypotheses("budgets are for the members of a class: give them by AnyOf.")
+        beliefs = [member.belief() for member in prior.members()]
+        budgets = np.min([allocate(belief, self.epsilon) for belief in beliefs], axis=0)
+        count = beliefs[0].state_count
+        laws = np.empty((len(budgets), count, count))
+        for law, epsilon in zip(laws, budgets, strict=True):
+            rare = math.exp(-epsilon) / (1.0 + (count - 1) * math.exp(-epsilon))
+            law[:] = rare
+            np.fill_diagonal(law, 1.0 - (count - 1) * rare)
+        shown = laws[:, range(count), range(count)]
+        worst = prior.supremum(lambda member: -float((member.belief().marginals() * shown).sum()))
+        channel = Symbols(beliefs[0].states, beliefs[0].states, laws)
+        claims = {"budgets": budgets.tolist()}
+        return Release(self, prior, secret, channel, -worst.value, TRUE_STATES, claims)

@@ -1,0 +1,237 @@
+"""Temporal leakage: how ε at every step adds up along a chain, backwards and forwards.
+
+With ε_t the largest log-ratio of one step's outputs, what is released up to t has a log-ratio of
+at most α_t = L(α_{t−1}) + ε_t under any two states at t, where the rows q, d of the backward matrix
+are the laws of the state before:
+
+    L(α) = max over pairs of rows and sets A of log (q_A (e^α − 1) + 1)/(d_A (e^α − 1) + 1),
+
+the largest ratio of two expectations of a function between 1 and e^α. From t on it is the same with
+the chain's own matrix, and together α_t + α'_t − ε_t.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sfumato.beliefs import Markov
+from sfumato.channels import Emission
+from sfumato.channels.emission import MemorylessEmission
+from sfumato.errors import OutsideHypotheses
+from sfumato.parameters import CHOICE, declare, parameter
+from sfumato.protocols import LossMeasure, Quantity, Reading
+from sfumato.quantities import renyi_divergence
+from sfumato.questions import Events
+from sfumato.values import FloatArray
+
+ROUNDING = 1.0 + 1e-12
+"""Each step's leakage is taken larger by this factor, above the rounding of its sums."""
+
+BLOCK = 2_000_000
+"""How many numbers of pairs of rows are held at a time."""
+
+
+def step_leakage(matrix: FloatArray, alpha: float) -> tuple[float, float, float]:
+    """Return L(α) and the q_A and d_A that attain it.
+
+    Dinkelbach's iteration over all pairs at once: for a ratio r the best set is A = {q > r d}, and
+    the largest quotient of these is the next r. It ends where no pair has a larger one. Rows of
+    zeros stand for states that cannot be.
+
+    >>> step_leakage(np.array([[0.8, 0.2], [0.0, 1.0]]), 0.1)[1:]
+    (0.8, 0.0)
+    """
+    rows = np.unique(matrix[matrix.any(axis=1)], axis=0)
+    if alpha == 0.0 or len(rows) < 2:
+        return 0.0, 1.0, 1.0
+    if alpha > 700.0:  # beyond what e^α may be: L grows with α and never exceeds it
+        limit = _limit(rows)
+        return min(limit[0], alpha), *limit[1:]
+    gain = math.expm1(alpha)
+    ratio, q_best, d_best = 1.0, 1.0, 1.0
+    stride = max(1, BLOCK // rows.size)
+    while True:
+        best = ratio
+        for begin in range(0, len(rows), stride):
+            q = rows[begin : begin + stride, None]
+            inside = (q > ratio * rows).astype(float)
+            sums = np.einsum("ijk,ik->ij", inside, q[:, 0]), np.einsum("ijk,jk->ij", inside, rows)
+            quotients = (sums[0] * gain + 1.0) / (sums[1] * gain + 1.0)
+            place = np.unravel_index(int(np.argmax(quotients)), quotients.shape)
+            if quotients[place] > best:
+                best, q_best, d_best = (float(one[place]) for one in (quotients, *sums))
+        if best <= ratio * (1.0 + 1e-15):
+            return math.log(best), q_best, d_best
+        ratio = best
+
+
+def _limit(rows: FloatArray) -> tuple[float, float, float]:
+    """Return L(∞): log max q_A/d_A, which is the largest quotient of two entries."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(rows[:, None] > 0.0, rows[:, None] / rows, 0.0)
+    one, other, entry = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
+    largest = float(ratios[one, other, entry])
+    value = math.inf if math.isinf(largest) else math.log(largest)
+    return value, float(rows[one, entry]), float(rows[other, entry])
+
+
+def accumulate(matrices: Any, epsilons: Any) -> list[float]:
+    """Return α_1 = ε_1 and α_t = L_t(α_{t−1}) + ε_t; one matrix rules every step or its own.
+
+    >>> [round(a, 4) for a in accumulate(np.array([[0.8, 0.2], [0.0, 1.0]]), [0.1] * 5)]
+    [0.1, 0.1808, 0.2471, 0.3024, 0.3488]
+    """
+    budgets = [float(one) for one in epsilons]
+    found = [budgets[0]]
+    for step, epsilon in enumerate(budgets[1:]):
+        matrix = np.asarray(matrices if np.ndim(matrices) == 2 else matrices[step])
+        found.append(step_leakage(matrix, found[-1])[0] * ROUNDING + epsilon)
+    return found
+
+
+def supremum(matrix: FloatArray, epsilon: float) -> float:
+    """Return the limit of α_t = L(α_{t−1}) + ε; infinite where it grows without end.
+
+    For the q and d that attain L(α), x = e^α has its fixed point where
+    d x² + (1 − d − q e^ε) x − (1 − q) e^ε = 0, which has one positive root; no fixed point of L is
+    below it, and with the q and d that attain L there one goes on.
+
+    >>> round(supremum(np.array([[0.8, 0.2], [0.0, 1.0]]), 0.1), 6)
+    0.645907
+    >>> round(supremum(np.array([[0.8, 0.2], [0.2, 0.8]]), 0.1), 6)
+    0.248772
+    """
+    factor, alpha = math.exp(epsilon), epsilon
+    while True:
+        leaked, q, d = step_leakage(matrix, alpha)
+        if leaked + epsilon <= alpha * (1.0 + 1e-14):
+            return alpha
+        half = (1.0 - d - q * factor) / 2.0
+        rest = (1.0 - q) * factor
+        if d == 0.0 and half >= 0.0:
+            root = rest / (2.0 * half) if half > 0.0 else math.inf
+        elif d == 0.0:
+            root = math.inf
+        elif half > 0.0:
+            root = rest / (half + math.sqrt(half * half + d * rest))
+        else:
+            root = (math.sqrt(half * half + d * rest) - half) / d
+        if math.isinf(root):
+            return math.inf
+        alpha = max(math.log(root), leaked + epsilon)
+
+
+def backward_matrices(belief: Markov) -> list[FloatArray]:
+    """Return Pr[X_{t−1} = x | X_t = s] as (s, x) for t = 1 ... T − 1; zeros for an impossible s."""
+    marginals = belief.marginals()
+    found = []
+    for time in range(belief.steps - 1):
+        joint = (marginals[time][:, None] * belief.matrix(time)).T
+        total = joint.sum(axis=1, keepdims=True)
+        found.append(np.divide(joint, total, out=np.zeros_like(joint), where=total > 0.0))
+    return found
+
+
+def forward_matrices(belief: Markov) -> list[FloatArray]:
+    """Return the chain's own matrices, the last one first; zeros for states that cannot be."""
+    possible = belief.marginals() > 0.0
+    steps = reversed(range(belief.steps - 1))
+    return [belief.matrix(time) * possible[time][:, None] for time in steps]
+
+
+def step_epsilons(belief: Markov, channel: Emission) -> FloatArray:
+    """Return ε_t: the largest log-ratio of an output of step t under two states that can be."""
+    if not isinstance(channel, MemorylessEmission) and not _is_memoryless(channel):
+        raise OutsideHypotheses(
+            "temporal leakage takes a randomiser of each step by itself; this one remembers."
+        )
+    found = []
+    for time, marginal in enumerate(belief.marginals()):
+        rows = channel.next_evidence((), time)[:, marginal > 0.0]
+        rows = rows[(rows > -np.inf).any(axis=1)]
+        found.append(float((rows.max(axis=1) - rows.min(axis=1)).max()))
+    return np.array(found) * ROUNDING
+
+
+def _is_memoryless(channel: Emission) -> bool:
+    """Whether nothing that is seen is remembered, whatever it is."""
+    return all(
+        channel.remember((), time, symbol) == ()
+        for time, alphabet in enumerate(channel.outputs())
+        for symbol in alphabet
+    )
+
+
+def leakages(belief: Markov, epsilons: FloatArray) -> dict[str, FloatArray]:
+    """Return the backward, forward and total leakage of every time, (T,) each.
+
+    >>> chain = Markov([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], steps=3)
+    >>> leakages(chain, np.full(3, 0.1))["backward"].round(4).tolist()
+    [0.1, 0.16, 0.1958]
+    """
+    backward = np.array(accumulate(backward_matrices(belief), epsilons))
+    forward = np.array(accumulate(forward_matrices(belief), epsilons[::-1])[::-1])
+    with np.errstate(invalid="ignore"):
+        total = np.where(np.isinf(epsilons), np.inf, backward + forward - epsilons)
+    return {"backward": backward, "forward": forward, "total": total}
+
+
+@declare
+class TemporalLeakage(LossMeasure):
+    """What ε at every step becomes where the adversary knows how states follow one another.
+
+    Claim: whatever randomiser of these ε_t is used, no output is more than e^loss times as likely
+    under one state at a secret time as under another. So it bounds the Rényi divergence of infinite
+    order, of any mechanism with these ε_t.
+
+    Formula: backward $α_t = L(α_{t−1}) + ε_t$, forward the same from the end, total their sum less
+    ε_t; $L(α) = max log (q_A(e^α − 1) + 1)/(d_A(e^α − 1) + 1)$ over rows q, d of the matrix
+    backwards or forwards and sets A. The loss is that of the worst secret time.
+
+    Assumptions: each step is randomised by itself.
+
+    Guarantee: an upper bound: of the total on all that is released, of the backward leakage on what
+    is released up to a time, of the forward leakage on what is released from it on.
+
+    Reference: Cao, Yoshikawa, Xiao and Xiong (2017), theorems 3 and 4.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.2, 0.8]], steps=6)
+    >>> secret = sf.secrets.basic(2)
+    >>> release = sf.mechanisms.randomised_response(epsilon=0.1).protect(chain, secret)
+    >>> for measure in (sf.measures.temporal_leakage(), sf.measures.renyi(order=float("inf"))):
+    ...     print(f"{measure.loss(chain, secret, release).value:.6f}")
+    0.313120
+    0.313120
+    """
+
+    name = "temporal_leakage"
+    oracle = "sfumato_temporal.brute_force"
+    promises = ("nothing from silence",)
+    reads = ((Markov, Events, Emission),)
+
+    part: str = parameter(
+        CHOICE("total", "backward", "forward"),
+        default="total",
+        doc="of all that is released, of what is up to a time, or from it on",
+    )
+
+    @property
+    def quantity(self) -> Quantity:
+        """The divergence of infinite order of what is counted."""
+        if self.part == "total":
+            return renyi_divergence(math.inf)
+        return Quantity(f"{self.part} temporal leakage", unit="nats")
+
+    def evaluate(self, belief: Markov, question: Events, channel: Emission) -> Reading:
+        """Return the leakage of the worst time."""
+        if question.has_windows:
+            raise OutsideHypotheses("temporal leakage is of one time; ask about single times.")
+        found = leakages(belief, step_epsilons(belief, channel))[self.part]
+        times = np.unique(question.times)
+        worst = int(times[np.argmax(found[times])])
+        value, at = float(found[worst]), {"time": worst}
+        return Reading(value=value, bound="upper", witness=at, how="step by step")
