@@ -75,11 +75,16 @@ def reading_text(reading: Reading, form: str = ".6g", ends: str = ".4g") -> str:
     >>> reading_text(Reading(value=229.04841, bound="upper"))
     '≤ 229.049'
     >>> reading_text(Reading(value=229.04841, bound="upper", interval=(220.0, 229.04841)))
-    '≤ 229.049 [220, 229.1]'
+    '≤ 229.049, ≥ 220'
     """
     text = f"{MARKS[reading.bound]} {round_outwards(reading.value, reading.bound, form)}"
-    low, high = reading.interval or (reading.value, reading.value)
+    if reading.interval is None:
+        return text
+    low, high = reading.interval
+    if reading.bound == "estimate":
+        return (
+            f"{text} [{round_outwards(low, 'lower', ends)}, {round_outwards(high, 'upper', ends)}]"
+        )
     apart = math.isfinite(low) and math.isfinite(high) and high - low > NOTICEABLE * abs(high)
-    if reading.interval is not None and (reading.bound == "estimate" or apart):
-        text += f" [{round_outwards(low, 'lower', ends)}, {round_outwards(high, 'upper', ends)}]"
-    return text
+    other, end = ("lower", low) if reading.bound == "upper" else ("upper", high)
+    return f"{text}, {MARKS[other]} {round_outwards(end, other, ends)}" if apart else text

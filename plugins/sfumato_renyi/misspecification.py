@@ -189,6 +189,9 @@ class Misspecification(LossMeasure):
     name = "misspecification"
     promises = ("unit free", "nothing from silence", "grows with the secret")
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
+    waivers = {  # noqa: RUF012 - a class attribute, never changed
+        "oracle.refusal": "the theorem is about pairs within its region, and refused beyond"
+    }
     default_for = "one prior"  # every member is compared with every other in ball arithmetic
 
     order: float = parameter(ORDER, default=2.0, doc="the Rényi order λ")

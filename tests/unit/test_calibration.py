@@ -144,6 +144,6 @@ def test_the_matrix_of_definitions_prints_json():
     assert standing["advantage", "noisy counts"] == "bounded"
     assert standing["advantage", "the whole trace, counted"] == "impossible"
     assert standing["g_vulnerability", "contexts, suppressed"] == "exact"
-    assert standing["attack_success", "the whole trace, counted"] == "bounded"
+    assert standing["attack_success map", "the whole trace, counted"] == "bounded"
     assert standing["breach_rate", "a real value"] == "exact"
     assert standing["odds_gap", "near a place"] == "bounded"

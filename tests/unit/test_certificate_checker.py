@@ -112,7 +112,7 @@ BENDS = {
     "less noise": (("channel", "noise", "terms", 1, "variances", 0), 1e-9),
     "another person's ledger entry": (("ledger",), ["0" * 64]),
     "another released trace": (("released_sha256",), "0" * 64),
-    "a smaller witness": (("witness", "information"), 1e-3),
+    "a smaller error": (("guarantees", 1, "ceiling"), 1e-3),
 }
 
 

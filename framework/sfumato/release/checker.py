@@ -26,6 +26,7 @@ import hashlib
 import itertools
 import json
 import math
+import operator
 import os
 import sys
 from collections.abc import Iterator
@@ -187,27 +188,21 @@ def noise_matrix(table: Table) -> list[list[Fraction]]:
     """Return a noise covariance as rows of fractions."""
     kind = table["kind"]
     if kind == "Diagonal":
-        size = len(table["variances"])
-        return [
-            [Fraction(table["variances"][i]) if i == j else Fraction(0) for j in range(size)]
-            for i in range(size)
-        ]
+        whole = [Fraction(x) for x in table["variances"]]
+        places = range(len(whole))
+        return [[x if i == j else Fraction(0) for j in places] for i, x in enumerate(whole)]
     if kind == "Dense":
         return [[Fraction(x) for x in row] for row in table["entries"]]
     if kind == "LowRank":
         rows = [[Fraction(x) for x in row] for row in table["factor"]]
-        return [
-            [sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0)) for y in rows]
-            for x in rows
-        ]
+        return [[sum(map(operator.mul, x, y), Fraction(0)) for y in rows] for x in rows]
     if kind == "Scaled":
         factor = Fraction(table["factor"])
         return [[factor * x for x in row] for row in noise_matrix(table["base"])]
     if kind == "Sum":
         terms = [noise_matrix(term) for term in table["terms"]]
-        return [
-            [sum(cells) for cells in zip(*rows, strict=True)] for rows in zip(*terms, strict=True)
-        ]
+        lines = [zip(*rows, strict=True) for rows in zip(*terms, strict=True)]
+        return [[sum(cells, Fraction(0)) for cells in line] for line in lines]
     raise NotCheckedError(f"noise of the kind {kind}")
 
 
@@ -536,10 +531,8 @@ def check_claim(certificate: Table, claim: Table) -> tuple[str, str]:
 def check_files(certificate: Table, trace: Any, ledger: Any) -> Iterator[tuple[str, str]]:
     """Yield what the hashes say: of the certificate, the study, the released trace, the ledger."""
     yield ("true" if certificate.get("seal") == seal_of(certificate) else "FALSE"), "its own seal"
-    nouns = ("prior", "secret", "mechanism", "channel_sha256")
-    same = certificate.get("study_sha256") == hash_of(
-        canonical([certificate.get(n) for n in nouns])
-    )
+    nouns = [certificate.get(n) for n in ("prior", "secret", "mechanism", "channel_sha256")]
+    same = certificate.get("study_sha256") == hash_of(canonical(nouns))
     channel = certificate.get("channel")
     if channel is not None:
         same = same and hash_of(canonical(channel)) == certificate["channel_sha256"]
@@ -564,17 +557,10 @@ def check_files(certificate: Table, trace: Any, ledger: Any) -> Iterator[tuple[s
     whole = named and not lost
     yield ("true" if whole else "FALSE"), "the ledger holds the entries that the certificate names"
     if whole:
+        names = ("mechanism", "secret", "channel_sha256", "released_sha256")
+        keys = [(name.removesuffix("_sha256"), name) for name in names]
         mine = [entry for entry in entries if entry["hash"] in named]
-        alike = all(
-            (entry["mechanism"], entry["secret"], entry["channel"], entry["released"])
-            == (
-                certificate["mechanism"],
-                certificate["secret"],
-                certificate["channel_sha256"],
-                certificate["released_sha256"],
-            )
-            for entry in mine
-        )
+        alike = all(entry[a] == certificate[b] for entry in mine for a, b in keys)
         yield ("true" if alike else "FALSE"), "those entries are of this release"
 
 
@@ -586,9 +572,7 @@ def check(text: str, trace: Any = None, ledger: Any = None) -> list[tuple[str, s
         found += [check_claim(certificate, claim) for claim in certificate["guarantees"]]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, ZeroDivisionError) as e:
         return [("FALSE", f"this is no certificate, or one that is damaged ({e!r})")]
-    for claim in certificate.get("estimates", []):
-        found.append(("not checked", claim["statement"]))
-    return found
+    return found + [("not checked", one["statement"]) for one in certificate.get("estimates", [])]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -120,7 +120,9 @@ class Outcomes:
         """I(S; outcome) = Σ J log(J / (π_s Pr[o])), in nats."""
         told = 0.0
         for row, prior in zip(self.joint, self.prior, strict=True):
-            ratios = np.maximum(row / (self.seen * prior), SMALLEST)  # 0 log 0 is 0
+            with np.errstate(over="ignore"):  # one by one, for the product may underflow to zero
+                ratios = row / self.seen / prior
+            np.clip(ratios, SMALLEST, np.finfo(float).max, out=ratios)  # 0 log 0 is 0
             told += float(row @ np.log(ratios, out=ratios))
         return max(0.0, told)
 

@@ -30,7 +30,7 @@ from sfumato.quantities import RECONSTRUCTION
 from sfumato.questions import Displacements, Events, Guess
 from sfumato_counts.brute_force import differential_privacy
 from sfumato_fano.brute_force import mutual_information, reconstruction
-from sfumato_posterior_gap.brute_force import breach_rate, posterior_gap
+from sfumato_posterior_gap.brute_force import posterior_gap
 from sfumato_renyi.brute_force import (
     log_odds_quantile,
     posterior_interval,
@@ -253,16 +253,19 @@ def test_breaches_by_hand():
     # Masked exactly when sensitive: every sensitive state is certain, nothing else rises.
     masked = Suppression.memoryless(("s", "x"), [[1.0, 0.0]] * 2)
     events = Events(np.eye(2, dtype=bool)[:, :, None] & np.array([True, False]), ("a", "b"))
-    given = {"belief": CHAIN, "question": events, "channel": masked, "delta": 0.2}
     traces = [("s", "x"), ("x", "x")]
-    assert breach_rate(**given, traces=traces, per="sensitive_state").value == 1.0
-    assert breach_rate(**given, traces=traces, per="length").value == 0.25
+
+    def rate(channel, traces, per):
+        measure = sf.measures.breach_rate(traces=traces, delta=0.2, per=per)
+        return measure.brute_force(CHAIN, events, channel).value
+
+    assert rate(masked, traces, "sensitive_state") == 1.0
+    assert rate(masked, traces, "length") == 0.25
     half = Suppression.memoryless(("s", "x"), [[0.5, 0.5]] * 2)
-    rate = breach_rate(**{**given, "channel": half}, traces=[("s", "x")], per="sensitive_state")
     # Seen with chance one half; hidden, the x that follows, seen or not, raises nothing.
-    assert rate.value == pytest.approx(0.5)
+    assert rate(half, [("s", "x")], "sensitive_state") == pytest.approx(0.5)
     with pytest.raises(OutsideHypotheses):
-        breach_rate(**given, traces=[("x", "x")], per="sensitive_state")
+        rate(masked, [("x", "x")], "sensitive_state")
 
 
 def test_definite_or_not_in_fractions():

@@ -7,7 +7,7 @@ import json
 import math
 import secrets
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
@@ -153,10 +153,10 @@ class _Refusing(type):
         return isinstance(other, cls.real)
 
 
-GENERATORS = {
-    getattr(np.random, name): _Refusing(name, (), {"real": getattr(np.random, name)})
+GENERATORS = [
+    (getattr(np.random, name), _Refusing(name, (), {"real": getattr(np.random, name)}))
     for name in ("RandomState", "PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937", "default_rng")
-}
+]
 
 
 def _from_source(
@@ -167,8 +167,9 @@ def _from_source(
     with ExitStack() as patches:
         for module in (np.random, *(sys.modules[cls.__module__] for cls in homes)):
             for name, value in list(vars(module).items()):
-                if isinstance(value, Hashable) and value in GENERATORS:
-                    patches.enter_context(patch.object(module, name, GENERATORS[value]))
+                for real, refusing in GENERATORS:
+                    if value is real:
+                        patches.enter_context(patch.object(module, name, refusing))
         patches.enter_context(patch.object(randomness, "secure_generator", lambda: source))
         tokens = patch.object(secrets, "token_bytes", lambda count=32: source.bytes(count))
         patches.enter_context(tokens)
