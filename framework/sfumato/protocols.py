@@ -785,8 +785,8 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
         At which end of the prior's scale a loss is worst, where its author has proved it: then an
         interval of scales is not searched, and a loss over it can be exact.
     oracle
-        The module of its brute force: a function called as the measure, of belief, question, channel
-        and the measure's parameters in their order.
+        The module of its brute force: a function called as the measure, of belief, question,
+        channel and the measure's parameters in their order.
     default_for
         Over which classes a certificate holds the measure without being asked to: one that takes
         long for a single belief is left out where there are many.
