@@ -6,9 +6,8 @@ Anything else is a failed cell.
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 
 class Incompatible(TypeError):
@@ -49,22 +48,6 @@ class Undecidable(ArithmeticError):
 
 
 REFUSALS = (Incompatible, OutsideHypotheses, Undecidable)
-
-
-@contextlib.contextmanager
-def within_memory(name: str) -> Iterator[None]:
-    """Refuse, in the name of a plugin, what the memory of the machine cannot hold.
-
-    >>> with within_memory("renyi"):
-    ...     raise MemoryError
-    Traceback (most recent call last):
-    sfumato.errors.OutsideHypotheses: renyi needs more memory than there is: take a shorter trace.
-    """
-    try:
-        yield
-    except MemoryError:
-        reason = f"{name} needs more memory than there is: take a shorter trace."
-        raise OutsideHypotheses(reason) from None
 
 
 class ParameterError(ValueError):

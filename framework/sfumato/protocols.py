@@ -9,6 +9,7 @@ framework ever looks for on a plugin is declared here, with its default.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import math
@@ -26,7 +27,7 @@ from sfumato.compatibility import (
     require_mechanism,
     require_one_trace,
 )
-from sfumato.errors import Incompatible, within_memory
+from sfumato.errors import Incompatible, OutsideHypotheses
 from sfumato.parameters import Declared
 from sfumato.randomness import generator_or_secure
 from sfumato.values import ByContent
@@ -46,6 +47,22 @@ MARKS: Mapping[str, str] = {"exact": "=", "upper": "≤", "lower": "≥", "estim
 B = TypeVar("B", default=Any)
 Q = TypeVar("Q", default=Any)
 C = TypeVar("C", default=Any)
+
+
+@contextlib.contextmanager
+def _within_memory(name: str) -> Iterator[None]:
+    """Refuse, in the name of a plugin, what the memory of the machine cannot hold.
+
+    >>> with _within_memory("renyi"):
+    ...     raise MemoryError
+    Traceback (most recent call last):
+    sfumato.errors.OutsideHypotheses: renyi needs more memory than there is: take a shorter trace.
+    """
+    try:
+        yield
+    except MemoryError:
+        reason = f"{name} needs more memory than there is: take a shorter trace."
+        raise OutsideHypotheses(reason) from None
 
 
 # Numbers ------------------------------------------------------------------------------------------
@@ -481,7 +498,7 @@ def _built_once(belief: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def kept(self: Any) -> Any:
         beliefs = self.__dict__.setdefault("_beliefs", {})
         if belief.__qualname__ not in beliefs:
-            with within_memory(self.name):
+            with _within_memory(self.name):
                 beliefs[belief.__qualname__] = belief(self)
         return beliefs[belief.__qualname__]
 
@@ -537,7 +554,7 @@ def _asked_once(question: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
     def kept(self: Any, belief: Any) -> Any:
         last = self.__dict__.get("_asked")
         if last is None or last[0] is not belief:
-            with within_memory(self.name):
+            with _within_memory(self.name):
                 last = (belief, question(self, belief))
             self.__dict__["_asked"] = last
         return last[1]
@@ -700,7 +717,7 @@ class Mechanism(Declared, ABC, Generic[C]):
         require_mechanism(self, prior, secret)
         # Refuses an index or a state that the trace has not: all members have the same trace.
         secret.question(next(iter(prior.members())).belief())
-        with within_memory(self.name):
+        with _within_memory(self.name):
             release = self.design(prior, secret)
         if not isinstance(release, Release):
             raise TypeError(f"{self.name}.design must return a Release; got {release!r}.")
@@ -853,10 +870,13 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
         def read(member: Prior) -> Reading:
             return self._reading(member, secret, release)
 
-        proved = None
-        if not narrowed.finite:
-            proved = self.proved(narrowed, secret, release, read, tolerance=tolerance)
-        found, worst = proved or over_class(narrowed, read, self.quantity)
+        if isinstance(narrowed, Prior):
+            found, worst = read(narrowed), narrowed
+        else:
+            proved = None
+            if not narrowed.finite:
+                proved = self.proved(narrowed, secret, release, read, tolerance=tolerance)
+            found, worst = proved or over_class(narrowed, read, self.quantity)
         if narrowed != prior:
             how = f"{found.how}; the {end} end of the scale, proved".lstrip("; ")
             found = attrs.evolve(found, how=how)
@@ -912,7 +932,7 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
 
     def _reading(self, member: Prior, secret: Secret, release: Release) -> Reading:
         at = release.situation(member, secret)
-        with within_memory(self.name):
+        with _within_memory(self.name):
             found = self.evaluate(at.belief, at.question, at.channel)
         if not isinstance(found, Reading):
             raise TypeError(f"{self.name}.evaluate must return a Reading; got {found!r}.")
