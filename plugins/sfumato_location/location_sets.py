@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
 import attrs
@@ -89,6 +89,21 @@ class PlacesInSets(ByContent, Emission):
             predicted = self._after(predicted, rows[time], time)
         with np.errstate(divide="ignore"):
             return np.log(rows)
+
+    def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
+        """Return the prediction of the next step, on which alone all later evidence depends."""
+        predicted = self._remembered(memory)
+        likelihood = self.law(predicted)[:, self.states.index(symbol)]
+        return tuple(self._after(predicted, likelihood, time).tolist())
+
+    def next_evidence(self, memory: Hashable, time: int) -> FloatArray:
+        """Return log Pr[z is shown | x, what was predicted], (M, M)."""
+        del time
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.law(self._remembered(memory)).T))
+
+    def _remembered(self, memory: Any) -> FloatArray:
+        return np.array(memory) if memory else self.belief.initial
 
     def sample_many(
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
