@@ -155,6 +155,23 @@ def test_an_outcome_too_rare_for_float64_is_not_left_out():
             measure.loss(chain, secret, release)
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sf.mechanisms.suppress_given(probabilities=np.full((3, 3), 0.5)),
+        sf.mechanisms.randomised_response(epsilon=1.0),
+    ],
+    ids=lambda mechanism: mechanism.name,
+)
+def test_of_several_times_too_what_is_too_rare_is_said_to_be(mechanism):
+    step = [[1.0, 1e-178, 0.0], [0.0, 1.0, 1e-178], [0.0, 0.0, 1.0]]
+    chain = sf.priors.markov_chain([1, 0, 0], step, steps=3)
+    secret = sf.secrets.compound([1, 2])
+    release = mechanism.protect(chain, sf.secrets.basic(1))
+    with pytest.raises(sf.Undecidable, match="too small for float64"):
+        sf.measures.advantage().loss(chain, secret, release)
+
+
 @pytest.mark.parametrize("left", [1e-3, 1e-9, 1e-13, 1e-15])
 def test_a_breach_of_what_is_all_but_sure(left):
     """With δ = 0 an event is breached when its state is shown: half of the time that it holds."""
