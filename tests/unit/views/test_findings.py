@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.beliefs import Markov
+from sfumato.channels import Symbols
 from sfumato.inference.gaussian.worst_pair import worst_squares
 from sfumato.views.gaussian import ball_chances, near_part
 
@@ -89,6 +91,23 @@ def test_a_sure_secret_has_nothing_to_lose():
     )
     for order in (1 + 1e-14, 1 + 1e-9, 2.0):
         assert sf.measures.renyi(order=order).loss(chain, secret, release).value == 0.0
+
+
+@pytest.mark.parametrize("laws", [(0.3, 0.9), (0.5, 0.5000001), (1e-12, 2e-12), (0.5, 1 - 1e-15)])
+def test_an_order_just_above_one_keeps_its_digits(laws):
+    chain = Markov([0.5, 0.5], np.empty((0, 2, 2)))
+    channel = Symbols(chain.states, "ab", [[[a, 1 - a] for a in laws]])
+    question = sf.secrets.contexts([0]).question(chain)
+    with mpmath.workdps(60):
+        a, c = (mpmath.mpf(x) / (mpmath.mpf(x) + mpmath.mpf(1 - x)) for x in laws)
+        b, d = 1 - a, 1 - c
+        for above in (1e-15, 1e-12, 1e-8, 1e-4, 0.1, 0.49):
+            order = mpmath.mpf(1.0 + above)
+            powers = a**order * c ** (1 - order) + b**order * d ** (1 - order)
+            truth = mpmath.log(powers) / (order - 1)
+            found = sf.measures.renyi(order=1.0 + above).evaluate(chain, question, channel)
+            assert found.value >= truth
+            assert found.value - truth <= 1e-12 * (1 + truth)
 
 
 def test_a_chance_at_the_edge_of_delta_is_not_called_smaller():
