@@ -24,6 +24,9 @@ from sfumato.views import FiniteView, PairMeasure
 LIMITS = Real("1", low=1.0, high=1.0, draw=(1.0, 1.0)) | CHOICE(math.inf)
 """Orders that are limits: the Kullback–Leibler divergence and the worst ratio."""
 
+NEAR_ONE = 1.5
+"""Below this order a sum near one would lose the digits in which the divergence lies."""
+
 
 @declare
 class Renyi(PairMeasure):
@@ -80,9 +83,11 @@ class Renyi(PairMeasure):
             ratios = np.where(p > 0.0, p / q, 0.0)
             if math.isinf(self.order):
                 return np.asarray(np.log(np.maximum(ratios.max(axis=-1), 1.0)))
-            if self.order == 1.0:
-                terms = np.where(p > 0.0, p * np.log(ratios), 0.0)
-                return np.asarray(np.maximum(terms.sum(axis=-1), 0.0))
+            if self.order < NEAR_ONE:  # as Σ p = 1, log Σ p r^{λ−1} = log1p Σ p (r^{λ−1} − 1)
+                above = self.order - 1.0
+                moves = np.expm1(above * np.log(ratios)) / above if above else np.log(ratios)
+                total = np.maximum(np.where(p > 0.0, p * moves, 0.0).sum(axis=-1), 0.0)
+                return np.asarray(np.log1p(above * total) / above if above else total)
             powers = ratios if self.order == 2.0 else ratios ** (self.order - 1.0)
             total = np.log((p * powers).sum(axis=-1))
             if (np.isinf(total) & np.isfinite(ratios.max(axis=-1))).any():  # float64 holds no more
@@ -104,7 +109,7 @@ class Renyi(PairMeasure):
         """Return the error of a logarithm of a sum of p^λ q^{1−λ}, over λ − 1."""
         if math.isinf(self.order):
             return 4.0 * error
-        if self.order == 1.0:  # Σ |p log p/q| is at most the divergence and two more
+        if self.order < NEAR_ONE:  # Σ |p log p/q| is at most the divergence and two more
             return 4.0 * error * (value + 4.0)
         return 4.0 * error * (2.0 * self.order - 1.0) / (self.order - 1.0)
 

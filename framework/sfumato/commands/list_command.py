@@ -182,6 +182,7 @@ def _print_worlds(registry: Registry, *, as_json: bool) -> None:
     letters = dict(zip(worlds, string.ascii_uppercase if lettered else worlds, strict=False))
     table = plain_table("definition", *letters.values())
     table.columns[0].no_wrap = True
+    table.padding = (0, 1 if lettered else 2, 0, 0)
     reasons: dict[str, int] = {}
     rows: dict[str, dict[str, str]] = {}
     for place in places:
@@ -189,8 +190,12 @@ def _print_worlds(registry: Registry, *, as_json: bool) -> None:
         if place.standing == "impossible":
             mark += str(reasons.setdefault(place.reason, len(reasons) + 1))
         rows.setdefault(place.measure, {})[place.world] = mark
+    last = ""
     for measure in sorted(rows):
-        table.add_row(measure, *(rows[measure][world] for world in worlds))
+        name, _, attacker = measure.partition(" ")
+        label = f"  … {attacker}" if attacker and name == last else measure
+        table.add_row(label, *(rows[measure][world] for world in worlds))
+        last = name
     console.print(table)
     if lettered:
         console.print("; ".join(f"{letter} {world}" for world, letter in letters.items()))

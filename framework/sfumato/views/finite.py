@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, RememberingSuppression
 from sfumato.channels.emission import MemorylessEmission
-from sfumato.errors import OutsideHypotheses, Undecidable
+from sfumato.errors import Undecidable
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.questions.events import Asked, BoolArray
 from sfumato.values import FloatArray
@@ -341,32 +341,19 @@ def _widest_window(
 ) -> tuple[_Table, _Table, str]:
     """Return the tables of the widest windows: from below, where no state is told, a wider one."""
 
-    def end(width: int, *, told: bool) -> _Table | None:
+    def end(width: int, *, told: bool) -> _Table:
         # A state that is not told is summed out in the end, and may take its room until then.
         most = WINDOW if told else min(MOST, WINDOW * belief.state_count)
         window = Window.around(belief, channel, times, width, told=told, most=most)
-        try:
-            return _Table(window.joint(times, mask), window.error)
-        except (TooMany, Undecidable):
-            return None
+        return _Table(window.joint(times, mask), window.error)
 
-    low, high, widths = None, None, [0, 0]
-    for width in range(belief.steps):
-        wider = end(width, told=False)
-        told = end(width, told=True)
-        if wider is None:
-            break
-        low, widths[0] = wider, width
-        if told is None:
-            break
-        high, widths[1] = told, width
-        if _agree(low.joint, high.joint):
-            break
-    if low is None or high is None:
-        raise OutsideHypotheses(
-            f"the outputs at time {times[0]} and the states around it are too many to list; take "
-            f"fewer states or symbols."
-        )
+    low, high, widths = end(0, told=False), end(0, told=True), [0, 0]
+    with contextlib.suppress(TooMany, Undecidable):
+        for width in range(1, belief.steps):
+            if _agree(low.joint, high.joint):
+                break
+            low, widths[0] = end(width, told=False), width
+            high, widths[1] = end(width, told=True), width
     steps = " and ".join(map(str, dict.fromkeys(widths)))
     return low, high, f"a window of {steps} steps on either side"
 

@@ -28,6 +28,7 @@ from sfumato.inference.gaussian.worst_pair import (
     positions,
     worst_squares,
 )
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.questions import Asked, Displacements, Nearness
 from sfumato.questions.displacements import Group
 from sfumato.values import FloatArray
@@ -54,30 +55,37 @@ class GaussianPart:
         """Return μ = √(ΔᵀMΔ) of the worst pair: two releases are like N(0, 1) and N(μ, 1)."""
         return math.sqrt(max(self.squares[end == "more"], 0.0))
 
-    @functools.cached_property
-    def _root(self) -> FloatArray:
-        values, vectors = np.linalg.eigh(self.prior)
-        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
-
-    def gains(self, end: End) -> FloatArray:
-        """Return the eigenvalues of Σ^{1/2} M Σ^{1/2}: information in units of the prior."""
-        return np.asarray(np.maximum(np.linalg.eigvalsh(self._whitened(end)), 0.0))
-
     def told_nats(self, end: End) -> float:
         """Return I(X_S; Z) = ½ log det(I + Σ_SS M), in nats."""
         if self.information.infinite:
             return math.inf
         return 0.5 * float(np.log1p(self.gains(end)).sum())
 
-    def _whitened(self, end: End) -> FloatArray:
-        """Return Rᵀ M R with R Rᵀ = Σ_SS, for M + ρD or M − ρD, D = diag(M): no inverse."""
+    def gains(self, end: End) -> FloatArray:
+        """Return the eigenvalues of Σ^{1/2} M Σ^{1/2}: information in units of the prior."""
+        return self._spectrum(end, end)[0]
+
+    def _spectrum(self, end: End, prior: End) -> tuple[FloatArray, FloatArray]:
+        """Return the eigenvalues of Rᵀ M R and R times its vectors, R Rᵀ = Σ_SS: no inverse.
+
+        M is M + ρD or M − ρD, D = diag(M). Rounding moves Σ_SS, and Rᵀ M R, by no more than 4nu
+        times the norms of what it is made of, in Loewner order: either is taken with so much more
+        or so much less, the prior as `prior` says.
+        """
         known, matrix = self.information, self.information.matrix
         spread = known.relative_error * np.diag(np.diagonal(matrix))
         if end == "more":
             matrix = matrix + (spread if known.bound == "exact" else 0.0)
         else:
             matrix = matrix - spread if known.bound == "exact" else np.zeros_like(matrix)
-        return np.asarray(self._root.T @ matrix @ self._root)
+        room = 4.0 * len(matrix) * ROUNDOFF
+        variances, axes = np.linalg.eigh(self.prior)
+        moved = variances + (room if prior == "more" else -room) * variances[-1]
+        root = axes * np.sqrt(np.maximum(moved, 0.0))
+        gains, vectors = np.linalg.eigh(root.T @ matrix @ root)
+        lost = room * max(float(moved[-1]), 0.0) * float(np.linalg.norm(matrix, 2))
+        gains = gains + (lost if end == "more" else -lost)
+        return np.maximum(gains, 0.0), np.asarray(root @ vectors)
 
     def posterior(self, end: End) -> FloatArray:
         """Return V_SS = R (I + Rᵀ M R)⁻¹ Rᵀ, R Rᵀ = Σ_SS; zero where M is infinite."""
@@ -85,8 +93,8 @@ class GaussianPart:
             shape = self.prior.shape
             exposed = end == "more" or len(self.prior) == 1
             return np.zeros(shape) if exposed else np.array(self.prior)
-        middle = np.eye(len(self.prior)) + self._whitened(end)
-        return np.asarray(self._root @ np.linalg.solve(middle, self._root.T))
+        gains, axes = self._spectrum(end, "less" if end == "more" else "more")
+        return np.asarray(axes / (1.0 + gains) @ axes.T)
 
     def success(self, covariance: FloatArray, radius: float) -> tuple[float, float]:
         """Return two ends of Pr[every ball of N(0, covariance) lies within the radius].

@@ -173,8 +173,11 @@ class Window:
         order = np.lexsort((marks, front.groups))
         shapes, groups = shapes[order], front.groups[order]
         begins = np.append(True, (np.diff(groups) > 0) | (np.diff(marks[order]) > 4.0 * close))
-        first = shapes[np.flatnonzero(begins)[np.cumsum(begins) - 1]]
-        begins |= (np.abs(shapes - first) > close * first).any(axis=1)
+        apart = begins
+        while apart.any():  # one that is unlike the first of its own begins anew
+            first = shapes[np.flatnonzero(begins)[np.cumsum(begins) - 1]]
+            apart = (np.abs(shapes - first) > close * first).any(axis=1)
+            begins = begins | apart
         starts = np.flatnonzero(begins)
         if len(starts) == len(order):
             return front
@@ -186,6 +189,6 @@ class Window:
     def _check(self, entries: int) -> None:
         if entries > self.most:
             raise TooMany(
-                f"the outputs of {self.last - self.first + 1} steps are too many to list: "
-                f"{entries} numbers where {self.most} may be held."
+                f"the outputs from time {self.first} to {self.last} are too many to list: "
+                f"{entries} numbers where {self.most} may be held; take fewer states or symbols."
             )

@@ -76,6 +76,9 @@ def test_worlds_are_named_whole_in_the_matrix(width):
     worlds = {place["world"] for place in json.loads(run("list", "--matrix", "--json").output)}
     assert all(world in " ".join(text.split()) for world in worlds)
     assert max(map(len, text.splitlines())) <= width
+    table, _, reasons = text.partition("impossible, because:")
+    numbers = {line.split()[0] for line in reasons.splitlines() if line[:4].strip().isdigit()}
+    assert {mark[1:] for mark in table.split() if mark[0] == "–" and mark != "–"} == numbers
 
 
 def test_results_are_also_json(study):

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.beliefs import Markov
+from sfumato.channels import Symbols
 from sfumato.inference.gaussian.worst_pair import worst_squares
 from sfumato.views.gaussian import ball_chances, near_part
 
@@ -91,6 +93,23 @@ def test_a_sure_secret_has_nothing_to_lose():
         assert sf.measures.renyi(order=order).loss(chain, secret, release).value == 0.0
 
 
+@pytest.mark.parametrize("laws", [(0.3, 0.9), (0.5, 0.5000001), (1e-12, 2e-12), (0.5, 1 - 1e-15)])
+def test_an_order_just_above_one_keeps_its_digits(laws):
+    chain = Markov([0.5, 0.5], np.empty((0, 2, 2)))
+    channel = Symbols(chain.states, "ab", [[[a, 1 - a] for a in laws]])
+    question = sf.secrets.contexts([0]).question(chain)
+    with mpmath.workdps(60):
+        a, c = (mpmath.mpf(x) / (mpmath.mpf(x) + mpmath.mpf(1 - x)) for x in laws)
+        b, d = 1 - a, 1 - c
+        for above in (1e-15, 1e-12, 1e-8, 1e-4, 0.1, 0.49):
+            order = mpmath.mpf(1.0 + above)
+            powers = a**order * c ** (1 - order) + b**order * d ** (1 - order)
+            truth = mpmath.log(powers) / (order - 1)
+            found = sf.measures.renyi(order=1.0 + above).evaluate(chain, question, channel)
+            assert found.value >= truth
+            assert found.value - truth <= 1e-12 * (1 + truth)
+
+
 def test_a_chance_at_the_edge_of_delta_is_not_called_smaller():
     """With mass 0.1 beyond a gap and δ a hair below, the gap is the larger one."""
     chain = sf.priors.markov_chain([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=1)
@@ -153,6 +172,23 @@ def test_an_outcome_too_rare_for_float64_is_not_left_out():
     for measure in (sf.measures.renyi(), sf.measures.maximal_leakage(), sf.measures.advantage()):
         with pytest.raises(sf.Undecidable, match="too small for float64"):
             measure.loss(chain, secret, release)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sf.mechanisms.suppress_given(probabilities=np.full((3, 3), 0.5)),
+        sf.mechanisms.randomised_response(epsilon=1.0),
+    ],
+    ids=lambda mechanism: mechanism.name,
+)
+def test_of_several_times_too_what_is_too_rare_is_said_to_be(mechanism):
+    step = [[1.0, 1e-178, 0.0], [0.0, 1.0, 1e-178], [0.0, 0.0, 1.0]]
+    chain = sf.priors.markov_chain([1, 0, 0], step, steps=3)
+    secret = sf.secrets.compound([1, 2])
+    release = mechanism.protect(chain, sf.secrets.basic(1))
+    with pytest.raises(sf.Undecidable, match="too small for float64"):
+        sf.measures.advantage().loss(chain, secret, release)
 
 
 @pytest.mark.parametrize("left", [1e-3, 1e-9, 1e-13, 1e-15])

@@ -400,6 +400,41 @@ def test_segments_are_all_outputs(kind, part):
         assert found.floor - 1e-9 <= truth <= found.ceiling + 1e-9
 
 
+def few_numbers(rng, number):
+    """Return a chain and a channel in which many beginnings of an output are nearly alike."""
+    steps, count = int(rng.integers(3, 5)), int(rng.integers(2, 4))
+    stay = float(rng.choice([0.25, 0.5, 0.6, 0.75]))
+    turns = rng.integers(0, 4, count) + np.eye(count)[0]
+    matrix = [
+        np.where(np.eye(count, dtype=bool), stay, (1 - stay) / (count - 1)),
+        np.stack([np.roll(turns / turns.sum(), row) for row in range(count)]),
+    ][number % 2]
+    belief = Markov(np.full(count, 1 / count), matrix, steps=steps)
+    if number % 4 < 2:
+        silent = rng.choice([0.0, 0.25, 0.5, 1.0], size=(steps, count))
+        return belief, Suppression.memoryless(belief.states, silent)
+    laws = rng.integers(0, 3, (count, 3)) + np.eye(3)[0]
+    return belief, Symbols(belief.states, "abc", [laws / laws.sum(axis=1, keepdims=True)] * steps)
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_only_beginnings_that_say_the_same_are_one(part):
+    """Symmetric chains have unlike beginnings which a sum of their numbers cannot tell apart."""
+    rng = np.random.default_rng([part, 17])
+    for number in range(200):
+        belief, channel = few_numbers(rng, number)
+        traces, joint = listed(belief, law_of(channel))
+        question, reads, pairs, events = list(questions_of(rng, belief))[2 + number % 4 // 2]
+        values = len(question.asked()[0].names)
+        table = rows_of(traces, joint, reads)
+        table = np.pad(table, ((0, values - len(table)), (0, 0)))
+        for measure in PROCESSING:
+            if measure.name != "fano":
+                found = measure.evaluate(belief, question, channel)
+                truth = truth_of(measure, table, pairs, events)
+                assert same(found, truth), (measure, found, truth)
+
+
 def test_several_times_of_a_long_trace_come_from_the_segments_that_cover_them():
     """What 40 drawn outputs say of both times, by smoothing, are outcomes of one exact view."""
     rng = np.random.default_rng(7)

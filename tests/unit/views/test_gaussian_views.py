@@ -251,3 +251,46 @@ def test_the_odds_of_being_near_a_place(place, radius, noise, delta):
     assert mass[moved > high * (1 + 1e-6)].sum() <= delta + 1e-6
     assert mass[moved > low * (1 - 1e-6)].sum() >= delta - 1e-6
     assert high - low <= 1e-2 * high
+
+
+# Neighbours that are all but one value ------------------------------------------------------------
+
+
+def in_many_digits(length_scale, steps, chosen, noise):
+    """Return ½ log det(Σ_SS) − ½ log det(V_SS) and tr V_SS of an RBF trace, with 120 digits."""
+    mpmath = pytest.importorskip("mpmath")
+    with mpmath.workdps(120):
+        scale = 2 * mpmath.mpf(length_scale) ** 2
+        sigma = mpmath.matrix(steps, steps)
+        for i, j in itertools.product(range(steps), repeat=2):
+            sigma[i, j] = mpmath.exp(-mpmath.mpf((i - j) ** 2) / scale)
+        first, last = chosen[0], chosen[-1] + 1
+        cross, own = sigma[:, first:last], sigma[first:last, first:last]
+        left = own - cross.T * (
+            mpmath.inverse(sigma + mpmath.mpf(noise) * mpmath.eye(steps)) * cross
+        )
+        told = mpmath.log(mpmath.det(own) / mpmath.det(left)) / 2
+        return told, sum(left[k, k] for k in range(len(chosen)))
+
+
+@pytest.mark.parametrize(
+    ("length_scale", "chosen", "noise"),
+    [
+        (6, range(6, 9), 1e-6),
+        (10, range(5, 11), 1e-12),
+        (10, range(4, 12), 1e-9),
+        (20, range(5), 1e-2),
+    ],
+)
+def test_the_ends_hold_what_rounding_cannot_tell(length_scale, chosen, noise):
+    prior = sf.priors.rbf(length_scale=float(length_scale), times=16)
+    secret = sf.secrets.compound(list(chosen))
+    release = sf.mechanisms.gaussian_uniform(mse=noise).protect(prior, secret)
+    truths = in_many_digits(length_scale, 16, list(chosen), noise)
+    measures = sf.measures.mutual_information(about="secret"), sf.measures.expected_error()
+    for measure, truth in zip(measures, truths, strict=True):
+        found = measure.loss(prior, secret, release)
+        error = found.value * found.relative_error
+        low, high = found.interval or (found.value - error, found.value + error)
+        assert low <= truth <= high, measure
+        assert (found.value - truth) * measure.quantity.sign >= 0.0
