@@ -105,7 +105,7 @@ class Calibrated(AdditiveMechanism):
         def try_budget(mse: float) -> tuple[float, Design]:
             found = self._within(asked, mse)
             if found.loss is None:
-                return asked.proved_losses(found.noise).worst, found
+                return asked.smallest.proved_losses(found.noise).worst, found
             return found.loss, found
 
         start = max(r * r for r in asked.first.question.radii) / target

@@ -225,6 +225,12 @@ class Members:
         """The members that the class itself lists."""
         return tuple(self._known.values())
 
+    @functools.cached_property
+    def smallest(self) -> Members:
+        """Those of the smallest scale: M falls with the prior's scale, so that none loses more."""
+        narrowed = self.prior.at_scale("low")
+        return self if narrowed == self.prior else Members(narrowed, self.secret)
+
     def enter(self, member: Member) -> None:
         """List a member of a continuous class, too."""
         self.__dict__["listed"] = (*self.listed, member)

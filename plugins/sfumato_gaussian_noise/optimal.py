@@ -90,10 +90,12 @@ class Optimal(Calibrated):
             )
         apart = np.array(question.entries) if self.independent_secret_noise else None
         budget = mse * members.first.belief.entries
-        task = Task(members, budget, self.floor, self.tolerance, independent=apart)
+        task = Task(members.smallest, budget, self.floor, self.tolerance, independent=apart)
         task, found, attained = prove_design(task, cheapest_route)
         claims = self._claims(task, found)
-        if found.losses.how == "proved":
+        if members.smallest is not members and found.losses.how != "searched":
+            claims["class_seen"] = "finite" if members.prior.finite else "proved"
+        if claims["class_seen"] == "proved":
             claims |= {"attained_loss": attained, "floor": task.floor}
         return Design(found.noise, claims, found.losses.worst)
 

@@ -116,6 +116,25 @@ def test_a_target_holds_for_the_whole_interval():
         assert 4.9 <= loss.ceiling <= 5.0 * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("secret", [MIDDLE, sf.secrets.every_point()], ids=["one", "every"])
+def test_a_design_for_an_interval_of_variances_is_that_of_the_smallest(secret):
+    def prior(variance):
+        return sf.priors.matern(length_scale=6.0, nu=0.5, variance=variance, times=50)
+
+    mechanism = sf.mechanisms.gaussian_optimal(mse=0.1)
+    release = mechanism.protect(prior(sf.Interval(0.5, 2.0)), secret)
+    least = mechanism.protect(prior(0.5), secret)
+    assert release.claims["class_seen"] == "proved"
+    assert release.claims["worst_loss"] == least.claims["worst_loss"]
+    noise = release.channel.noise.dense()
+    for variance in (0.5, 1.0, 2.0):
+        sigma = variance * np.exp(-np.abs(np.subtract.outer(range(50), range(50))) / 6.0)
+        left = np.diag(sigma - sigma @ np.linalg.solve(sigma + noise, sigma))
+        losses = 1 / left - 1 / variance
+        worst = losses[24] if secret is MIDDLE else losses.max()
+        assert worst <= release.claims["worst_loss"] * (1 + 1e-9)
+
+
 VIEWS = [
     sf.measures.advantage(),
     sf.measures.hockey_stick(epsilon=1.0),

@@ -31,9 +31,6 @@ EXACT = 1e-5
 UPPER = 0.5
 """Largest certified relative error at which float64 still gives an upper bound."""
 
-LONG = 4_000
-"""Entries above which a regular grid is read without a dense matrix."""
-
 TINY = 1e-303
 """Below this, float64 runs out of digits, and relative errors say nothing."""
 
@@ -114,9 +111,13 @@ def fisher_information(
     array([[2.]])
     """
     check_fit(belief, channel)
+    noise = channel.noise
     if belief.entries > MAX_DENSE and not belief.definite:
-        raise _too_long(belief)  # its copies would be looked for one by one
-    secret, noise = secret_entries(belief, entries), channel.noise
+        # Copies of the secret are looked for only where one without noise would give it away.
+        if not noise.smallest_eigenvalue() > 0:
+            raise _too_long(belief)
+        belief = attrs.evolve(belief, definite=True)
+    secret = secret_entries(belief, entries)
     if secret.representatives.size == 0:
         return Information.spread(np.zeros((0, 0)), secret.spread, 0.0, "constants")
     if reason := _structurally_infinite(belief, noise, secret):
@@ -180,24 +181,22 @@ def _restrict(belief: Gaussian, noise: Matrix, kept: list[int]) -> tuple[Gaussia
 def _of_a_long_trace(
     belief: Gaussian, noise: Matrix, secret: SecretEntries
 ) -> tuple[Array, float] | None:
-    """Return M about the entries of one time and its relative error; None for a dense matrix."""
-    if belief.entries <= LONG:
+    """Return M about the entries of one time and its relative error; None of a short trace."""
+    if belief.entries <= MAX_DENSE:
         return None
     entries = secret.entries.tolist()
-    if belief.definite and len({entry // belief.dimensions for entry in entries}) == 1:
-        found = grid_information(belief, noise, entries, EXACT)
-        if found is not None and (found[1] <= EXACT or belief.entries > MAX_DENSE):
-            return found
-    if belief.entries > MAX_DENSE:
+    one_time = len({entry // belief.dimensions for entry in entries}) == 1
+    found = grid_information(belief, noise, entries, EXACT) if one_time else None
+    if found is None:
         raise _too_long(belief)
-    return None
+    return found
 
 
 def _too_long(belief: Gaussian) -> OutsideHypotheses:
     return OutsideHypotheses(
-        f"above {MAX_DENSE} entries a loss is read for one secret time of a definite prior on a "
-        f"regular grid, of independent coordinates; got {belief.entries} entries and another "
-        "question: use a shorter trace."
+        f"above {MAX_DENSE} entries a loss is read for one secret time of a prior on a regular "
+        f"grid, of independent coordinates; got {belief.entries} entries and another question, or "
+        "entries without noise: use a shorter trace."
     )
 
 
@@ -220,7 +219,7 @@ def _structurally_infinite(belief: Gaussian, noise: Matrix, secret: SecretEntrie
 
 
 def _why(belief: Gaussian, secret: SecretEntries) -> str:
-    if belief.entries <= LONG and regress(belief, secret) is None:
+    if belief.entries <= MAX_DENSE and regress(belief, secret) is None:
         reason = "float64 cannot tell the covariance of the secret entries from a singular one"
         remedy = "leave out secret entries that others nearly determine"
     else:

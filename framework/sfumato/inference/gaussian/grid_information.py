@@ -177,5 +177,5 @@ def _norms(columns: Array) -> Array:
 
 
 def _sum_error(terms: int) -> float:
-    """Relative rounding of a sum: pairwise sums err far less."""
-    return (math.sqrt(terms) + 8) * ROUNDOFF
+    """Relative rounding of a sum, in any order."""
+    return (terms + 8) * ROUNDOFF
