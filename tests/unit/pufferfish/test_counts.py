@@ -356,3 +356,26 @@ def test_quilts_of_a_tiny_epsilon_lack_nothing_by_rounding(epsilon):
             if ahead[a] + ahead[b] < epsilon
         )
         assert quilt_scale(belief, epsilon) >= min(scale, 200 / mp.mpf(epsilon))
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 2.0])
+@pytest.mark.parametrize("steps", [1, 12])
+def test_the_best_noise_is_found_for_small_epsilons_and_keeps_them(steps, epsilon):
+    chain, secret = two_states(steps), sf.secrets.every_point()
+    mechanism = sf.mechanisms.optimal_count_noise(states=[1], epsilon=epsilon)
+    release = mechanism.protect(chain, secret)
+    assert sf.measures.pufferfish().loss(chain, secret, release).value <= epsilon
+    channel = release.channel
+    if epsilon < 1e-4:  # nearly the Laplace law's variance
+        assert channel.variance == pytest.approx(2 * channel.scale**2, rel=1e-5)
+        return
+    reach = len(channel.core) // 2
+    far = np.arange(1.0, 60.0 * channel.scale)
+    tails = (np.square(reach + far) * np.exp(-far / channel.scale)).sum()
+    inside = channel.core @ np.square(np.arange(-reach, reach + 1.0))
+    total = inside + (channel.core[0] + channel.core[-1]) * tails
+    assert channel.variance == pytest.approx(total, rel=1e-6)
+
+
+def two_states(steps):
+    return sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.3, 0.7]], steps=steps)
