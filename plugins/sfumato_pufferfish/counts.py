@@ -226,6 +226,21 @@ def whole_noise(most: int, scale: float, core: FloatArray) -> FloatArray:
     return np.asarray(law)
 
 
+def moments(reach: int, scale: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what the chances of −N ... N weigh in Σ n, Σ k n(k) and Σ k² n(k), tails in the ends.
+
+    An end goes with Σ_j ρ^j, Σ_j (N + j) ρ^j and Σ_j (N + j)² ρ^j over j ≥ 0, ρ = e^{−1/b}.
+    """
+    places = np.arange(-reach, reach + 1.0)
+    tail, ratio = -1.0 / math.expm1(-1.0 / scale), math.exp(-1.0 / scale)
+    first, second = ratio * tail**2, ratio * (1.0 + ratio) * tail**3
+    total, mean, square = np.ones(len(places)), places.copy(), np.square(places)
+    total[[0, -1]] = tail
+    mean[[0, -1]] = np.array([-1.0, 1.0]) * (reach * tail + first)
+    square[[0, -1]] = reach**2 * tail + 2 * reach * first + second
+    return total, mean, square
+
+
 def apply_noise(laws: FloatArray, kernel: FloatArray) -> FloatArray:
     """Return laws of counts, (R, B, ...), with noise on each count: (R, O) with O = O₁^d."""
     for _ in range(laws.ndim - 1):  # each pass takes the first count and puts its output last
@@ -310,13 +325,10 @@ class NoisyCount(ByContent, WholeTrace):
                 f"{len(self.weights)}."
             )
         if self.core is not None:
-            total = self.core.sum() + (self.core[0] + self.core[-1]) / math.expm1(1.0 / self.scale)
-            if (
-                len(self.core) % 2 != 1
-                or len(self.core) < 3
-                or not (self.core > 0.0).all()
-                or abs(total - 1.0) > 1e-9
-            ):
+            total = 0.0
+            if len(self.core) % 2 == 1 and len(self.core) >= 3 and (self.core > 0.0).all():
+                total = float(moments(len(self.core) // 2, self.scale)[0] @ self.core)
+            if not abs(total - 1.0) <= 1e-9:
                 raise ParameterError(
                     f"core must be positive chances of −N ... N, N ≥ 1, that sum to 1 with their "
                     f"tails; got a sum of {total:.9g} over {len(self.core)}."
@@ -341,13 +353,8 @@ class NoisyCount(ByContent, WholeTrace):
         """The variance of the noise on a count."""
         if self.core is None:
             return 2.0 * self.scale**2
-        reach = len(self.core) // 2
-        far = np.arange(1.0, 40.0 * self.scale + 40.0)
-        tails = (np.square(reach + far) * np.exp(-far / self.scale)).sum()
-        inside = float(self.core @ np.square(np.arange(-reach, reach + 1)))
-        centre = self.core @ np.arange(-reach, reach + 1)
-        centre += (self.core[-1] - self.core[0]) * ((reach + far) * np.exp(-far / self.scale)).sum()
-        return float(inside + (self.core[0] + self.core[-1]) * tails - centre**2)
+        _, mean, square = moments(len(self.core) // 2, self.scale)
+        return float(self.core @ square - (self.core @ mean) ** 2)
 
     def counts(self, traces: NDArray[np.intp]) -> IntArray:
         """Return F of traces of positions, (N, k)."""

@@ -308,7 +308,8 @@ class OptimalCountNoise(CountMechanism):
         weights = self.weights(beliefs[0])
         found = [(belief, secret.question(belief)) for belief in beliefs]
         scale = max(self.noise_for(*one, weights) for one in found)
-        laws = [law for one in found for law in count_laws(*one, weights)[0]]
-        core = best_noise(laws, self.epsilon, scale, self.reach)
+        each = [count_laws(*one, weights) for one in found]
+        allowed = self.epsilon - 8.0 * max(error for _, error in each)
+        core = best_noise([law for laws, _ in each for law in laws], allowed, scale, self.reach)
         channel = NoisyCount(beliefs[0].states, beliefs[0].steps, weights, scale, core)
         return self._release(prior, secret, channel)

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.errors import Undecidable
 from sfumato.values import FloatArray
-from sfumato_pufferfish.counts import IntArray, require_positive, whole_noise
+from sfumato_pufferfish.counts import IntArray, moments, require_positive, whole_noise
 
 ROUNDS = 80
 """How often violated constraints are added, or the target lowered, at most."""
@@ -79,25 +79,17 @@ def _solve(
     """Return the noise of least variance under some of the constraints."""
     from scipy.optimize import linprog
 
-    places = np.arange(-reach, reach + 1.0)
-    ratio = math.exp(-1.0 / scale)
-    # Σ_j ρ^j, Σ_j (N + j) ρ^j and Σ_j (N + j)² ρ^j over j ≥ 0 go with each end.
-    tail = 1.0 / (1.0 - ratio)
-    first, second = ratio * tail**2, ratio * (1.0 + ratio) * tail**3
-    total, mean, square = np.ones(len(places)), places.copy(), np.square(places)
-    total[[0, -1]] = tail
-    mean[[0, -1]] = np.array([-1.0, 1.0]) * (reach * tail + first)
-    square[[0, -1]] = reach**2 * tail + 2 * reach * first + second
-    geometric = math.tanh(0.5 / scale) * ratio ** np.abs(places)
+    total, mean, square = moments(reach, scale)
+    geometric = math.tanh(0.5 / scale) * np.exp(-np.abs(np.arange(-reach, reach + 1.0)) / scale)
     # Unknowns are multiples of the geometric noise, and constraints shares of the second law's
     # chance under it: all numbers are then of one size.
     scaled = [(p * geometric, q * geometric) for p, q in rows]
     limits = [(p - factor * q) / float(q.sum()) for p, q in scaled]
     solved = linprog(
-        square * geometric,
+        square * geometric / float(square @ geometric),
         A_ub=np.array(limits) if limits else None,
         b_ub=np.zeros(len(limits)) if limits else None,
-        A_eq=np.array([total * geometric, mean * geometric]),
+        A_eq=np.array([total * geometric, mean * geometric / float(np.abs(mean) @ geometric)]),
         b_eq=[1.0, 0.0],
         bounds=(LEAST_SHARE, None),
         method="highs",

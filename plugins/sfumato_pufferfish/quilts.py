@@ -20,6 +20,7 @@ import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.errors import OutsideHypotheses
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.values import FloatArray
 
 FIRST, WIDEST = 16, 4096
@@ -27,7 +28,11 @@ FIRST, WIDEST = 16, 4096
 a wider quilt is not looked for, which errs upwards."""
 
 ROUNDING = 1e-12
-"""What an influence may lack by rounding, for each unit; it is added."""
+"""What a score may lack by rounding, for each unit; it is added."""
+
+STILL = 1e-13
+"""By which share of it one step may move the law of a state of a stationary chain: rounding, which
+is added. Rare states count as much as others, so a small total variation is not enough."""
 
 
 class _Side:
@@ -61,7 +66,7 @@ def quilt_scale(
     steps = belief.steps
     nodes = range(steps) if times is None else sorted(set(times))
     sides = _bounded(belief) if form == "approximate" else _exact(belief)
-    if not (form == "approximate" or belief.is_stationary()):
+    if not (form == "approximate" or _is_still(belief)):
         return max(_best_score(node, steps, epsilon, sides)[0] for node in nodes)
     inner, one_sided = _best_score(steps // 2, steps, epsilon, sides)
     if len(nodes) == steps and not one_sided:
@@ -106,32 +111,45 @@ def _best_in_window(
     return float(scores[place]), ends[0] != ends[1]
 
 
-def _influences(matrices: Iterable[FloatArray]) -> Iterator[FloatArray]:
-    """Yield max_x log Pr[x | s]/Pr[x | s'], (M, M), of products of the matrices."""
+def _influences(matrices: Iterable[FloatArray], drift: float = 0.0) -> Iterator[FloatArray]:
+    """Yield max_x log Pr[x | s]/Pr[x | s'], (M, M), of products of the matrices, from above.
+
+    Each product's entries are sums of positive numbers: a step adds M + 2 roundings to a ratio, and
+    the marginals that the matrices were made of may be off by a share `drift`.
+    """
     law: FloatArray | None = None
-    for matrix in matrices:
+    for steps, matrix in enumerate(matrices, 1):
         law = matrix if law is None else law @ matrix
         possible = np.asarray(law.any(axis=1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(law)
-            ratios = np.where(law[:, None] > 0.0, logs[:, None] - logs, -np.inf).max(axis=2)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            quotients = np.where(law[:, None] > 0.0, law[:, None] / law, 0.0).max(axis=2)
+            ratios = np.log(quotients) + 4.0 * steps * (len(law) + 2) * ROUNDOFF + 2.0 * drift
         yield np.where(possible[:, None] & possible, ratios, 0.0)
+
+
+def _is_still(belief: Markov) -> bool:
+    """Whether no marginal differs from the first by more than rounding, as a share of it."""
+    if belief.steps == 1 or not belief.is_homogeneous:
+        return belief.steps == 1
+    moved = belief.initial @ belief.matrix(0)
+    return bool((np.abs(moved - belief.initial) <= STILL * belief.initial).all())
 
 
 def _exact(belief: Markov) -> Sides:
     """Return the influences before and after a node, from the chain's own laws."""
-    if belief.is_stationary():
+    if _is_still(belief):
         laws = np.broadcast_to(belief.initial, (2, belief.state_count))
         step = belief.matrix(0) if belief.steps > 1 else np.eye(belief.state_count)
-        matrices = _reverse(laws, 0, step), step
-        alike = tuple(_Side(_influences(itertools.repeat(one))) for one in matrices)
-        return lambda _: alike  # type: ignore[return-value]  # two of them
+        before, after = itertools.repeat(_reverse(laws, 0, step)), itertools.repeat(step)
+        alike = _Side(_influences(before, STILL)), _Side(_influences(after))
+        return lambda _: alike
     marginals = belief.marginals()
+    rounding = 4.0 * belief.steps * (belief.state_count + 2) * ROUNDOFF
 
     def around(node: int) -> tuple[_Side, _Side]:
         before = (_reverse(marginals, t, belief.matrix(t)) for t in range(node - 1, -1, -1))
         after = (belief.matrix(t) for t in range(node, belief.steps - 1))
-        return _Side(_influences(before)), _Side(_influences(after))
+        return _Side(_influences(before, rounding)), _Side(_influences(after))
 
     return around
 

@@ -9,6 +9,7 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import Symbols
 from sfumato.errors import OutsideHypotheses
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import POSITIVE, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Quantity, Release, Secret
 from sfumato.questions import Events
@@ -58,8 +59,9 @@ def _share(belief: Markov, start: FloatArray, more: FloatArray, leakage: float) 
 
 
 def _keeps(belief: Markov, budgets: FloatArray, leakage: float) -> bool:
-    room = 1.0 - 1e-11  # for the rounding of the laws that are made of the budgets
-    return float(leakages(belief, budgets)["total"].max()) <= leakage * room
+    # The laws that are made of the budgets are rounded, and so are their logarithms.
+    room = 1e-11 * leakage + 16 * ROUNDOFF * belief.steps * (1.0 + math.log(belief.state_count))
+    return float(leakages(belief, budgets)["total"].max()) <= leakage - room
 
 
 def _levels(belief: Markov, leakage: float) -> FloatArray:
@@ -123,9 +125,9 @@ class TemporalResponse(Mechanism):
         count = beliefs[0].state_count
         laws = np.empty((len(budgets), count, count))
         for law, epsilon in zip(laws, budgets, strict=True):
-            rare = math.exp(-epsilon) / (1.0 + (count - 1) * math.exp(-epsilon))
-            law[:] = rare
-            np.fill_diagonal(law, 1.0 - (count - 1) * rare)
+            total = 1.0 + (count - 1) * math.exp(-epsilon)
+            law[:] = math.exp(-epsilon) / total
+            np.fill_diagonal(law, 1.0 / total)
         shown = laws[:, range(count), range(count)]
         worst = prior.supremum(lambda member: -float((member.belief().marginals() * shown).sum()))
         channel = Symbols(beliefs[0].states, beliefs[0].states, laws)

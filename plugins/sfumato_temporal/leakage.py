@@ -21,6 +21,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.channels.emission import MemorylessEmission
 from sfumato.errors import OutsideHypotheses
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import CHOICE, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import renyi_divergence
@@ -37,9 +38,10 @@ BLOCK = 2_000_000
 def step_leakage(matrix: FloatArray, alpha: float) -> tuple[float, float, float]:
     """Return L(α) and the q_A and d_A that attain it.
 
-    Dinkelbach's iteration over all pairs at once: for a ratio r the best set is A = {q > r d}, and
-    the largest quotient of these is the next r. It ends where no pair has a larger one. Rows of
-    zeros stand for states that cannot be.
+    Dinkelbach's iteration over all pairs at once: for a ratio 1 + x the best set is
+    A = {q − d > x d}, and the largest quotient of these, (q_A − d_A)(e^α − 1)/(d_A(e^α − 1) + 1)
+    above one, is the next x. It ends where no pair has a larger one. Of rows that are nearly the
+    same nothing cancels. Rows of zeros stand for states that cannot be.
 
     >>> step_leakage(np.array([[0.8, 0.2], [0.0, 1.0]]), 0.1)[1:]
     (0.8, 0.0)
@@ -50,22 +52,21 @@ def step_leakage(matrix: FloatArray, alpha: float) -> tuple[float, float, float]
     if alpha > 700.0:  # beyond what e^α may be: L grows with α and never exceeds it
         limit = _limit(rows)
         return min(limit[0], alpha), *limit[1:]
-    gain = math.expm1(alpha)
-    ratio, q_best, d_best = 1.0, 1.0, 1.0
+    gain, excess, best = math.expm1(alpha), 0.0, (0.0, 1.0, 1.0)
     stride = max(1, BLOCK // rows.size)
     while True:
-        best = ratio
         for begin in range(0, len(rows), stride):
-            q = rows[begin : begin + stride, None]
-            inside = (q > ratio * rows).astype(float)
-            sums = np.einsum("ijk,ik->ij", inside, q[:, 0]), np.einsum("ijk,jk->ij", inside, rows)
-            quotients = (sums[0] * gain + 1.0) / (sums[1] * gain + 1.0)
-            place = np.unravel_index(int(np.argmax(quotients)), quotients.shape)
-            if quotients[place] > best:
-                best, q_best, d_best = (float(one[place]) for one in (quotients, *sums))
-        if best <= ratio * (1.0 + 1e-15):
-            return math.log(best), q_best, d_best
-        ratio = best
+            apart = rows[begin : begin + stride, None] - rows
+            inside = apart > excess * rows
+            sums = np.einsum("ijk,ijk->ij", apart, inside), np.einsum("jk,ijk->ij", rows, inside)
+            larger = sums[0] * gain / (sums[1] * gain + 1.0)
+            place = np.unravel_index(int(np.argmax(larger)), larger.shape)
+            if larger[place] > best[0]:
+                more, d = (float(one[place]) for one in sums)
+                best = float(larger[place]), d + more, d
+        if best[0] <= excess * (1.0 + 1e-15):
+            return math.log1p(best[0]), *best[1:]
+        excess = best[0]
 
 
 def _limit(rows: FloatArray) -> tuple[float, float, float]:
@@ -88,7 +89,9 @@ def accumulate(matrices: Any, epsilons: Any) -> list[float]:
     found = [budgets[0]]
     for step, epsilon in enumerate(budgets[1:]):
         matrix = np.asarray(matrices if np.ndim(matrices) == 2 else matrices[step])
-        found.append(step_leakage(matrix, found[-1])[0] * ROUNDING + epsilon)
+        # Entries that are off by a share η move L(α) by at most 2η, and by 2ηα.
+        off = 8.0 * ROUNDOFF * (len(matrix) + 2) * len(budgets) * min(found[-1], 1.0)
+        found.append(step_leakage(matrix, found[-1])[0] * ROUNDING + off + epsilon)
     return found
 
 
@@ -152,8 +155,11 @@ def step_epsilons(belief: Markov, channel: Emission) -> FloatArray:
     for time, marginal in enumerate(belief.marginals()):
         rows = channel.next_evidence((), time)[:, marginal > 0.0]
         rows = rows[(rows > -np.inf).any(axis=1)]
-        found.append(float((rows.max(axis=1) - rows.min(axis=1)).max()))
-    return np.array(found) * ROUNDING
+        gaps = rows.max(axis=1) - rows.min(axis=1)
+        with np.errstate(invalid="ignore"):  # the logarithms themselves are rounded
+            gaps = np.where(gaps > 0.0, gaps * ROUNDING - 4.0 * ROUNDOFF * rows.min(axis=1), 0.0)
+        found.append(float(gaps.max()))
+    return np.array(found)
 
 
 def _is_memoryless(channel: Emission) -> bool:

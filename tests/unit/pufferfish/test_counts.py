@@ -337,3 +337,45 @@ def test_the_middle_of_a_long_stationary_chain_stands_for_every_time(form):
     assert scales == pytest.approx([scales[0]] * 3, rel=1e-12)
     with pytest.raises(sf.OutsideHypotheses, match="shorter chain"):
         quilt.protect(prior, sf.secrets.every_point())
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-9, 1e-12])
+def test_quilts_of_a_tiny_epsilon_lack_nothing_by_rounding(epsilon):
+    import mpmath as mp
+
+    belief = sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.3, 0.7]], steps=200).belief()
+    with mp.workdps(60):
+        laws, step = [mp.eye(2)], mp.matrix(belief.matrix(0).tolist())
+        for _ in range(100):
+            laws.append(laws[-1] * step)
+        # The influence of both sides, in the worst case of each: two states, so one pair.
+        ahead = [max(abs(mp.log(law[0, y] / law[1, y])) for y in (0, 1)) for law in laws[1:]]
+        scale = min(
+            (a + b + 1) / (epsilon - ahead[a] - ahead[b])  # a reversible chain
+            for a, b in itertools.product(range(99), repeat=2)
+            if ahead[a] + ahead[b] < epsilon
+        )
+        assert quilt_scale(belief, epsilon) >= min(scale, 200 / mp.mpf(epsilon))
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 2.0])
+@pytest.mark.parametrize("steps", [1, 12])
+def test_the_best_noise_is_found_for_small_epsilons_and_keeps_them(steps, epsilon):
+    chain, secret = two_states(steps), sf.secrets.every_point()
+    mechanism = sf.mechanisms.optimal_count_noise(states=[1], epsilon=epsilon)
+    release = mechanism.protect(chain, secret)
+    assert sf.measures.pufferfish().loss(chain, secret, release).value <= epsilon
+    channel = release.channel
+    if epsilon < 1e-4:  # nearly the Laplace law's variance
+        assert channel.variance == pytest.approx(2 * channel.scale**2, rel=1e-5)
+        return
+    reach = len(channel.core) // 2
+    far = np.arange(1.0, 60.0 * channel.scale)
+    tails = (np.square(reach + far) * np.exp(-far / channel.scale)).sum()
+    inside = channel.core @ np.square(np.arange(-reach, reach + 1.0))
+    total = inside + (channel.core[0] + channel.core[-1]) * tails
+    assert channel.variance == pytest.approx(total, rel=1e-6)
+
+
+def two_states(steps):
+    return sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.3, 0.7]], steps=steps)

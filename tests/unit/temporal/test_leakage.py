@@ -1,5 +1,6 @@
 """Temporal leakage beside all sets of states, beside what really leaks, and budgets for it."""
 
+import itertools
 import math
 
 import numpy as np
@@ -37,6 +38,33 @@ def test_no_set_of_states_gives_a_larger_quotient(seed, states, alpha):
     assert value == pytest.approx(truth, rel=1e-12, abs=1e-14)
     gain = math.expm1(alpha)
     assert value == pytest.approx(math.log((q * gain + 1) / (d * gain + 1)), abs=1e-13)
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-8, 1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("apart", [1.0, 1e-6, 1e-11])
+def test_leakage_of_nearly_the_same_rows_keeps_its_digits(alpha, apart):
+    import mpmath as mp
+
+    rng = np.random.default_rng(1)
+    matrix = np.full((3, 3), 1 / 3) * (1 - apart) + apart * rng.dirichlet(np.ones(3), size=3)
+    sets = [subset for size in range(4) for subset in itertools.combinations(range(3), size)]
+    with mp.workdps(50):
+        gain = mp.expm1(alpha)
+        truth = max(
+            mp.log((mp.fsum(q[i] for i in A) * gain + 1) / (mp.fsum(d[i] for i in A) * gain + 1))
+            for q, d in itertools.permutations(matrix.tolist(), 2)
+            for A in sets
+        )
+        assert abs(step_leakage(matrix, alpha)[0] / truth - 1) < 1e-14
+
+
+@pytest.mark.parametrize("epsilon", [1e-10, 1e-6, 1.0, 60.0])
+def test_a_tiny_target_is_kept_too(epsilon):
+    prior = sf.priors.markov_chain([0.2, 0.3, 0.5], [[0.6, 0.3, 0.1]] * 2 + [[0, 0, 1]], steps=3)
+    secret = sf.secrets.every_point()
+    release = sf.mechanisms.temporal_response(epsilon=epsilon).protect(prior, secret)
+    found = sf.measures.temporal_leakage().loss(prior, secret, release).value
+    assert epsilon * (1 - 1e-3) < found <= epsilon
 
 
 @settings(max_examples=40, deadline=None)
