@@ -181,7 +181,8 @@ def _print_worlds(registry: Registry, *, as_json: bool) -> None:
     lettered = max(map(len, (place.measure for place in places))) + 18 * len(worlds) > console.width
     letters = dict(zip(worlds, string.ascii_uppercase if lettered else worlds, strict=False))
     table = plain_table("definition", *letters.values())
-    table.columns[0].no_wrap = True
+    for column in table.columns[1:]:  # a name may be broken, a number may not
+        column.no_wrap, column.min_width = True, 3
     reasons: dict[str, int] = {}
     rows: dict[str, dict[str, str]] = {}
     for place in places:

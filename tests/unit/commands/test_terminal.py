@@ -76,6 +76,8 @@ def test_worlds_are_named_whole_in_the_matrix(width):
     worlds = {place["world"] for place in json.loads(run("list", "--matrix", "--json").output)}
     assert all(world in " ".join(text.split()) for world in worlds)
     assert max(map(len, text.splitlines())) <= width
+    table = text.partition("● exact")[0].splitlines()
+    assert not any(line.strip().replace(" ", "").isdigit() for line in table), "a number is broken"
 
 
 def test_results_are_also_json(study):
