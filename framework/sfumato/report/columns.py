@@ -65,17 +65,17 @@ class LossTable:
         return [column for group in self.by_quantity.values() for column in group]
 
     def name(self, column: Column) -> str:
-        """What stands above a column: its quantity; of several measures of one, the measure."""
+        """Return what stands above a column: its quantity, or one of several measures of it."""
         several = len(self.by_quantity[column.quantity]) > 1
         return column.measure if several else str(attrs.evolve(column.quantity, unit=""))
 
     def title(self, column: Column) -> str:
-        """The name, with the unit."""
+        """Return the name with the unit."""
         unit = f" [{column.quantity.unit}]" if column.quantity.unit else ""
         return self.name(column) + unit
 
     def direction(self, column: Column) -> str:
-        """Which way is worse; of a measure, of what."""
+        """Say which way is worse; of a measure, of what."""
         quantity = str(attrs.evolve(column.quantity, unit=""))
         of = "" if self.name(column) == quantity else f"{quantity}, "
         return f"{of}{column.quantity.worse} is worse"
