@@ -20,7 +20,7 @@ SIGNS = {
     "∑": r"\sum", "∫": r"\int", "−": "-", "≤": r"\le", "≥": r"\ge", "‖": r"\|", "·": r"\cdot",
     "∞": r"\infty", "∈": r"\in", "⊥": r"\bot", "…": r"\dots", "½": r"\tfrac{1}{2}", "⁻¹": "^{-1}",
     "⁻": "^{-}", "²": "^2", "ᵀ": r"^{\top}", "Ã": r"\tilde{A}", "Ĩ": r"\tilde{I}", "×": r"\times",
-    "⪰": r"\succeq", "≠": r"\neq", "∘": r"\circ",
+    "⪰": r"\succeq", "≠": r"\neq", "∘": r"\circ", "α*": r"α^{*}",
 }  # fmt: skip
 FUNCTIONS = {"max", "min", "log", "ln", "sup", "det", "exp", "Pr"}
 """Words that mathematics sets upright; others are words."""
@@ -30,7 +30,7 @@ def to_latex(formula: str) -> str:
     """Return a formula in the characters of a terminal as LaTeX."""
     formula = re.sub(r"√\(([^()]*(?:\([^()]*\)[^()]*)*)\)", r"√{\1}", formula)
     formula = re.sub(r"√(?!\{)([^\W_][^\W_]*)", r"√{\1}", formula).replace("√", r"\sqrt")
-    formula = re.sub(r"_([^\W_]{2,})", r"_{\1}", formula)
+    formula = re.sub(r"_([A-Za-z0-9Α-ω]{2,})", r"_{\1}", formula)
     formula = re.sub(r"_{(max|min)}", r"_{\\\1}", formula)
     for sign, latex in SIGNS.items():
         formula = formula.replace(sign, f"{latex} " if latex.startswith("\\") else latex)
@@ -41,7 +41,11 @@ def _word(found: re.Match[str]) -> str:
     words = [
         rf"\{word} " if word in FUNCTIONS else rf"\text{{ {word} }}" for word in found[0].split()
     ]
-    return "".join(words)
+    before, after = found.string[: found.start()].rstrip()[-1:], found.string[found.end() :]
+    thin = r"\, "  # p log q, but log(q) and max_o
+    left = thin if before.isalnum() or before in (")", "]") else ""
+    right = thin if after[:1] == " " and after[1:2] not in ("(", "\\") else ""
+    return left + "".join(words) + right
 
 
 def write_inline(translator: HTML5Translator, node: nodes.math) -> None:

@@ -27,7 +27,7 @@ class SmoothingSuccess(LossMeasure):
 
     Claim: nobody gets a larger share of the states right on average than the attacker who guesses,
     at every time, the likeliest state given the whole release. A promise of ε at each step bounds
-    the success by e^ε/(1 + e^ε) for one of two equally likely states that knows nothing of the
+    the success by $e^ε/(1 + e^ε)$ for one of two equally likely states that knows nothing of the
     others; this is what is left of it where states depend on each other.
 
     Formula: $E[(1/T) ∑_t max_x Pr[X_t = x | Z]]$, by the forward and backward recursions.

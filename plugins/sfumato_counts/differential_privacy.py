@@ -43,7 +43,7 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
     which is $√(2 log(1.25/δ) T)/σ$ for one sensor a step.
 
     Of an emission with finitely many outputs it is the largest sum over the steps of
-    log (max_m Pr[o_t | X_t = m] / min_m Pr[o_t | X_t = m]): the ε of δ = 0.
+    $log (max_m Pr[o_t | X_t = m] / min_m Pr[o_t | X_t = m])$: the ε of δ = 0.
 
     Assumptions: none on the prior, which is why everyone has the same loss. The paper's formula
     is proved for ε ≤ 1 and refused beyond.

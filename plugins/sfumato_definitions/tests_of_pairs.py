@@ -18,8 +18,8 @@ from sfumato.views.measures import bent_difference, highest
 class HockeyStick(PairMeasure):
     """δ(ε): how much of what is seen under one value is not explained by e^ε times the other.
 
-    Claim: whatever set of outcomes is looked at, it is at most e^ε times as likely under one value
-    of the secret as under another, but for an additional δ.
+    Claim: whatever set of outcomes is looked at, it is at most $e^ε$ times as likely under one
+    value of the secret as under another, but for an additional δ.
 
     Formula: $∑_o max(0, p(o) − e^ε q(o))$, of the worst pair. For Gaussian traces, with $μ² =
     ΔᵀMΔ$, $Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)$.

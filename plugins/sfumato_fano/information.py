@@ -59,13 +59,14 @@ class MutualInformation(OfPopulation, LossMeasure):
     segments between sightings, so H(Y) is a sum over segments. For other finite channels, exactly
     by listing the outputs while they are few. For noisy counts, the smaller of the value without
     noise and equation (4) of the paper. With ``method="paper"`` the paper's bounds:
-    Σ_t H(Y_t | Y_{t−1}) for raw counts, equation (4) for noisy ones.
+    $∑_t H(Y_t | Y_{t−1})$ for raw counts, equation (4) for noisy ones.
 
-    For a Gaussian trace with additive noise, ½ log(det K / det Γ) with K = Σ + Γ, by either method.
+    For a Gaussian trace with additive noise, $½ log(det K / det Γ)$ with $K = Σ + Γ$, by either
+    method.
 
     With ``about="secret"``, I(S; Y) of what the secret is about, from the view: the worst of its
-    variables, on chains Σ Pr[s, o] log(Pr[s, o] / Pr[s] Pr[o]), of real values
-    ½ log det(I + Σ_SS M).
+    variables, on chains $∑ Pr[s, o] log(Pr[s, o] / Pr[s] Pr[o])$, of real values
+    $½ log det(I + Σ_SS M)$.
 
     Assumptions: the adversary knows the belief and the channel.
     Guarantee: exact or an upper bound, as `bound` says; rounding errs upwards, an exact value by

@@ -38,11 +38,11 @@ class Reconstruction(SuccessMeasure):
     Formula: without mistakes it is $∑_y max_x Pr[x, y]$, exactly. With s mistakes it is the
     smallest of these bounds, each of which holds for every guesser:
 
-    - matches: a success gets C(T − s, k) sets of k positions wholly right. Anyone can expect m_k at
-      most, so that p ≤ m_k / C(T − s, k) by Markov's inequality, for every k;
+    - matches: a success gets $C(T − s, k)$ sets of k positions wholly right. Anyone can expect
+      $m_k$ at most, so that $p ≤ m_k / C(T − s, k)$ by Markov's inequality, for every k;
     - matches by segment: the same between sightings, where the fewest mistakes are added up as
       independent ones. With noise, sightings are as seldom as it makes them;
-    - divergence: d(p‖q) ≤ I(X; Y), with q a bound on success without the release;
+    - divergence: $d(p‖q) ≤ I(X; Y)$, with q a bound on success without the release;
     - Fano: equation (3) of the paper, with the smallest known I(X; Y);
     - enumeration: on small instances, the best guess itself, found among all of them.
 
@@ -52,7 +52,7 @@ class Reconstruction(SuccessMeasure):
 
     Assumptions: the adversary knows the chain and the channel; d counts differing positions.
     Guarantee: exact without mistakes and without noise, in polynomial time for sensors and for
-    suppression, as long as it takes at most 1e11 multiplications, T² n (M − n) M / 2 with n
+    suppression, as long as it takes at most 1e11 multiplications, $T² n (M − n) M / 2$ with n
     sensors a step, and the success is at least 2.2e-308, below which float64 has fewer digits.
     Otherwise an upper bound. Rounding errs upwards: the exact value exceeds the true one by at
     most its `relative_error`.

@@ -179,6 +179,12 @@ class Fitted(ABC):
     coordinate: NDArray[np.intp]
     lengths: NDArray[np.intp]
 
+    def __repr__(self) -> str:
+        return f"<{self.prior.name} fitted to {len(np.unique(self.trace))} traces>"
+
+    def _repr_html_(self) -> str:
+        return str(self.to_pandas().to_html())
+
     @abstractmethod
     def between(self, low: Array, high: Array, trace: Mapping[str, int]) -> PriorClass:
         """Return the class with each fitted parameter between two values, about such traces."""
@@ -221,7 +227,7 @@ class Fitted(ABC):
         return len(self.trace)
 
 
-@attrs.frozen(eq=False, kw_only=True)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class FittedPriors(Fitted):
     """The most likely stationary priors.
 
@@ -278,7 +284,7 @@ class FittedPriors(Fitted):
         }
 
 
-@attrs.frozen(eq=False, kw_only=True)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class FittedKernels(Fitted):
     """The most likely kernels of the shape of `start`, times in sampling periods.
 

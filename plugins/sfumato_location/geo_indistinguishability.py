@@ -41,7 +41,7 @@ def log_ratios(p: FloatArray, q: FloatArray) -> FloatArray:
 class GeoIndistinguishability(LossMeasure):
     """The smallest ε per unit of distance of one step of the release, whoever moves how.
 
-    Claim: what is shown of one time is at most e^{ε d(x, y)} times likelier from x than from y.
+    Claim: what is shown of one time is at most $e^{ε d(x, y)}$ times likelier from x than from y.
 
     Formula: max over times, places x ≠ y and outputs z of $log(C_xz / C_yz) / d(x, y)$.
 
@@ -115,7 +115,7 @@ def _distances_for(places: FloatArray, states: int) -> FloatArray:
 class LocationLeakage(ViewMeasure):
     """What ε per step means for somebody who moves: ε per unit of distance of the secret place.
 
-    Claim: all that is released, at whatever times, is at most e^{ε d(x, y)} times likelier if one
+    Claim: all that is released, at whatever times, is at most $e^{ε d(x, y)}$ times likelier if one
     was at x at the secret time than if one was at y.
 
     Formula: max over places x ≠ y and outcomes o of $log(Pr[o | X_t = x] / Pr[o | X_t = y]) / d(x,

@@ -51,8 +51,8 @@ class BreachRate(EventMeasure):
     more often it is met, but the less can be learnt.
 
     With traces, the share of sensitive states in them that are breached: for each trace an output
-    is drawn; a sensitive state X_t ∈ A that occurs in the trace is breached if Pr[A | o] − Pr[A] >
-    δ for some such A; it counts once. The literature divides by two different numbers:
+    is drawn; a sensitive state $X_t ∈ A$ that occurs in the trace is breached if $Pr[A | o] −
+    Pr[A] > δ$ for some such A; it counts once. The literature divides by two different numbers:
     ``per="sensitive_state"`` by how many sensitive states occur, ``per="length"`` by the length of
     the traces. The witness holds both.
 

@@ -24,7 +24,7 @@ class PosteriorGap(EventMeasure):
     Formula: max over outputs o and events A of $Pr[A | o] − Pr[A]$.
 
     For a Gaussian trace the events of a secret of radius r are "within r of some place"; the worst
-    place is far out, where the prior vanishes, and the loss is Pr[‖N(0, V_SS)‖ ≤ r], V the
+    place is far out, where the prior vanishes, and the loss is $Pr[‖N(0, V_SS)‖ ≤ r]$, V the
     posterior covariance, by Anderson's inequality. The secret `near` names the place.
 
     Assumptions: the adversary knows the prior and the system.

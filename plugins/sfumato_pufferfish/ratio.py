@@ -26,7 +26,7 @@ PIECES = 4
 class Pufferfish(PairMeasure):
     """The ε of Pufferfish privacy: how many times likelier, as a logarithm, an output can be.
 
-    Claim: no output, and no set of them, is more than e^ε times as likely under one value of the
+    Claim: no output, and no set of them, is more than $e^ε$ times as likely under one value of the
     secret as under another of a pair, for any prior in the class.
 
     Formula: $log max_o p(o)/q(o)$ of the worst pair: the Rényi divergence of infinite order. Of a

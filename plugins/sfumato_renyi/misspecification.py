@@ -157,7 +157,7 @@ class Misspecification(LossMeasure):
     Claim: if the release was designed for the class Θ but the trace follows Q, then the Rényi
     divergence of order λ between releases of two secrets within the region is at most
 
-        ε'(λ) = (λ − ½)/(λ − 1) Δ(2λ) + Δ(4λ − 3) + (2λ − 3/2)/(2λ − 2) ε(4λ − 2).
+        $ε'(λ) = (λ − ½)/(λ − 1) Δ(2λ) + Δ(4λ − 3) + (2λ − 3/2)/(2λ − 2) ε(4λ − 2)$.
 
     Formula: ε(·) is the loss under a member P of Θ, and Δ(·) the larger of the divergences P‖Q and
     Q‖P of the other entries given the secret ones, at the worst secret value no further than
@@ -169,8 +169,8 @@ class Misspecification(LossMeasure):
     Θ is the class that the release was designed for, Q any member of the prior given to `loss`.
 
     Guarantee: an upper bound, often infinite: conditional means drift apart without limit as the
-    secret value grows, and two Gaussians of different covariances have a finite divergence only
-    if λ C_Q + (1 − λ) C_P is positive definite. The exact loss under Q, which `renyi` gives, stands
+    secret value grows, and two Gaussians of different covariances have a finite divergence only if
+    $λ C_Q + (1 − λ) C_P$ is positive definite. The exact loss under Q, which `renyi` gives, stands
     in the witness beside it.
 
     Reference: Meehan and Chaudhuri (2021), Theorem 3.3.

@@ -83,15 +83,15 @@ class OddsGap(PairMeasure):
     Claim: for every two values of the secret that must look alike, their posterior log-odds differ
     from their prior log-odds by more than the loss with chance at most δ.
 
-    Formula: the change is log p/q, p and q the laws of what is seen under the two values, and the
-    loss the smallest g with Σ p over |log p/q| > g at most δ. It may rise when less is seen, so
-    only exact views are read. For Gaussian traces, under either secret the change is N(m, 2m), $m =
-    ½ ΔᵀMΔ$, M the gain in precision; the chance $Pr[|change| > ε'] = Φ((m − ε')/√(2m)) + Φ((−m −
+    Formula: the change is $log p/q$, p and q the laws of what is seen under the two values, and the
+    loss the smallest g with $∑ p$ over $|log p/q| > g$ at most δ. It may rise when less is seen, so
+    only exact views are read. For Gaussian traces, under either secret the change is $N(m, 2m)$, $m
+    = ½ ΔᵀMΔ$, M the gain in precision; the chance $Pr[|change| > ε'] = Φ((m − ε')/√(2m)) + Φ((−m −
     ε')/√(2m))$ increases with m, so the worst pair is the one of the largest m. With
-    ``conversion=True``, $ε' = ε + log(1/δ)/(λ − 1)$ from the Rényi divergence ε = λm of order λ;
+    ``conversion=True``, $ε' = ε + log(1/δ)/(λ − 1)$ from the Rényi divergence $ε = λm$ of order λ;
     without an order, of the best one. For priors in general that chance is δ on one side and at
-    most δ(1 + e^(−ε')) on both, as the witness says; for Gaussian ones at most δ on both, since
-    Pr[change > ε'] = Φ(−z) ≤ ½ e^(−z²/2) ≤ ½ δ, and the other side is smaller. With
+    most $δ(1 + e^{−ε'})$ on both, as the witness says; for Gaussian ones at most δ on both, since
+    $Pr[change > ε'] = Φ(−z) ≤ ½ e^{−z²/2} ≤ ½ δ$, and the other side is smaller. With
     ``expected=True``, the expected change instead: exactly m; by conversion at most ε.
 
     Assumptions: the adversary knows the prior and the channel; a conversion, or an expectation, is

@@ -42,7 +42,7 @@ class Renyi(PairMeasure):
     takes $r² λ_max(M)$, a compound one the largest value over a product of balls.
 
     Over a class that varies the prior's variance c, the loss is worst at the smallest: M is
-    Ãᵀ(c C + Γ)⁻¹Ã, with Ã and C those of c = 1, and decreases with c in Loewner order.
+    $Ãᵀ(c C + Γ)⁻¹Ã$, with $Ã$ and C those of $c = 1$, and decreases with c in Loewner order.
 
     Assumptions: the adversary knows the prior and the channel.
 
@@ -154,12 +154,12 @@ class RenyiPaperBound(LossMeasure):
     Claim: for every two values of the secret that differ by at most r at each of its S times, the
     Rényi divergence of order λ between what is released is at most the bound.
 
-    Formula: α* is the largest eigenvalue of $Aᵀ(Σ_{u|s} + Γ_uu)⁻¹A$, $A = Σ_us Σ_ss⁻¹$. Within the
-    assumptions $I/σ_s² + Aᵀ(Σ_{u|s} + Γ_uu)⁻¹A$ is the gain in precision M, so 1/σ_s² + α* is its
-    largest eigenvalue, and that is what is computed.
+    Formula: $α*$ is the largest eigenvalue of $Aᵀ(Σ_{u|s} + Γ_uu)⁻¹A$, $A = Σ_us Σ_ss⁻¹$. Within
+    the assumptions $I/σ_s² + Aᵀ(Σ_{u|s} + Γ_uu)⁻¹A$ is the gain in precision M, so $1/σ_s² + α*$ is
+    its largest eigenvalue, and that is what is computed.
 
     Assumptions: the noise of the secret entries is independent of all other noise and of equal
-    variance σ_s². Other noise is refused: there the formula can lie below the truth.
+    variance $σ_s²$. Other noise is refused: there the formula can lie below the truth.
 
     Guarantee: an upper bound; for one secret time it is attained.
 

@@ -189,12 +189,12 @@ def leakages(belief: Markov, epsilons: FloatArray) -> dict[str, FloatArray]:
 class TemporalLeakage(LossMeasure):
     """What ε at every step becomes where the adversary knows how states follow one another.
 
-    Claim: whatever randomiser of these ε_t is used, no output is more than e^loss times as likely
-    under one state at a secret time as under another. So it bounds the Rényi divergence of infinite
-    order, of any mechanism with these ε_t.
+    Claim: whatever randomiser of these $ε_t$ is used, no output is more than $e^{loss}$ times as
+    likely under one state at a secret time as under another. So it bounds the Rényi divergence of
+    infinite order, of any mechanism with these $ε_t$.
 
     Formula: backward $α_t = L(α_{t−1}) + ε_t$, forward the same from the end, total their sum less
-    ε_t; $L(α) = max log (q_A(e^α − 1) + 1)/(d_A(e^α − 1) + 1)$ over rows q, d of the matrix
+    $ε_t$; $L(α) = max log (q_A(e^α − 1) + 1)/(d_A(e^α − 1) + 1)$ over rows q, d of the matrix
     backwards or forwards and sets A. The loss is that of the worst secret time.
 
     Assumptions: each step is randomised by itself.

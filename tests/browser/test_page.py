@@ -251,6 +251,8 @@ def test_it_prints_with_the_study_and_without_what_cannot_be_pressed(visit):
     assert box <= 2, "the whole text of the study is on paper"
     for hidden in (".controls", ".tools"):
         assert not tab.locator(hidden).first.is_visible()
+    heading = tab.locator("th button").first  # of a box of its own, a second sheet shows nothing
+    assert heading.evaluate("b => getComputedStyle(b).display") == "contents"
     printed = tab.pdf(format="A4")
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 4
 

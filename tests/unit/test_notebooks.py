@@ -128,7 +128,7 @@ def test_pictures_and_posteriors_pickle_too(results):
     assert "Posterior" in words(belief)
 
 
-def test_results_of_other_kinds_have_cards(results):
+def test_results_of_other_kinds_have_cards(results, tmp_path):
     assert "advantage" in words(results["calibration"])
     assert "member" in words(results["supremum"])
     assert "cells 1" in words(results["study"])
@@ -136,7 +136,15 @@ def test_results_of_other_kinds_have_cards(results):
         [CHAIN, CHAIN], sf.secrets.trajectory(), sf.mechanisms.sensor_counts("s")
     )
     assert "2 people" in words(people)
-    assert len(repr(people)) <= 200
+    ledger = sf.Ledger(tmp_path / "ann.ledger", budget=(sf.measures.advantage(), 0.9))
+    assert "advantage() up to 0.9" in words(ledger)
+    fitted = sf.priors.rbf.fit([[0.1, 0.2, 0.3, 0.1, 0.4], [0.3, 0.1, 0.2, 0.1, 0.0]])
+    assert "length_scale" in words(fitted)
+    assert repr(fitted) == "<rbf fitted to 2 traces>"
+    cell = results["comparison"].cells[0]
+    assert "gaussian_uniform" in words(cell)
+    (risk,) = results["study"].run(maps=True).comparisons[0].maps
+    assert max(len(repr(one)) for one in (people, ledger, fitted, cell, risk)) <= 200
 
 
 def test_a_loss_shows_its_mark_its_sentence_and_how(results):

@@ -104,6 +104,15 @@ class Cell:
     measure: Any = None
     labels: Mapping[str, str] = attrs.field(factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<Cell {self.outcome}: {self.reason or self.loss or len(self.risks)}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        nouns = {kind: getattr(self, kind) for kind in KINDS}
+        return result_card("Cell", self.outcome, loss=str(self.loss or self.reason), **nouns)
+
     def with_nouns(self, nouns: Sequence[Labelled]) -> Cell:
         """Return the cell of a prior, a secret, a mechanism and a measure, in this order."""
         given = {kind: labelled.noun for kind, labelled in zip(KINDS, nouns, strict=True)}

@@ -76,6 +76,9 @@ class RiskMap:
     marked: frozenset[int]
     left_out: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<RiskMap of {self.quantity}, {len(self.rows)} rows: {self.prior}; {self.secret}>"
+
     @property
     def times(self) -> range:
         """From the first time to the last."""

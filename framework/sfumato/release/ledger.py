@@ -152,6 +152,16 @@ class Ledger:
         """Return the number of releases."""
         return self._count - 1
 
+    def __repr__(self) -> str:
+        return f"<Ledger {self.path.name!r} of {len(self)} releases>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        limit = f"{self.budget.measure!r} up to {self.budget.limit:g}" if self.budget else "none"
+        facts = {"releases": len(self), "budget": limit, "last entry": self.head}
+        return result_card("Ledger", str(self.path), **facts)
+
     def record(self, release: Release, *, person: str, at: int = 0) -> str:
         """Count a release before it is made, or refuse it; the hash of its entry is returned.
 

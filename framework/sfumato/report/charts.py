@@ -124,7 +124,7 @@ class ChartedPart:
         """Return one loss as charts and their tooltips need it; what is infinite has no value."""
         loss = cell.loss
         varying = [kind for kind in KINDS if self.names[kind].several and kind != "mechanism"]
-        ends = (loss.interval if loss.bound == "estimate" else None) or (math.nan, math.nan)
+        ends = loss.interval or (math.nan, math.nan)
         class_of_priors = loss.worst is not None and not isinstance(cell.prior, Prior)
         return {
             "mechanism": mechanism_key(self.keys, cell),

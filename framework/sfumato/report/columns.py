@@ -43,13 +43,7 @@ class Column:
 
     quantity: Quantity
     measure: str
-
-    @property
-    def heading(self) -> tuple[str, str, str]:
-        """The quantity, the measure (unless they say the same) and which way is worse."""
-        own = self.measure.replace("_", " ")
-        measure = "" if own == self.quantity.name else self.measure
-        return str(self.quantity), measure, f"{self.quantity.worse} is worse"
+    """In words: ``releasable fraction``, ``attack success adversary=map``."""
 
 
 Row = tuple[tuple[str, ...], dict[Column, "Cell"]]
@@ -70,6 +64,22 @@ class LossTable:
         """The columns, those of one quantity side by side."""
         return [column for group in self.by_quantity.values() for column in group]
 
+    def name(self, column: Column) -> str:
+        """Return what stands above a column: its quantity, or one of several measures of it."""
+        several = len(self.by_quantity[column.quantity]) > 1
+        return column.measure if several else str(attrs.evolve(column.quantity, unit=""))
+
+    def title(self, column: Column) -> str:
+        """Return the name with the unit."""
+        unit = f" [{column.quantity.unit}]" if column.quantity.unit else ""
+        return self.name(column) + unit
+
+    def direction(self, column: Column) -> str:
+        """Say which way is worse; of a measure, of what."""
+        quantity = str(attrs.evolve(column.quantity, unit=""))
+        of = "" if self.name(column) == quantity else f"{quantity}, "
+        return f"{of}{column.quantity.worse} is worse"
+
 
 def loss_table(cells: Sequence[Cell]) -> LossTable:
     """Arrange measured cells; a factor with one noun stands above the table, not in it."""
@@ -79,8 +89,8 @@ def loss_table(cells: Sequence[Cell]) -> LossTable:
     rows: dict[Any, Row] = {}
     for cell in cells:
         measure, own = names["measure"].of(cell, "measure"), str(cell.measure.name)
-        if not (cell.labels.get("measure") or measure.startswith(own)):
-            measure = f"{own} {measure}"  # which is left out where all measures are of one name
+        if not cell.labels.get("measure"):  # a name is left out where all measures have it
+            measure = f"{own.replace('_', ' ')} {measure.removeprefix(own).strip()}".strip()
         column = Column(cell.loss.quantity, measure)
         columns[column] = None
         words = tuple(names[kind].of(cell, kind) for kind in factors)
@@ -119,7 +129,7 @@ def csv_text(table: LossTable) -> str:
     """Return the table as CSV: for each measure its number in full, and its kind."""
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\n")
-    heads = [", ".join(filter(None, column.heading[:2])) for column in table.columns]
+    heads = map(table.title, table.columns)
     writer.writerow([*table.factors, *(f"{head}{end}" for head in heads for end in ("", " (is)"))])
     for names, losses in table.rows:
         found = [losses[column].loss if column in losses else None for column in table.columns]
@@ -144,7 +154,7 @@ def latex_text(table: LossTable) -> str:
         escaped = ("".join(LATEX.get(letter, letter) for letter in word) for word in words)
         return f"{' & '.join(escaped)} \\\\"
 
-    heads = [", ".join(filter(None, column.heading[:2])) for column in table.columns]
+    heads = map(table.title, table.columns)
     rows = [
         line([*names, *(loss_text(found[c].loss) if c in found else "" for c in table.columns)])
         for names, found in blank_repeats(table.rows)

@@ -191,7 +191,7 @@ def _infinities(base: Any, cells: Sequence[Cell], **channels: Any) -> list[Any]:
 
 
 def _bars(base: Any, rows: Data, **channels: Any) -> list[Any]:
-    """Draw the intervals of estimates, where there are any."""
+    """Draw the intervals of estimates and of bounds with two ends, where there are any."""
     if all(row["low"] is None or row["high"] is None for row in rows):
         return []
     return [base.mark_rule(strokeWidth=1.5).encode(**channels)]

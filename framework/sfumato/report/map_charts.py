@@ -153,8 +153,8 @@ def _squares(
             title=risk.quantity.unit or None, orient="bottom", gradientLength=150,
             gradientThickness=8, format=PLAIN, tickCount=3,
         )  # fmt: skip
-        axis = alt.Axis(grid=False, tickCount=5, tickMinStep=1)
         low, high = times
+        axis = alt.Axis(grid=False, values=_ticks(low, high))
         chart = alt.Chart(inline_data(data)).mark_rect(strokeWidth=0).encode(
             x=alt.X("left:Q", title="released at time, alone; the strip: all", axis=axis,
                     scale=alt.Scale(domain=[low, end], nice=False)),
@@ -227,6 +227,17 @@ def _matrix(row: RiskRow, quantity: Quantity) -> tuple[Data, tuple[float, float]
         for secret, released, (left, right), loss in cells
     ]  # fmt: skip
     return data, (low, high), strip[1]
+
+
+def _ticks(low: float, high: float) -> list[int]:
+    """Return a few round times of a trace.
+
+    >>> _ticks(-0.5, 49.5), _ticks(-0.5, 5.5)
+    ([0, 10, 20, 30, 40], [0, 1, 2, 3, 4, 5])
+    """
+    steps = (digit * 10**power for power in range(10) for digit in (1, 2, 5))
+    step = next(step for step in steps if high - low <= 6 * step)
+    return list(range(math.ceil(low / step) * step, math.floor(high) + 1, step))
 
 
 def _edges(times: Sequence[int]) -> list[float]:

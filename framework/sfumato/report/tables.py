@@ -51,7 +51,7 @@ class ComparisonTable:
             for sentence in self.comparison.findings[:1]:
                 yield Text(sentence, style="bold")
             table = loss_table(self.comparison.measured)
-            for line in (*table.shared, *_shared_quantity(table)):
+            for line in (*table.shared, *_counted(table)):
                 yield Text(line, style="italic")
             table, lists = _number_names(table, options.max_width // 2)
             for line in lists:
@@ -102,16 +102,7 @@ def _names_width(table: LossTable) -> int:
 def _column_width(table: LossTable, column: Column) -> int:
     cells = [losses[column] for _, losses in table.rows if column in losses]
     values = (len(loss_text(cell.loss)) for cell in cells)
-    return max(*values, _narrowest(_name(table, column)))
-
-
-def _name(table: LossTable, column: Column) -> str:
-    """Return what stands above a column: its quantity, and its measure where there are several."""
-    several = len(table.by_quantity[column.quantity]) > 1
-    if several and len(table.by_quantity) == 1:
-        return column.measure
-    quantity = str(attrs.evolve(column.quantity, unit=""))
-    return f"{quantity}, {column.measure}" if several else quantity
+    return max(*values, _narrowest(table.name(column)))
 
 
 def _narrowest(name: str) -> int:
@@ -128,13 +119,18 @@ def _heading(table: LossTable, column: Column, width: int) -> list[str]:
     """Return the lines of a heading: the name, then its unit, where it fits, with the arrow."""
     arrow = WORSE[column.quantity.worse]
     last = f"{column.quantity.unit} {arrow}".strip()
-    return [*textwrap.wrap(_name(table, column), width), last if len(last) <= width else arrow]
+    return [*textwrap.wrap(table.name(column), width), last if len(last) <= width else arrow]
 
 
-def _shared_quantity(table: LossTable) -> list[str]:
-    """Return the quantity that all columns count, where the columns do not name it."""
-    several = len(table.by_quantity) == 1 and len(table.columns) > 1
-    return [f"quantity {quantity}" for quantity in table.by_quantity] if several else []
+def _counted(table: LossTable) -> list[str]:
+    """Return what columns count that are named by their measures."""
+    counted = {q: columns for q, columns in table.by_quantity.items() if len(columns) > 1}
+    if len(counted) == len(table.by_quantity) == 1:
+        return [f"quantity {quantity}" for quantity in counted]
+    return [
+        f"quantity {quantity}: {', '.join(column.measure for column in columns)}"
+        for quantity, columns in counted.items()
+    ]
 
 
 def _ways(table: LossTable, width: int) -> list[str]:

@@ -79,6 +79,8 @@ def test_worlds_are_named_whole_in_the_matrix(width):
     table, _, reasons = text.partition("impossible, because:")
     numbers = {line.split()[0] for line in reasons.splitlines() if line[:4].strip().isdigit()}
     assert {mark[1:] for mark in table.split() if mark[0] == "–" and mark != "–"} == numbers
+    lines = text.partition("● exact")[0].splitlines()
+    assert not any(line.strip().replace(" ", "").isdigit() for line in lines), "a number is broken"
 
 
 def test_results_are_also_json(study):

@@ -87,6 +87,23 @@ def test_measures_of_a_quantity_stand_side_by_side_and_one_column_has_one_quanti
     assert all(f"{q.worse} is worse" in printed(worlds, 240) for q in quantities)
 
 
+def test_measures_of_one_quantity_are_told_apart_in_words():
+    (_, contexts, _) = default_study(default_registry()).run().comparisons
+    table = loss_table(contexts.measured)
+    assert [table.title(column) for column in table.columns] == [
+        "advantage [probability]",
+        "Rényi divergence (order=2) [nats]",
+        "posterior gap [probability]",
+        "Bayes success [probability]",
+        "mutual information (about=secret) [nats]",
+        "released fraction",
+        "releasable fraction",
+    ]
+    assert table.direction(table.columns[-1]) == "released fraction, smaller is worse"
+    told = "quantity released fraction: released fraction, releasable fraction"
+    assert told in printed(contexts, 80).splitlines()
+
+
 def test_what_all_share_is_said_once(swept):
     text = printed(swept, 120)
     text = text[text.index("\nprior ") :]  # what was found says where, too
