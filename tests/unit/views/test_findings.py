@@ -1,11 +1,13 @@
 """What a sceptical reader found: losses that were too small, each held to its truth from now on."""
 
+import itertools
 import math
 
 import attrs
 import mpmath
 import numpy as np
 import pytest
+from scipy import integrate
 
 import sfumato as sf
 from sfumato.beliefs import Markov
@@ -243,6 +245,30 @@ def test_a_window_of_many_times_is_one_event():
         found = measure.evaluate(at.belief, at.question, at.channel)
         truth = measure.brute_force(at.belief, at.question, at.channel).value
         assert found.value == pytest.approx(truth, rel=1e-9)
+
+
+def test_the_information_of_one_noisy_count_about_a_state():
+    """Beside an integral over the answer: the count of ones, and a Laplace law of scale ½."""
+    chain = sf.priors.markov_chain([0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]], steps=3)
+    secret = sf.secrets.basic(1)
+    release = sf.mechanisms.laplace_count(states=[1], scale=0.5).protect(chain, secret)
+    joint, belief = np.zeros((2, 4)), chain.belief()
+    for trace in itertools.product(range(2), repeat=3):
+        chance = belief.initial[trace[0]]
+        for time in range(2):
+            chance *= belief.matrix(time)[trace[time], trace[time + 1]]
+        joint[trace[1], sum(trace)] += chance
+
+    def told(answer):
+        law = joint @ np.exp(-np.abs(answer - np.arange(4)) / 0.5)
+        return float(law @ np.log(law / law.sum() / joint.sum(axis=1)))
+
+    cuts = [-20.0, *range(4), 23.0]
+    truth = sum(integrate.quad(told, a, b, epsabs=1e-12)[0] for a, b in itertools.pairwise(cuts))
+    loss = sf.measures.mutual_information(about="secret").loss(chain, secret, release)
+    assert loss.value * (1 - 1e-3) <= truth <= loss.ceiling
+    with pytest.raises(sf.OutsideHypotheses, match="about='secret'"):
+        sf.measures.mutual_information().loss(chain, secret, release)
 
 
 # One view for all ---------------------------------------------------------------------------------
