@@ -276,6 +276,19 @@ def test_the_information_of_one_noisy_count_about_a_state():
         sf.measures.mutual_information().loss(chain, secret, release)
 
 
+@pytest.mark.parametrize("noise", [1e4, 1e8, 1e17, 1e20])
+def test_much_noise_still_lets_a_rare_count_tell(noise):
+    """Whatever the noise, far enough out one count rules the other out: the gap is ½."""
+    chain = sf.priors.markov_chain([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=1)
+    secret = sf.secrets.basic(0)
+    release = sf.mechanisms.sensor_counts(sensors=[1], noise=noise).protect(chain, secret)
+    assert sf.measures.posterior_gap().loss(chain, secret, release).ceiling >= 0.5
+    with mpmath.workdps(40):
+        apart = mpmath.erf(1 / (mpmath.sqrt(8) * mpmath.mpf(noise)))
+    ceiling = sf.measures.advantage().loss(chain, secret, release).ceiling
+    assert apart <= ceiling <= apart * (1 + 1e-9) + 1e-9
+
+
 # One view for all ---------------------------------------------------------------------------------
 
 
