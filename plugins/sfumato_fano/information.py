@@ -20,6 +20,7 @@ from sfumato.channels import (
     NoisyVectors,
     RememberingSuppression,
     Symbols,
+    WholeTrace,
 )
 from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses, Undecidable
@@ -33,7 +34,7 @@ from sfumato.parameters import CHOICE, declare, parameter
 from sfumato.prior_classes.proofs import prove_growing_determinant
 from sfumato.protocols import LossMeasure, Prior, PriorClass, Quantity, Reading, Release, Secret
 from sfumato.quantities import MUTUAL_INFORMATION
-from sfumato.questions import Guess
+from sfumato.questions import Events, Guess, JointStates
 from sfumato.values import FloatArray
 from sfumato.views import GaussianPart, GuessMeasure, Outcomes
 from sfumato.views.gaussian import End
@@ -91,6 +92,8 @@ class MutualInformation(OfPopulation, LossMeasure):
     reads = (
         (Markov, object, Emission),
         (Markov, object, RememberingSuppression),
+        (Markov, Events, WholeTrace),
+        (Markov, JointStates, WholeTrace),
         (Gaussian, object, AdditiveGaussian),
     )
     default_for = "finite classes"  # shaped noise takes ball arithmetic for every belief
@@ -115,6 +118,8 @@ class MutualInformation(OfPopulation, LossMeasure):
             if isinstance(question, Guess):  # the secret is the whole trace
                 return MutualInformation(self.method).evaluate(belief, question, channel)
             return AboutSecret().evaluate(belief, question, channel)
+        if isinstance(channel, WholeTrace):
+            raise OutsideHypotheses("of one answer about a whole trace, ask for about='secret'.")
         if isinstance(belief, Gaussian):
             return gaussian_mutual_information(belief, channel)
         if isinstance(channel, RememberingSuppression):  # the memory is a function of the trace

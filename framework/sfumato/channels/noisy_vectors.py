@@ -111,8 +111,6 @@ class NoisyVectors(ByContent, MemorylessEmission):
         a draw from what they share or, with chance τ, from what is left of the one that is meant:
         a post-processing of the channel that tells which with chance τ and else says nothing.
         """
-        from scipy.special import ndtr
-
         width = 0.0
         for means in self.means:
             distinct = np.unique(means, axis=0)
@@ -120,7 +118,7 @@ class NoisyVectors(ByContent, MemorylessEmission):
                 return ()
             if len(distinct) == 2:
                 width = max(width, float(np.linalg.norm(distinct[0] - distinct[1])))
-        chance = float(2.0 * ndtr(width / (2.0 * self.scale)) - 1.0) * (1.0 + 1e-12)
+        chance = math.erf(width / (math.sqrt(8.0) * self.scale)) * (1.0 + 1e-12)
         return self._told(chance) if chance < 1.0 else ()
 
     def _told(self, chance: float) -> tuple[Symbols]:

@@ -21,6 +21,7 @@ from sfumato.channels import NoisyVectors
 from sfumato.inference.markov.segments import UNIT_ROUNDOFF
 from sfumato.questions.events import Asked
 from sfumato.values import FloatArray
+from sfumato.views.segments import marginals_up_to
 from sfumato.views.sides import reversed_matrix
 
 LARGEST, STATES = 600.0, 128
@@ -65,7 +66,7 @@ def _exponents(belief: Markov, channel: NoisyVectors, time: int, order: float) -
     count = belief.state_count
     same = np.eye(count, dtype=bool)
     ahead = [(belief.matrix(u), u + 1) for u in range(time, belief.steps - 1)]
-    marginals = belief.marginals()
+    marginals = marginals_up_to(belief, time)
     behind = [(reversed_matrix(belief, u, marginals), u) for u in range(time - 1, -1, -1)]
     total = costs[time]
     for moves in (behind, ahead):

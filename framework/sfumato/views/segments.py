@@ -146,6 +146,14 @@ def require_products(*factors: FloatArray) -> None:
         raise Undecidable("an outcome may have a probability below 1e-290: too small for float64.")
 
 
+def marginals_up_to(belief: Markov, time: int) -> FloatArray:
+    """Return Pr[X_u = x], (T, M), of which none up to the time may have vanished in float64."""
+    marginals = belief.marginals()
+    for before in range(time):
+        require_products(marginals[before], belief.matrix(before))
+    return marginals
+
+
 class Segments:
     """The segments of one chain under one suppression, for any time that is asked about."""
 

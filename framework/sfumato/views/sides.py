@@ -25,7 +25,7 @@ from sfumato.channels import Emission
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.segments import UNIT_ROUNDOFF
 from sfumato.values import FloatArray
-from sfumato.views.segments import require_no_underflow, require_products
+from sfumato.views.segments import marginals_up_to, require_products
 
 
 class TooMany(OutsideHypotheses):
@@ -45,7 +45,6 @@ def reversed_matrix(belief: Markov, time: int, marginals: FloatArray) -> FloatAr
     """
     now, whole = marginals[time : time + 2]
     joint = now[:, None] * belief.matrix(time)
-    require_no_underflow(joint)
     return np.asarray(np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0).T)
 
 
@@ -61,7 +60,8 @@ class Sides:
     """
 
     def __init__(self, belief: Markov, channel: Emission, time: int) -> None:
-        self._time, self._belief, self._marginals = time, belief, belief.marginals()
+        self._time, self._belief = time, belief
+        self._marginals = marginals_up_to(belief, time)
         self._symbols = [np.exp(channel.next_evidence((), u)).T for u in range(belief.steps)]
         self._roundings = 4.0 * belief.steps * (belief.state_count + 2)
 

@@ -26,7 +26,12 @@ from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.inference.markov.segments import UNIT_ROUNDOFF
 from sfumato.questions.events import BoolArray
 from sfumato.values import FloatArray
-from sfumato.views.segments import joint_error, require_no_underflow, require_products
+from sfumato.views.segments import (
+    joint_error,
+    marginals_up_to,
+    require_no_underflow,
+    require_products,
+)
 from sfumato.views.sides import TooMany
 
 
@@ -115,9 +120,11 @@ class Window:
         if self.first == 0:
             return laws, tuple(memories)
         if isinstance(self.channel, MemorylessEmission):
-            return self.belief.marginals()[self.first - 1][None], tuple(memories)
+            before = self.first - 1
+            return marginals_up_to(self.belief, before)[before][None], tuple(memories)
         for time in range(self.first):
             if time > 0:
+                require_products(laws, self.belief.matrix(time - 1))
                 laws = laws @ self.belief.matrix(time - 1)
             sums: dict[Hashable, FloatArray] = {}
             for memory, law in zip(memories, laws, strict=True):

@@ -1,11 +1,13 @@
 """What a sceptical reader found: losses that were too small, each held to its truth from now on."""
 
+import itertools
 import math
 
 import attrs
 import mpmath
 import numpy as np
 import pytest
+from scipy import integrate
 
 import sfumato as sf
 from sfumato.beliefs import Markov
@@ -175,6 +177,11 @@ def test_an_outcome_too_rare_for_float64_is_not_left_out():
 
 
 @pytest.mark.parametrize(
+    "secret",
+    [sf.secrets.compound([1, 2]), sf.secrets.basic(2), sf.secrets.contexts([2], times=[2])],
+    ids=lambda secret: secret.name,
+)
+@pytest.mark.parametrize(
     "mechanism",
     [
         sf.mechanisms.suppress_given(probabilities=np.full((3, 3), 0.5)),
@@ -182,10 +189,10 @@ def test_an_outcome_too_rare_for_float64_is_not_left_out():
     ],
     ids=lambda mechanism: mechanism.name,
 )
-def test_of_several_times_too_what_is_too_rare_is_said_to_be(mechanism):
+def test_a_value_too_rare_for_float64_is_not_called_impossible(mechanism, secret):
+    """1e-178 twice is zero in float64: the value would seem impossible, and nothing of it told."""
     step = [[1.0, 1e-178, 0.0], [0.0, 1.0, 1e-178], [0.0, 0.0, 1.0]]
     chain = sf.priors.markov_chain([1, 0, 0], step, steps=3)
-    secret = sf.secrets.compound([1, 2])
     release = mechanism.protect(chain, sf.secrets.basic(1))
     with pytest.raises(sf.Undecidable, match="too small for float64"):
         sf.measures.advantage().loss(chain, secret, release)
@@ -243,6 +250,43 @@ def test_a_window_of_many_times_is_one_event():
         found = measure.evaluate(at.belief, at.question, at.channel)
         truth = measure.brute_force(at.belief, at.question, at.channel).value
         assert found.value == pytest.approx(truth, rel=1e-9)
+
+
+def test_the_information_of_one_noisy_count_about_a_state():
+    """Beside an integral over the answer: the count of ones, and a Laplace law of scale ½."""
+    chain = sf.priors.markov_chain([0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]], steps=3)
+    secret = sf.secrets.basic(1)
+    release = sf.mechanisms.laplace_count(states=[1], scale=0.5).protect(chain, secret)
+    joint, belief = np.zeros((2, 4)), chain.belief()
+    for trace in itertools.product(range(2), repeat=3):
+        chance = belief.initial[trace[0]]
+        for time in range(2):
+            chance *= belief.matrix(time)[trace[time], trace[time + 1]]
+        joint[trace[1], sum(trace)] += chance
+
+    def told(answer):
+        law = joint @ np.exp(-np.abs(answer - np.arange(4)) / 0.5)
+        return float(law @ np.log(law / law.sum() / joint.sum(axis=1)))
+
+    cuts = [-20.0, *range(4), 23.0]
+    truth = sum(integrate.quad(told, a, b, epsabs=1e-12)[0] for a, b in itertools.pairwise(cuts))
+    loss = sf.measures.mutual_information(about="secret").loss(chain, secret, release)
+    assert loss.value * (1 - 1e-3) <= truth <= loss.ceiling
+    with pytest.raises(sf.OutsideHypotheses, match="about='secret'"):
+        sf.measures.mutual_information().loss(chain, secret, release)
+
+
+@pytest.mark.parametrize("noise", [1e4, 1e8, 1e17, 1e20])
+def test_much_noise_still_lets_a_rare_count_tell(noise):
+    """Whatever the noise, far enough out one count rules the other out: the gap is ½."""
+    chain = sf.priors.markov_chain([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=1)
+    secret = sf.secrets.basic(0)
+    release = sf.mechanisms.sensor_counts(sensors=[1], noise=noise).protect(chain, secret)
+    assert sf.measures.posterior_gap().loss(chain, secret, release).ceiling >= 0.5
+    with mpmath.workdps(40):
+        apart = mpmath.erf(1 / (mpmath.sqrt(8) * mpmath.mpf(noise)))
+    ceiling = sf.measures.advantage().loss(chain, secret, release).ceiling
+    assert apart <= ceiling <= apart * (1 + 1e-9) + 1e-9
 
 
 # One view for all ---------------------------------------------------------------------------------
