@@ -175,10 +175,11 @@ class PosteriorInterval(LossMeasure):
     def of_informations(
         self, question: Displacements, bounds: Sequence[GroupBounds]
     ) -> Array | None:
-        """Return 2 √λ_min(V_SS) of one group, from the least V_SS."""
-        if len(bounds) > 1:
+        """Return the least 2 √λ_min(V_SS), from the least V_SS; none of a mean over every point."""
+        if len(bounds) > 1 and question.entries == tuple(range(len(question.entries))):
             return None
-        least = np.maximum(np.linalg.eigvalsh(bounds[0].left)[:, 0], 0.0)
+        least = np.min([np.linalg.eigvalsh(bound.left)[:, 0] for bound in bounds], axis=0)
+        least = np.maximum(least, 0.0)
         return np.asarray(2.0 * np.sqrt(least * (1 - 64 * len(question.entries) ** 2 * ROUNDOFF)))
 
     def brute_force(

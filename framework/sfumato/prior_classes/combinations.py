@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, ClassVar
@@ -13,7 +12,8 @@ import attrs
 
 from sfumato.beliefs import Gaussian
 from sfumato.errors import Incompatible, ParameterError
-from sfumato.protocols import How, Prior, PriorClass, Supremum
+from sfumato.prior_classes.sets import weakest
+from sfumato.protocols import Prior, PriorClass, Supremum
 
 SYMBOLS = {"sum": "+", "product": "*"}
 
@@ -153,7 +153,7 @@ class DerivedClass(PriorClass):
         outer = self.parts[len(chosen)].supremum(value)
         hows = {outer.how, *(found.how for _, found in inner.values())}
         _, best = inner[id(outer.member)]
-        return Supremum(best.value, best.member, _weakest(hows, best.value))
+        return Supremum(best.value, best.member, weakest(hows, best.value))
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -182,11 +182,3 @@ class CombinedClass(DerivedClass):
 
     def __repr__(self) -> str:
         return infix(self.operation, self.parts)
-
-
-def _weakest(hows: set[How], value: float) -> How:
-    """Return how certain a combination of suprema is: as the least certain of them."""
-    if value == math.inf:
-        return "proved"  # nothing is larger
-    order: tuple[How, ...] = ("searched", "proved", "finite", "single")
-    return next(how for how in order if how in hows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -21,10 +22,6 @@ RoughValues = Callable[[Any], Sequence[float] | None]
 
 AGREEMENT = 1e-3
 """Largest relative difference at which rough values can be trusted to rank members."""
-
-
-class _NoGlanceError(Exception):
-    """No quick look at many members is to be had."""
 
 
 def is_set(value: object) -> bool:
@@ -187,40 +184,27 @@ class Family(PriorClass):
         contradicts the rough values, these led nowhere, and the search is done without them.
         """
         intervals = self.intervals()
-        if len(intervals) != 1:
+        if len(intervals) != 1 or self.prior.glance(self._members[:1]) is None:
             return self.supremum(function)
         ((place, interval),) = intervals.items()
         found = []
         for chosen in self.choices():
-            members = self._peaks(rough, chosen, place, interval)
-            if members is None:
-                return self.supremum(function)
-            members += [self.member({**chosen, place: e}) for e in (interval.low, interval.high)]
+
+            def members_at(points: list[float], chosen: Any = chosen) -> list[Prior]:
+                return [self.member({**chosen, place: point}) for point in points]
+
+            def values_at(points: list[float], members_at: Any = members_at) -> Sequence[float]:
+                # Where there are none, `function` will contradict these.
+                return rough(self.prior.glance(members_at(points))) or [math.inf] * len(points)
+
+            peaks = search_line(values_at, interval.low, interval.high)
+            members = members_at([*peaks, interval.low, interval.high])
             values = [function(member) for member in members]
             guesses = rough(self.prior.glance(members))
             if guesses is None or not np.allclose(guesses, values, rtol=AGREEMENT, atol=0.0):
                 return self.supremum(function)
             found += [Supremum(v, m, "searched") for v, m in zip(values, members, strict=True)]
         return largest(found)
-
-    def _peaks(
-        self, rough: RoughValues, chosen: Mapping[str, Any], place: str, interval: Interval
-    ) -> list[Prior] | None:
-        """Return the members where the rough values peak; None if there are no such values."""
-
-        def values_at(points: list[float]) -> Sequence[float]:
-            members = [self.member({**chosen, place: point}) for point in points]
-            covariances = self.prior.glance(members)
-            values = None if covariances is None else rough(covariances)
-            if values is None:
-                raise _NoGlanceError
-            return values
-
-        try:
-            peaks = search_line(values_at, interval.low, interval.high)
-        except _NoGlanceError:
-            return None
-        return [self.member({**chosen, place: peak}) for peak in peaks]
 
     def at_scale(self, end: ScaleEnd) -> PriorClass:
         """Return the members whose covariance is the smallest ("low") or largest ("high")."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import attrs
@@ -11,7 +12,7 @@ import attrs
 from sfumato.domains import REAL, Rejected, Sizes
 from sfumato.errors import ParameterError
 from sfumato.parameters import literal
-from sfumato.protocols import Prior, PriorClass, ScaleEnd, Supremum
+from sfumato.protocols import How, Prior, PriorClass, ScaleEnd, Supremum
 
 # How many values of an interval `members` shows; a supremum looks at many more.
 SPREAD = 5
@@ -24,14 +25,6 @@ def _as_number(value: object, words: str) -> float:
         raise ParameterError(f"Interval.{words} must be a finite number; got {value!r}.") from None
 
 
-def _low(value: object) -> float:
-    return _as_number(value, "low")
-
-
-def _high(value: object) -> float:
-    return _as_number(value, "high")
-
-
 @attrs.frozen
 class Interval:
     """Every value between `low` and `high`, both included, of a real parameter of a prior.
@@ -41,8 +34,8 @@ class Interval:
     False
     """
 
-    low: float = attrs.field(converter=_low)
-    high: float = attrs.field(converter=_high)
+    low: float = attrs.field(converter=functools.partial(_as_number, words="low"))
+    high: float = attrs.field(converter=functools.partial(_as_number, words="high"))
 
     def __attrs_post_init__(self) -> None:
         if not self.low < self.high:
@@ -153,13 +146,16 @@ def largest(suprema: Iterable[Supremum]) -> Supremum:
     """Return the largest supremum; it is only as certain as the least certain of them."""
     found = list(suprema)
     best = max(found, key=lambda supremum: supremum.value)
-    if best.value == math.inf:
-        return attrs.evolve(best, how="proved")  # nothing is larger
-    hows = {supremum.how for supremum in found}
-    for how in ("searched", "proved"):
-        if how in hows:
-            return attrs.evolve(best, how=how)
-    return attrs.evolve(best, how="finite" if len(found) > 1 else best.how)
+    hows = {supremum.how for supremum in found} | ({"finite"} if len(found) > 1 else set())
+    return attrs.evolve(best, how=weakest(hows, best.value))
+
+
+def weakest(hows: Collection[How], value: float) -> How:
+    """Return how certain a supremum of several is: as the least certain of them."""
+    if value == math.inf:
+        return "proved"  # nothing is larger
+    order: tuple[How, ...] = ("searched", "proved", "finite", "single")
+    return next(how for how in order if how in hows)
 
 
 def require_one_trace(members: Iterable[Prior], who: str) -> None:

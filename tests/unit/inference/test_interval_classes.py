@@ -164,6 +164,22 @@ def test_every_definition_is_proved_from_the_same_cells(measure):
     assert "proved" in loss.how
 
 
+def test_the_narrowest_interval_of_several_secrets_is_proved():
+    prior = sf.priors.matern(length_scale=sf.Interval(1, 4), nu=0.5, times=12)
+    secret = sf.secrets.basic(5) | sf.secrets.compound([7, 9])
+    release = sf.mechanisms.gaussian_uniform(mse=0.5).protect(prior, secret)
+    loss = sf.measures.posterior_interval().loss(prior, secret, release)
+    widths = []
+    for length in np.linspace(1, 4, 61):
+        sigma = np.exp(-np.abs(np.subtract.outer(range(12), range(12))) / length)
+        left = sigma - sigma @ np.linalg.solve(sigma + 0.5 * np.eye(12), sigma)
+        blocks = (left[np.ix_(own, own)] for own in ([5], [7, 9]))
+        widths += [2 * np.sqrt(np.linalg.eigvalsh(block)[0]) for block in blocks]
+    assert loss.bound == "lower"
+    assert "proved" in loss.how
+    assert min(widths) * 0.9985 <= loss.value <= min(widths) * (1 + 1e-12)
+
+
 VARYING = [
     sf.measures.mutual_information(about="secret"),
     sf.measures.mutual_information(),
