@@ -39,6 +39,7 @@ HOME = """{ name = "markov_chain", initial = [0.5, 0.3, 0.2],
     steps = 4, states = ["home", "work", "bar"] }""".replace("\n", " ")
 CHAIN = (HOME, 'contexts states=["bar"]')
 RENYI, GAP = sf.measures.renyi(order=2.0), sf.measures.posterior_gap()
+ADVANTAGE = sf.measures.advantage()
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +114,8 @@ BENDS = {
     "another person's ledger entry": (("ledger",), ["0" * 64]),
     "another released trace": (("released_sha256",), "0" * 64),
     "a smaller error": (("guarantees", 1, "ceiling"), 1e-3),
+    "other words about what": (("about",), "basic(index=9, radius=5.0)"),
+    "other words against whom": (("against",), "anyone"),
 }
 
 
@@ -313,6 +316,75 @@ def test_a_chain_of_another_shape_proves_nothing(place, value):
         checker.check_claim(table, {**table["guarantees"][0], "ceiling": 0.01})
 
 
+FAR = 1e80  # too far for the digits that are kept: 0.6 is taken for 1
+EMPTY = "a class without a prior"
+
+
+@pytest.mark.parametrize(
+    ("bend", "reason"),
+    [
+        ({"any_of": []}, EMPTY),
+        ({"name": "rbf", "length_scale": {"any_of": []}, "times": 2}, EMPTY),
+        ({"name": "rbf", "length_scale": {"interval": [9.0, 1.0]}, "times": 2}, "that is none"),
+        (
+            {"name": "rbf", "length_scale": 1.0, "variance": {"interval": [9.0, 1.0]}, "times": 2},
+            "that is none",
+        ),
+        ({"name": "periodic", "length_scale": 1.0, "period": 3.3, "times": [0.0, FAR]}, "periods"),
+    ],
+)
+def test_a_class_that_is_none_proves_nothing(bend, reason):
+    table = certificate_of("rbf length_scale=2.0 times=2", "basic index=0", EVEN, RENYI)
+    with pytest.raises((ValueError, checker.NotCheckedError), match=reason):
+        checker.check_gaussian({**table, "prior": bend}, table["guarantees"][0])
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        {"kind": "Diagonal", "variances": [4.0, -0.001]},
+        {"kind": "Dense", "entries": [[1.0, 1.5], [1.5, 1.0]]},
+        {"kind": "Scaled", "factor": -0.1, "base": {"kind": "Diagonal", "variances": [1.0, 1.0]}},
+    ],
+)
+def test_noise_that_nobody_can_draw_proves_nothing(noise):
+    """The matrix of the proof is definite: of a variance of 9 some of the noise may be negative."""
+    prior = "rbf length_scale=0.1 variance=9.0 times=2"
+    table = certificate_of(prior, "basic index=0", EVEN, RENYI)
+    channel = {"kind": "AdditiveGaussian", "noise": noise}
+    claim = {**table["guarantees"][0], "ceiling": 1e6}
+    assert checker.check_claim({**table, "channel": channel}, claim)[0] == "not checked"
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("prior", "initial"), [0.2, 0.1, 0.1]),
+        (("prior", "initial"), [1.5, -0.6, 0.1]),
+        (("prior", "transitions", 0), [0.3, 0.3, 0.1, 0.3]),
+        (("prior", "transitions", 0), [0.6, 0.5, -0.1]),
+    ],
+)
+def test_laws_that_are_none_prove_nothing(place, value):
+    table = bent(certificate_of(*CHAIN, "suppress_probabilistic delta=0.2", GAP), place, value)
+    with pytest.raises(ValueError, match="that is none"):
+        checker.check_claim(table, {**table["guarantees"][0], "ceiling": 0.99})
+
+
+def test_an_advantage_is_proved_to_the_last_digits():
+    """Oracle: erf(√M r/√8) of one value with noise, M = 1/mse, by the definition."""
+    for radius, mse in ((1e-3, 1000.0), (0.7, 0.5), (3.0, 0.2)):
+        secret = f"basic index=0 radius={radius}"
+        noise = f"gaussian_uniform mse={mse}"
+        table = certificate_of("rbf length_scale=2.0 times=1", secret, noise, ADVANTAGE)
+        claim = table["guarantees"][0]
+        assert checker.check_claim(table, claim)[0] == "proved"
+        truth = math.erf(radius / math.sqrt(8 * mse))
+        assert claim["ceiling"] == pytest.approx(truth, rel=1e-12)
+        lower = {**claim, "ceiling": truth * (1 - 1e-12)}
+        assert checker.check_claim(table, lower)[0] == "FALSE"
+
+
 def test_noise_that_is_not_symmetric_proves_nothing():
     table = certificate_of(
         "rbf length_scale=2.0 times=2",
@@ -348,6 +420,13 @@ def test_noise_that_is_not_symmetric_proves_nothing():
         ),
         ("rbf length_scale=2.0 times=5", "basic index=3", EVEN, GAP, "the measure posterior_gap"),
         (*CHAIN, "randomised_response epsilon=0.5", GAP, "a claim of this kind"),
+        (
+            "line_chain states=3 tau=0.5 steps=4",
+            "contexts states=[1]",
+            "suppress_probabilistic delta=0.2",
+            GAP,
+            "the prior line_chain",
+        ),
     ],
 )
 def test_what_is_not_proved_is_said_to_be_unchecked(prior, secret, mechanism, measure, reason):

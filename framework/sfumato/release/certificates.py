@@ -18,14 +18,11 @@ from sfumato.protocols import Loss, LossMeasure, Prior, PriorClass, Release
 from sfumato.quantities import reading_text
 from sfumato.randomness import source_name
 from sfumato.release.channel_tables import table_of_channel
-from sfumato.release.checker import seal_of
+from sfumato.release.checker import AGAINST, seal_of, words_of
 from sfumato.values import digest, to_json
 
 SPOKEN = 3
 """How many guarantees are said aloud."""
-
-LONG = 60
-"""How many characters of a parameter are said aloud."""
 
 LARGEST = 4_000_000
 """How many characters a channel may take in a certificate; of a larger one the hash is there."""
@@ -66,8 +63,8 @@ def certify(
     versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
     return {
         "guarantees": found.pop("guarantees"),
-        "against": _against(release.prior),
-        "about": _words_of(release.secret.specification()),
+        "against": AGAINST.format(words_of(_plain(release.prior.specification()))),
+        "about": words_of(_plain(release.secret.specification())),
         "covers": "each released trace on its own, not several of one person together",
         **found,
         **release.certificate,
@@ -99,24 +96,6 @@ def spoken(certificate: Mapping[str, Any]) -> list[str]:
         *said,
         *(f"{key + ':':<12}{certificate[key]}" for key in ("against", "about", "covers")),
     ]
-
-
-def _against(prior: PriorClass) -> str:
-    words = _words_of(prior.specification())
-    return f"anyone who believes in {words} and knows how the release is made, but not the noise"
-
-
-def _words_of(table: Mapping[str, Any]) -> str:
-    """Return a table in one short line; long lists are counted."""
-    text = ", ".join(f"{key}={_short(value)}" for key, value in table.items() if key != "name")
-    return f"{table.get('name', 'priors')}({text})"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(_plain(value), ensure_ascii=False)
-    if len(text) <= LONG:
-        return text
-    return f"[{len(value)} values]" if isinstance(value, (list, tuple)) else f"{text[:LONG]}…"
 
 
 def _evidence(release: Release) -> dict[str, Any]:

@@ -29,13 +29,15 @@ import math
 import operator
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 Table = dict[str, Any]
+Rows = list[list[Fraction]]
+Whole = list[list[int]]
 Events = list[tuple[int, set[int]]]
 LEDGER_START = "0" * 64
 MOST_VALUES = 100
@@ -44,15 +46,14 @@ DIGITS = 75
 BITS = 160
 COARSE_BITS = 80  # where what is between two length scales is left out anyway
 MOST_CELLS = 200
-TOLERANCE = Fraction(1, 10**9)  # of numbers that pass through the normal law
+GAUSSIAN = ("rbf", "periodic", "matern")
+LONG = 60  # characters of a parameter that are said
+AGAINST = "anyone who believes in {} and knows how the release is made, but not the noise"
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
 
 
 class NotCheckedError(Exception):
     """What is claimed is of a kind that is not proved here."""
-
-
-# --- hashes ---------------------------------------------------------------------------------------
 
 
 def canonical(table: Any) -> str:
@@ -131,21 +132,23 @@ def read_ledger(
 # --- priors ---------------------------------------------------------------------------------------
 
 
-def members_of(spec: Table, intervals: tuple[str, ...] = ()) -> list[Table]:
+def members_of(spec: Table, names: tuple[str, ...], *intervals: str) -> list[Table]:
     """Return the tables of a class's members; some parameters may still be intervals in them."""
     if "any_of" in spec:
-        return [member for part in spec["any_of"] for member in members_of(part, intervals)]
-    if "name" not in spec:
-        raise NotCheckedError("a sum, a product or a joint of priors")
-    choices = []
-    for key, value in spec.items():
-        if isinstance(value, dict) and set(value) == {"any_of"}:
-            choices.append([(key, one) for one in value["any_of"]])
-        elif isinstance(value, dict) and (set(value) != {"interval"} or key not in intervals):
+        found = [one for part in spec["any_of"] for one in members_of(part, names, *intervals)]
+    elif spec.get("name") not in names:
+        raise NotCheckedError(f"the prior {spec.get('name', 'made of several')}")
+    else:
+        lists = [v.get("any_of", [v]) if isinstance(v, dict) else [v] for v in spec.values()]
+        found = [dict(zip(spec, one, strict=True)) for one in itertools.product(*lists)]
+    for key, value in ((k, v) for one in found for k, v in one.items() if isinstance(v, dict)):
+        if set(value) != {"interval"} or key not in intervals:
             raise NotCheckedError(f"a class that is not a list of priors ({key})")
-        else:
-            choices.append([(key, value)])
-    return [dict(chosen) for chosen in itertools.product(*choices)]
+        if not 0 < value["interval"][0] <= value["interval"][1]:
+            raise ValueError("an interval that is none")
+    if not found:
+        raise ValueError("a class without a prior")
+    return found
 
 
 def correlation(spec: Table, lag: Decimal) -> Decimal:
@@ -157,34 +160,31 @@ def correlation(spec: Table, lag: Decimal) -> Decimal:
         return (-((lag / length) ** 2) / 2).exp()
     if spec["name"] == "periodic":
         turn = lag / Decimal(spec["period"])
-        turn -= turn.to_integral_value()  # sin² has this period
-        return (-2 * (sine(PI * turn) / length) ** 2).exp()
-    if spec["name"] == "matern":
-        nu = spec.get("nu", 1.5)
-        u = (2 * Decimal(nu)).sqrt() * lag / length
-        return {0.5: Decimal(1), 1.5: 1 + u, 2.5: 1 + u + u * u / 3}[nu] * (-u).exp()
-    raise NotCheckedError(f"the prior {spec['name']}")
+        if turn > 10**6 * min(length, 1):  # of which too few digits would be left
+            raise NotCheckedError("so many periods")
+        x = PI * (turn - turn.to_integral_value())  # sin² has this period
+        sine = series(x, lambda k: -x * x / ((k + 1) * (k + 2)))
+        return (-2 * (sine / length) ** 2).exp()
+    nu = spec.get("nu", 1.5)
+    u = (2 * Decimal(nu)).sqrt() * lag / length
+    return {0.5: Decimal(1), 1.5: 1 + u, 2.5: 1 + u + u * u / 3}[nu] * (-u).exp()
 
 
-def sine(x: Decimal) -> Decimal:
-    """Return sin x for |x| <= 2 by its series."""
-    term, total, k = x, x, 1
+def series(term: Decimal, ratio: Callable[[int], Decimal]) -> Decimal:
+    """Return the sum of terms whose ratios are those of k = 1, 3, 5, ..."""
+    total, k = term, 1
     while abs(term) > Decimal(10) ** -(DIGITS + 5):
-        term *= -x * x / ((k + 1) * (k + 2))
+        term *= ratio(k)
         total, k = total + term, k + 2
     return total
 
 
 def error_function(x: Decimal) -> Decimal:
-    """Return erf x for x >= 0 by a series of positive terms."""
-    term, total, k = x, x, 1
-    while term > Decimal(10) ** -(DIGITS + 5):
-        term *= 2 * x * x / (k + 2)
-        total, k = total + term, k + 2
-    return 2 * (-x * x).exp() * total / PI.sqrt()
+    """Return erf x for x >= 0, by positive terms."""
+    return 2 * (-x * x).exp() * series(x, lambda k: 2 * x * x / (k + 2)) / PI.sqrt()
 
 
-def noise_matrix(table: Table) -> list[list[Fraction]]:
+def noise_matrix(table: Table) -> Rows:
     """Return a noise covariance as rows of fractions."""
     kind = table["kind"]
     if kind == "Diagonal":
@@ -206,9 +206,7 @@ def noise_matrix(table: Table) -> list[list[Fraction]]:
     raise NotCheckedError(f"noise of the kind {kind}")
 
 
-def information_is_at_most(
-    spec: Table, noise: list[list[Fraction]], index: int, most: Fraction
-) -> bool:
+def information_is_at_most(spec: Table, noise: Rows, index: int, most: Fraction) -> bool:
     """Whether the information about the coordinates at one time is proved to be at most `most`."""
     if spec.get("across") is not None:
         raise NotCheckedError("coordinates that depend on one another")
@@ -232,14 +230,11 @@ def information_is_at_most(
     return is_covered(spec, noise, index, most, Fraction(0))
 
 
-def interval_is_covered(
-    spec: Table, noise: list[list[Fraction]], index: int, most: Fraction
-) -> bool:
+def interval_is_covered(spec: Table, noise: Rows, index: int, most: Fraction) -> bool:
     """Whether `is_covered` is proved of all length scales of an interval, cell by cell."""
-    low, high = spec["length_scale"]["interval"]
-    if spec["name"] != "rbf" or not 0 < low <= high:
+    if spec["name"] != "rbf":
         raise NotCheckedError(f"an interval of length scales of {spec['name']}")
-    cells = [(low, high)]
+    cells = [tuple(spec["length_scale"]["interval"])]
     for _ in range(MOST_CELLS):  # each is proved, or halved
         if not cells:
             return True
@@ -285,9 +280,7 @@ def bend(spec: Table, index: int, most: Fraction, scales: tuple[float, float]) -
         return Fraction(variance * max(rows) * width**2 / 8 * (1 + Decimal(10) ** -20))
 
 
-def is_covered(
-    spec: Table, noise: list[list[Fraction]], index: int, most: Fraction, room: Fraction
-) -> bool:
+def is_covered(spec: Table, noise: Rows, index: int, most: Fraction, room: Fraction) -> bool:
     """Whether C + G - a a'/m, less `room` on its diagonal, is proved to be positive definite."""
     times, wide, size = spec["times"], spec["dimensions"], len(noise)
     unit = 2 ** (COARSE_BITS if room else BITS)
@@ -303,21 +296,22 @@ def is_covered(
     scale: Fraction = max([variance, *(noise[i][i] for i in range(size))])
     if scale > 10**15 or factor * variance * variance > 10**15:
         raise NotCheckedError("values of such a scale: use other units")
-    matrix = []
-    for i in range(size):
-        cells = []
-        for j in range(i + 1):
-            cell = noise[i][j] - (room if i == j else 0)
-            if i % wide == j % wide:
-                a, b = i // wide, j // wide
-                cell += kernel[abs(stamps[a] - stamps[b])] - factor * row[a] * row[b]
-            cells.append(cell.numerator * unit // cell.denominator)
-        cells[i] -= slack
-        matrix.append(cells)
-    return is_definite(matrix)
+    matrix = [list(cells) for cells in noise]
+    for j, i in itertools.combinations_with_replacement(range(size), 2):
+        if i % wide == j % wide:
+            a, b = i // wide, j // wide
+            matrix[i][j] += kernel[abs(stamps[a] - stamps[b])] - factor * row[a] * row[b]
+        matrix[i][j] -= room if i == j else 0
+    return is_definite(whole_lower(matrix, unit, slack))
 
 
-def is_definite(lower: list[list[int]]) -> bool:
+def whole_lower(rows: Rows, unit: int, slack: int) -> Whole:
+    """Return the lower half in whole multiples of 1/unit, less `slack` of them on the diagonal."""
+    cut = [[x.numerator * unit // x.denominator for x in r[: i + 1]] for i, r in enumerate(rows)]
+    return [[*cells[:-1], cells[-1] - slack] for cells in cut]
+
+
+def is_definite(lower: Whole) -> bool:
     """Whether a symmetric matrix of whole numbers, given by its lower half, is positive definite.
 
     Elimination without fractions: its pivots are the leading minors, which must all be positive.
@@ -340,10 +334,12 @@ def check_gaussian(certificate: Table, claim: Table) -> bool:
     secret, measure = certificate["secret"], claim["measure"]
     if secret.get("name") != "basic":
         raise NotCheckedError(f"the secret {secret.get('name', 'made of several')}")
-    members = members_of(certificate["prior"], ("variance", "length_scale"))
+    members = members_of(certificate["prior"], GAUSSIAN, "variance", "length_scale")
     noise = noise_matrix(certificate["channel"]["noise"])
     if any(noise[i][j] != noise[j][i] for i in range(len(noise)) for j in range(i)):
         return False
+    if not is_definite(whole_lower(noise, 2**BITS, len(noise))):
+        raise NotCheckedError("noise that may be none in some direction")
     ceiling, radius = Fraction(claim["ceiling"]), Fraction(secret.get("radius", 1.0))
     if measure["name"] == "renyi":
         order = claim["parameters"]["order"]
@@ -353,17 +349,15 @@ def check_gaussian(certificate: Table, claim: Table) -> bool:
             return False
         most = 2 * ceiling / (Fraction(order) * radius**2)
     elif measure["name"] == "advantage":
-        if ceiling <= 0 or radius <= 0:
-            return False
-        if ceiling >= 1:
-            return True
+        if ceiling <= 0 or radius <= 0 or ceiling >= 1:
+            return ceiling >= 1 and radius > 0
         low, high = Fraction(0), Fraction(12)
-        with localcontext() as context:  # the largest x with erf x at most the ceiling
+        with localcontext() as context:
             context.prec = DIGITS
-            while high - low > TOLERANCE**2:
+            for _ in range(200):  # the largest x with erf x at most the ceiling
                 x = (low + high) / 2
                 chance = error_function(Decimal(x.numerator) / Decimal(x.denominator))
-                small = Fraction(chance) <= ceiling * (1 + TOLERANCE)
+                small = Fraction(chance) * (1 + Fraction(1, 10**60)) <= ceiling
                 low, high = (x, high) if small else (low, x)
         most = 8 * low**2 / radius**2
     else:
@@ -374,27 +368,22 @@ def check_gaussian(certificate: Table, claim: Table) -> bool:
 # --- chains ---------------------------------------------------------------------------------------
 
 
-def whole_laws(laws: Any, bits: int) -> list[list[int]]:
+def whole_laws(laws: Any, bits: int, count: int) -> Whole:
     """Return laws as multiples of 2^-bits; the largest entry is what the others leave."""
-    found = []
-    for law in laws:
-        row = [int(Fraction(p) * 2**bits) for p in law]
-        place = row.index(max(row))
-        row[place] += 2**bits - sum(row)
-        found.append(row)
+    found = whole_table(laws, bits)
+    for row in found:
+        rest = 2**bits - sum(row)
+        if len(row) != count or abs(rest) > 2**bits // 10**9:
+            raise ValueError("a law that is none")
+        row[row.index(max(row))] += rest
     return found
 
 
-def fine_enough(*tables: Any) -> int:
-    """Return how many bits after the point the numbers of some nested lists have."""
-    bits, pending = 1, list(tables)
-    while pending:
-        one = pending.pop()
-        if isinstance(one, list):
-            pending.extend(one)
-        else:
-            bits = max(bits, Fraction(one).denominator.bit_length() - 1)
-    return bits
+def fine_enough(table: Any) -> int:
+    """Return how many bits after the point the numbers of nested lists have."""
+    if isinstance(table, list):
+        return max(map(fine_enough, table), default=1)
+    return max(1, Fraction(table).denominator.bit_length() - 1)
 
 
 def largest_gap(spec: Table, channel: Table, events: Events) -> Fraction:
@@ -407,7 +396,7 @@ def largest_gap(spec: Table, channel: Table, events: Events) -> Fraction:
         raise NotCheckedError("a chain whose first law is not written out")
     steps, count = spec["steps"], len(spec["initial"])
     after, start = channel.get("after"), channel["start"]
-    rows = [start, *(one for line in after or [] for one in line if one is not None)]
+    rows = [start, *(one for line in after or [] for one in line)]
     if any(len(row) != steps or any(len(p) != count for p in row) for row in rows):
         raise ValueError("a table that is not of every step and state")
     if not events or not all(0 <= t < steps for t, _ in events):
@@ -416,13 +405,11 @@ def largest_gap(spec: Table, channel: Table, events: Events) -> Fraction:
     if work * len(events) > MOST_STEPS * steps:
         raise NotCheckedError(f"a chain of {count} states and {steps} steps, too long")
     given = spec["transitions"]
-    bits = fine_enough(spec["initial"], given, start, after or [])
+    bits = fine_enough([spec["initial"], given, start, after or []])
     one = 2**bits
-    (law,) = whole_laws([spec["initial"]], bits)
-    if isinstance(given[0][0], list):
-        moves = [whole_laws(matrix, bits) for matrix in given]
-    else:
-        moves = [whole_laws(given, bits)] * (steps - 1)
+    (law,) = whole_laws([spec["initial"]], bits, count)
+    given = given if isinstance(given[0][0], list) else [given] * (steps - 1)
+    moves = [whole_laws(matrix, bits, count) for matrix in given]
     marginals = [law]
     for matrix in moves:
         marginals.append(step(marginals[-1], matrix))
@@ -432,9 +419,7 @@ def largest_gap(spec: Table, channel: Table, events: Events) -> Fraction:
     for u, i in itertools.product(range(steps), range(count)):
         if (u, i) not in possible:
             continue
-        shown = [
-            1 - p for (t, states), p in zip(events, prior, strict=True) if t == u and i in states
-        ]
+        shown = [1 - p for (t, s), p in zip(events, prior, strict=True) if t == u and i in s]
         worst = max([worst, *shown])
         if u + 1 < steps:
             table = whole_table(after[u][i], bits) if after else hide
@@ -444,17 +429,13 @@ def largest_gap(spec: Table, channel: Table, events: Events) -> Fraction:
 
 
 def segment_gap(
-    begin: int,
-    flow: list[int],
-    table: list[list[int]],
-    moves: list[list[list[int]]],
-    asked: tuple[Events, list[Fraction], int],
+    begin: int, flow: list[int], table: Whole, moves: list[Whole], asked: Any
 ) -> tuple[Fraction, set[tuple[int, int]]]:
     """Return the largest gap of the segments from one release, and the releases that can be next.
 
     `flow` are the masses one step after the release; `table` are the silences in force after it.
     """
-    events, prior, one = asked
+    events, prior, one = asked  # of all events their prior, and what stands for 1
     worst, following = Fraction(0), set()
     runs: dict[int, list[int]] = {}  # of each event that has happened: how its mass goes on
     for t in range(begin + 1, len(table)):
@@ -477,14 +458,13 @@ def segment_gap(
     return worst, following
 
 
-def step(masses: list[int], matrix: list[list[int]]) -> list[int]:
+def step(masses: list[int], matrix: Whole) -> list[int]:
     """Return the masses one step later."""
-    columns = range(len(masses))
-    live = [i for i in columns if masses[i]]
-    return [sum(masses[i] * matrix[i][j] for i in live) for j in columns]
+    live = [i for i, mass in enumerate(masses) if mass]
+    return [sum(masses[i] * matrix[i][j] for i in live) for j in range(len(masses))]
 
 
-def whole_table(table: Any, bits: int) -> list[list[int]]:
+def whole_table(table: Any, bits: int) -> Whole:
     """Return probabilities as multiples of 2^-bits."""
     if not all(0 <= p <= 1 for row in table for p in row):
         raise ValueError("a probability that is none")
@@ -500,7 +480,7 @@ def check_chain(certificate: Table, claim: Table) -> bool:
         raise NotCheckedError("a secret other than contexts at single times")
     names = channel["states"]
     groups = [secret["states"]] if secret.get("together") else [[s] for s in secret["states"]]
-    for spec in members_of(certificate["prior"]):
+    for spec in members_of(certificate["prior"], ("markov_chain",)):
         if spec.get("states", list(range(len(names)))) != names:
             return False
         times = range(spec["steps"]) if secret.get("times") is None else secret["times"]
@@ -517,7 +497,8 @@ def check_claim(certificate: Table, claim: Table) -> tuple[str, str]:
     """Return "proved", "FALSE" or "not checked", and what about."""
     checks = {"AdditiveGaussian": check_gaussian, "Suppression": check_chain}
     kind = (certificate.get("channel") or {}).get("kind")
-    if claim.get("worse") != "larger" or kind not in checks:
+    odd = claim.get("worse") != "larger" or set(claim["parameters"]) - {"order"}
+    if odd or kind not in checks:
         return "not checked", f"{claim['statement']} (a claim of this kind here)"
     try:
         proved = checks[kind](certificate, claim)
@@ -528,49 +509,70 @@ def check_claim(certificate: Table, claim: Table) -> tuple[str, str]:
     return ("proved" if proved else "FALSE"), said
 
 
-def check_files(certificate: Table, trace: Any, ledger: Any) -> Iterator[tuple[str, str]]:
-    """Yield what the hashes say: of the certificate, the study, the released trace, the ledger."""
-    yield ("true" if certificate.get("seal") == seal_of(certificate) else "FALSE"), "its own seal"
+def words_of(table: Table) -> str:
+    """Return a noun's table in one short line."""
+    inside = ", ".join(f"{key}={short(value)}" for key, value in table.items() if key != "name")
+    return f"{table.get('name', 'priors')}({inside})"
+
+
+def short(value: Any) -> str:
+    """Return a value as JSON, if that is not too long."""
+    text = json.dumps(value, ensure_ascii=False)
+    cut = f"[{len(value)} values]" if isinstance(value, list) else f"{text[:LONG]}…"
+    return text if len(text) <= LONG else cut
+
+
+def check_files(certificate: Table, trace: Any, ledger: Any) -> Iterator[tuple[bool | None, str]]:
+    """Yield what the hashes and the words say: true, false, or None where nobody can tell."""
+    yield certificate.get("seal") == seal_of(certificate), "its own seal"
     nouns = [certificate.get(n) for n in ("prior", "secret", "mechanism", "channel_sha256")]
-    same = certificate.get("study_sha256") == hash_of(canonical(nouns))
     channel = certificate.get("channel")
-    if channel is not None:
-        same = same and hash_of(canonical(channel)) == certificate["channel_sha256"]
-    yield ("true" if same else "FALSE"), "the hash of the study"
+    same = channel is None or hash_of(canonical(channel)) == certificate["channel_sha256"]
+    same = same and certificate.get("study_sha256") == hash_of(canonical(nouns))
+    yield same, "the hash of the study"
+    said = certificate["against"], certificate["about"]
+    words = AGAINST.format(words_of(certificate["prior"])), words_of(certificate["secret"])
+    yield said == words, "its words on against whom, and about what"
+    yield None, f"that it covers {certificate['covers']}"
     if trace is None:
-        yield "not checked", "the released trace (give --trace)"
+        yield None, "the released trace (give --trace)"
     else:
         same = certificate.get("released_sha256") == hash_of(Path(trace).read_bytes())
-        yield ("true" if same else "FALSE"), f"the hash of the released trace {trace}"
+        yield same, f"the hash of the released trace {trace}"
     named: list[str] = certificate.get("ledger") or []
     if ledger is None:
-        yield "not checked", "the ledger (give --ledger)" if named else "no ledger was kept"
+        yield None, "the ledger (give --ledger)" if named else "no ledger was kept"
         return
     try:
         entries, _, _ = read_ledger(ledger)
     except (ValueError, OSError) as error:
-        yield "FALSE", f"the ledger: {error}"
+        yield False, f"the ledger: {error}"
         return
-    yield "true", f"the ledger {ledger} is whole: {len(entries) - 1} releases"
-    own = {entry["hash"] for entry in entries}
-    lost = [entry for entry in named if entry not in own]
-    whole = named and not lost
-    yield ("true" if whole else "FALSE"), "the ledger holds the entries that the certificate names"
+    yield True, f"the ledger {ledger} is whole: {len(entries) - 1} releases"
+    mine = [entry for entry in entries if entry["hash"] in named]
+    whole = bool(named) and {entry["hash"] for entry in mine} == set(named)
+    yield whole, "the ledger holds the entries that the certificate names"
     if whole:
-        names = ("mechanism", "secret", "channel_sha256", "released_sha256")
-        keys = [(name.removesuffix("_sha256"), name) for name in names]
-        mine = [entry for entry in entries if entry["hash"] in named]
-        alike = all(entry[a] == certificate[b] for entry in mine for a, b in keys)
-        yield ("true" if alike else "FALSE"), "those entries are of this release"
+        keys = {"mechanism": "", "secret": "", "channel": "_sha256", "released": "_sha256"}
+        alike = all(one[key] == certificate[key + end] for one in mine for key, end in keys.items())
+        yield alike, "those entries are of this release"
 
 
 def check(text: str, trace: Any = None, ledger: Any = None) -> list[tuple[str, str]]:
     """Return lines (verdict, what) about a certificate's text."""
     try:
         certificate = json.loads(text)
-        found = list(check_files(certificate, trace, ledger))
+        verdicts = {True: "true", False: "FALSE", None: "not checked"}
+        found = [(verdicts[is_so], what) for is_so, what in check_files(certificate, trace, ledger)]
         found += [check_claim(certificate, claim) for claim in certificate["guarantees"]]
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, ZeroDivisionError) as e:
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as e:
         return [("FALSE", f"this is no certificate, or one that is damaged ({e!r})")]
     return found + [("not checked", one["statement"]) for one in certificate.get("estimates", [])]
 
@@ -582,16 +584,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--trace", help="the released trace, a CSV file")
     parser.add_argument("--ledger", help="the ledger that it was counted in")
     given = parser.parse_args(arguments)
-    text = Path(given.certificate).read_text(encoding="utf-8")
+    text = Path(given.certificate).read_text(encoding="utf-8", errors="replace")
     found = check(text, given.trace, given.ledger)
     for verdict, what in found:
         print(f"{verdict:>11}  {what}")  # noqa: T201 - a program
-    count = {word: sum(v == word for v, _ in found) for word in ("proved", "not checked", "FALSE")}
-    print(  # noqa: T201
-        f"{count['proved']} claims proved, {count['not checked']} things not checked, "
-        f"{count['FALSE']} false"
-    )
-    return 0 if count["proved"] and not count["FALSE"] else 1
+    words = [verdict for verdict, _ in found]
+    proved, open_, false = map(words.count, ("proved", "not checked", "FALSE"))
+    print(f"{proved} claims proved, {open_} things not checked, {false} false")  # noqa: T201
+    return 0 if proved and not false else 1
 
 
 if __name__ == "__main__":
