@@ -581,16 +581,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("certificate")
     parser.add_argument("--trace", help="the released trace, a CSV file")
     parser.add_argument("--ledger", help="the ledger that it was counted in")
+    parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
     given = parser.parse_args(arguments)
     text = Path(given.certificate).read_text(encoding="utf-8")
     found = check(text, given.trace, given.ledger)
-    for verdict, what in found:
-        print(f"{verdict:>11}  {what}")  # noqa: T201 - a program
     count = {word: sum(v == word for v, _ in found) for word in ("proved", "not checked", "FALSE")}
-    print(  # noqa: T201
-        f"{count['proved']} claims proved, {count['not checked']} things not checked, "
-        f"{count['FALSE']} false"
-    )
+    told = "\n".join(f"{verdict:>11}  {what}" for verdict, what in found)
+    told += f"\n{count['proved']} claims proved, {count['not checked']} things not checked, "
+    told += f"{count['FALSE']} false"
+    plain = [{"verdict": verdict, "claim": what} for verdict, what in found]
+    print(json.dumps(plain, indent=1) if given.json else told)  # noqa: T201 - a program
     return 0 if count["proved"] and not count["FALSE"] else 1
 
 
