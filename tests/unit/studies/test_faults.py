@@ -486,6 +486,7 @@ def test_no_alarm_outlives_a_command_that_ctrl_c_has_stopped():
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout.readline() == "begun\n"
+        time.sleep(0.5)  # until who was started waits
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=20)[0] == "(0.0, 0.0)\n"
     assert process.returncode == 130
