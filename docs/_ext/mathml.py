@@ -45,7 +45,7 @@ def _word(found: re.Match[str]) -> str:
     thin = r"\, "  # p log q, but log(q) and max_o
     left = thin if before.isalnum() or before in (")", "]") else ""
     right = thin if after[:1] == " " and after[1:2] not in ("(", "\\") else ""
-    return left + "".join(words) + right
+    return left + thin.join(words) + right
 
 
 def write_inline(translator: HTML5Translator, node: nodes.math) -> None:

@@ -86,6 +86,7 @@ class PluginDirective(SphinxDirective):
     def describe(self, kind: str, name: str) -> list[nodes.Node]:
         """Return one plugin: how it is written, its statement, its parameters, its examples."""
         cls = default_registry().get(kind, name)
+        self.env.note_dependency(inspect.getfile(cls))  # a page is old when its docstring is new
         parts, examples = split_docstring(cls)
         found: list[nodes.Node] = [_signature(kind, name, cls)]
         statement = nodes.definition_list(classes=["statement"])

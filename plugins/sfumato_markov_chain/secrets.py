@@ -31,9 +31,9 @@ class Contexts(Secret):
     Its pairs are being in the context against not being there, in this order: what can raise the
     belief in it. With ``both_ways=True`` the other order counts too.
 
-    A window can be measured, but suppression is not designed for it: it spans several segments.
-    Nor does δ/w at each of its w times give δ for the window. What follows from
-    Pr[X_t = s | o] ≤ Pr[X_t = s] + δ/w is, by the union bound,
+    A window spans several segments: `suppress_optimal` and `suppress_set_labels` refuse it, the
+    other suppressions are designed for it. δ/w at each of its w times does not give δ for the
+    window. What follows from Pr[X_t = s | o] ≤ Pr[X_t = s] + δ/w is, by the union bound,
 
         Pr[∃t: X_t = s | o] ≤ Σ_t Pr[X_t = s | o] ≤ Σ_t Pr[X_t = s] + δ,
 

@@ -83,6 +83,8 @@ def test_a_true_certificate_is_proved_and_said_aloud(shop):
     assert done.exit_code == 0, done.output
     assert done.output.count("proved  ") == 2
     assert "not checked  mean squared error" in done.output
+    plain = json.loads(sfumato("certificate", "check", shop / "c.json", "--json").output)
+    assert [one["verdict"] for one in plain].count("proved") == 2
     table = json.loads((shop / "c.json").read_text("utf-8"))
     assert next(iter(table)) == "guarantees"
     assert not table["guarantees"][0]["utility"]

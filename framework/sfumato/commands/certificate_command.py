@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.commands.arguments import DATA
+from sfumato.commands.arguments import DATA, with_json
 
 
 @click.group("certificate")
@@ -19,9 +19,15 @@ def command() -> None:
 @click.argument("certificate", required=False, type=DATA)
 @click.option("--trace", type=DATA, help="The released trace that it came with.")
 @click.option("--ledger", type=DATA, help="The ledger that it was counted in.")
+@with_json
 @click.option("--program", is_flag=True, help="Print the checker itself: one file of plain Python.")
 def check(
-    certificate: Path | None, trace: Path | None, ledger: Path | None, *, program: bool
+    certificate: Path | None,
+    trace: Path | None,
+    ledger: Path | None,
+    *,
+    as_json: bool,
+    program: bool,
 ) -> None:
     """Prove in exact arithmetic what CERTIFICATE claims, and compare its hashes.
 
@@ -38,4 +44,4 @@ def check(
         raise click.UsageError("name a CERTIFICATE, or give --program.")
     given = {"--trace": trace, "--ledger": ledger}
     options = [part for key, path in given.items() if path for part in (key, str(path))]
-    sys.exit(checker.main([str(certificate), *options]))
+    sys.exit(checker.main([str(certificate), *options, *(["--json"] if as_json else [])]))

@@ -67,6 +67,7 @@ def _wait_for(child: int) -> int:
         signal.signal(number, pass_on)
     signal.signal(signal.SIGALRM, stop)
     _, status = os.waitpid(child, 0)  # goes on after each of these signals
+    signal.setitimer(signal.ITIMER_REAL, 0)  # else it would end this process on its own way out
     code = os.waitstatus_to_exitcode(status)
     if code == -signal.SIGKILL and asked:
         sys.stderr.write("interrupted in the middle of a computation; what is finished is kept.\n")

@@ -583,14 +583,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("certificate")
     parser.add_argument("--trace", help="the released trace, a CSV file")
     parser.add_argument("--ledger", help="the ledger that it was counted in")
+    parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
     given = parser.parse_args(arguments)
     text = Path(given.certificate).read_text(encoding="utf-8", errors="replace")
     found = check(text, given.trace, given.ledger)
-    for verdict, what in found:
-        print(f"{verdict:>11}  {what}")  # noqa: T201 - a program
     words = [verdict for verdict, _ in found]
     proved, open_, false = map(words.count, ("proved", "not checked", "FALSE"))
-    print(f"{proved} claims proved, {open_} things not checked, {false} false")  # noqa: T201
+    told = [f"{verdict:>11}  {what}" for verdict, what in found]
+    told += [f"{proved} claims proved, {open_} things not checked, {false} false"]
+    plain = [{"verdict": verdict, "claim": what} for verdict, what in found]
+    print(json.dumps(plain, indent=1) if given.json else "\n".join(told))  # noqa: T201 - a program
     return 0 if proved and not false else 1
 
 

@@ -470,3 +470,23 @@ def test_a_command_dies_with_the_process_that_was_started():
         assert process.stdout.readline() == "begun\n"
         process.kill()
         process.communicate(timeout=20)  # until nobody holds the other end of the pipe
+
+
+def test_no_alarm_outlives_a_command_that_ctrl_c_has_stopped():
+    program = (
+        "import atexit, os, signal, time; from sfumato.commands.supervisor import supervise\n"
+        "def work():\n"
+        "    print('begun', flush=True)\n"
+        "    try: time.sleep(1000)\n"
+        "    except KeyboardInterrupt: os._exit(130)\n"
+        "atexit.register(lambda: print(signal.getitimer(signal.ITIMER_REAL)))\n"
+        "supervise(work)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(0.5)  # until who was started waits
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20)[0] == "(0.0, 0.0)\n"
+    assert process.returncode == 130
