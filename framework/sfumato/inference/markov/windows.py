@@ -65,7 +65,7 @@ def worst_window_gap(
         checked_pair(belief, channel)
         informs = bool(((channel.start < 1.0) & reachable_states(belief)).any())
         paths = [_path(belief, channel, mask) for mask in windows]
-    each = zip(windows, paths, unmet_windows(belief, windows), strict=True)
+    each = zip(windows, paths, unmet_windows(belief, windows).tolist(), strict=True)
     possible = reachable_states(belief) & informs
     found = [_gap(unmet, *path, live=bool((mask & possible).any())) for mask, path, unmet in each]
     event = int(np.argmax([gap.value for gap in found]))
