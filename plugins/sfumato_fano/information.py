@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import (
     AdditiveGaussian,
+    Channel,
     Emission,
     NoisyVectors,
     RememberingSuppression,
@@ -29,6 +30,11 @@ from sfumato.inference.gaussian.fisher_information import EXACT, UPPER, check_fi
 from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.markov.enumeration import checked_pair, enumerate_outputs
 from sfumato.inference.markov.probabilities import entropies, entropy_terms, top_term
+from sfumato.inference.markov.remembered import (
+    follow_segments,
+    possible_starts,
+    remembered_releases,
+)
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
 from sfumato.parameters import CHOICE, declare, parameter
 from sfumato.prior_classes.proofs import prove_growing_determinant
@@ -57,10 +63,10 @@ class MutualInformation(OfPopulation, LossMeasure):
     Formula: $∑_{x, y} Pr[x, y] log(Pr[x, y] / (Pr[x] Pr[y]))$.
 
     For raw counts and for suppression, exactly in polynomial time: Pr[y] is a product over the
-    segments between sightings, so H(Y) is a sum over segments. For other finite channels, exactly
-    by listing the outputs while they are few. For noisy counts, the smaller of the value without
-    noise and equation (4) of the paper. With ``method="paper"`` the paper's bounds:
-    $∑_t H(Y_t | Y_{t−1})$ for raw counts, equation (4) for noisy ones.
+    segments between sightings, so H(Y) is a sum over segments, also with a hidden memory. For other
+    finite channels, exactly by listing the outputs while they are few. For noisy counts, the
+    smaller of the value without noise and equation (4) of the paper. With ``method="paper"`` the
+    paper's bounds: $∑_t H(Y_t | Y_{t−1})$ for raw counts, equation (4) for noisy ones.
 
     For a Gaussian trace with additive noise, $½ log(det K / det Γ)$ with $K = Σ + Γ$, by either
     method.
@@ -122,8 +128,6 @@ class MutualInformation(OfPopulation, LossMeasure):
             raise OutsideHypotheses("of one answer about a whole trace, ask for about='secret'.")
         if isinstance(belief, Gaussian):
             return gaussian_mutual_information(belief, channel)
-        if isinstance(channel, RememberingSuppression):  # the memory is a function of the trace
-            belief, channel = channel.augmented(belief)
         if self.method == "paper":
             return paper_information(belief, channel)
         return best_information(belief, channel)
@@ -192,15 +196,21 @@ class AboutSecret(GuessMeasure):
 # What is known of a Markov chain, in nats, rounded up ---------------------------------------------
 
 
-def best_information(belief: Markov, channel: Emission) -> Reading:
+def best_information(belief: Markov, channel: Emission | RememberingSuppression) -> Reading:
     """Return the mutual information, exactly where it can be had, else the smallest bound.
 
     What is told without noise bounds what is told with it (data processing).
     """
-    quiet, weaker = without_noise(channel), []
-    sightings = tractable_sightings(belief, quiet)
+    quiet, weaker = channel, list[Channel]()
     try:
-        told = sighted_information(sightings) if sightings else listed_information(belief, quiet)
+        if isinstance(quiet, RememberingSuppression):
+            told = remembered_information(belief, quiet)
+        else:
+            quiet = without_noise(quiet)
+            sightings = tractable_sightings(belief, quiet)
+            told = (
+                sighted_information(sightings) if sightings else listed_information(belief, quiet)
+            )
     except (OutsideHypotheses, Undecidable):
         told = _rounded_up("entropy of the trace", chain_entropy(belief), 0.0, belief, 0)
         weaker = [quiet]
@@ -214,7 +224,7 @@ def best_information(belief: Markov, channel: Emission) -> Reading:
     return attrs.evolve(smallest, bound="upper", relative_error=0.0)
 
 
-def paper_information(belief: Markov, channel: Emission) -> Reading:
+def paper_information(belief: Markov, channel: Emission | RememberingSuppression) -> Reading:
     """Return the paper's bound: section 3.3.1 for raw counts, equation (4) for noisy ones.
 
     It is defined for channels without memory; for others the best that is known stands in.
@@ -257,6 +267,27 @@ def sighted_information(sightings: Sightings) -> Reading:
                 lost += float(before @ (part.ways @ choices[part.time]))
         gained += float(visits[watch.starts] @ laws.entropies())
     return _rounded_up("segments between sightings", gained, lost, belief, len(sightings))
+
+
+def remembered_information(belief: Markov, channel: RememberingSuppression) -> Reading:
+    """Return I(X; Y) of suppression with a hidden memory, which is a function of the trace.
+
+    A release forgets the memory, so H(Y) is a sum over segments as with sightings; H(Y | X) is the
+    expected entropy of the choices, each of which depends on last release, memory and state.
+    """
+    released = remembered_releases(belief, channel)
+    gained = lost = 0.0
+    for start in range(-1, belief.steps - 1):
+        states, weights = possible_starts(released, start)
+        laws = _GrowingLaws(len(states))
+        for step in follow_segments(belief, channel, start, states):
+            choices = entropies(np.stack([step.chances, 1.0 - step.chances], axis=-1))
+            lost += float((weights * step.mass) @ (step.law * choices).sum(axis=(1, 2)))
+            laws.add(step.mass[:, None] * step.shown)
+        laws.add((step.mass * step.silent)[:, None])
+        gained += float(weights @ laws.entropies())
+    terms = released.size + len(channel.visits)
+    return _rounded_up("segments between releases", gained, lost, belief, terms)
 
 
 class _GrowingLaws:

@@ -1,15 +1,16 @@
 """How many states any δ-private mechanism can release: a bound by linear programs, certified.
 
-Let a mechanism look at all hidden states and outputs so far. A release still cuts the trace, so
-the most that can be released is a backward recursion over last releases, and each segment a flow
-of masses: H(t, k) suppressed and G(t, k) released in state k at time t,
+Let a mechanism look at all hidden states and outputs so far, but at nothing that is still to come:
+one that holds its answers back until the trace is over can release more. A release still cuts the
+trace, so the most that can be released is a backward recursion over last releases, and each segment
+a flow of masses: H(t, k) suppressed and G(t, k) released in state k at time t,
 
     H + G = Σ_k' H(t − 1, k') P(k', k),   value Σ G(t, k) (1 + V(t, k)).
 
 Every event A of the segment has its own share of the flow, h_A ≤ H and g_A, which is H on the
 states of A at its time and then moves alike. Privacy says g_A(t, k) ≤ θ_A G(t, k) at every end, and
-Σ_k h_A ≤ θ_A Σ_k H at the end of the trace. Every δ-private mechanism gives such masses, whatever
-it looks at, so the value, with bounds of later segments as V, bounds the releases of all of them.
+Σ_k h_A ≤ θ_A Σ_k H at the end of the trace. Every such δ-private mechanism gives such masses, so
+the value, with bounds of later segments as V, bounds the releases of all of them.
 
 **Certificate.** For max c·x with A x = b, B x ≤ 0 and 0 ≤ x ≤ w, *any* y and any z ≥ 0 give
 c·x ≤ y·b + Σ_j max(0, c − Aᵀy − Bᵀz)_j w_j. The solver's duals are only a suggestion: the bound is
@@ -30,21 +31,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sfumato.beliefs import Markov
-from sfumato.channels import (
-    RelabelledSuppression,
-    RememberingSuppression,
-    Suppression,
-    suppression_of,
-)
+from sfumato.channels import RelabelledSuppression, RememberingSuppression, Suppression
 from sfumato.comparison.executors import results_in_threads, with_progress
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.markov.remembered import worst_remembered_gap
-from sfumato.inference.markov.segments import worst_segment_gap
 from sfumato.parameters import declare
 from sfumato.protocols import LossMeasure, PriorClass, Quantity, Reading, Secret
 from sfumato.quantities import RELEASED_FRACTION
 from sfumato.questions import Events
 from sfumato.values import FloatArray
+from sfumato.views.segments import worst_gap
 from sfumato_suppression.protected_chain import ProtectedChain, releasable
 
 IntArray = NDArray[np.intp]
@@ -56,8 +51,6 @@ TOLERANCE = 1e-9
 """What the solver aims at; it decides how good results are, never whether they hold."""
 
 UNIT_ROUNDOFF = 2.0**-53
-
-WINDOWS = "the bound on releases takes events of one time; a window of times spans segments."
 
 
 @attrs.frozen
@@ -216,22 +209,28 @@ class SegmentLimit:
         return entries.matrix((row + len(self._times), self._width))
 
     def bounds(
-        self, laws: Sequence[FloatArray], to_go: FloatArray, budget: Budget
+        self,
+        laws: Sequence[FloatArray],
+        to_go: FloatArray,
+        budget: Budget,
+        first: Budget | None = None,
     ) -> list[SegmentBound]:
         """Return the bounds from laws of the first state, (M,), with values to go (L, M).
 
-        Duals that were found for one law prove something for all: where there was no time for a
-        program of its own, a law has the best of these, and of those without any event.
+        Duals that were found for one law prove something for all, those for the laws' mean nearly
+        as much as its own. Where time is short that is solved `first`: a law for which there is no
+        program of its own has the best of these, and of those without any event.
         """
         programs = [self._program(law, to_go) for law in laws]
+        common = self._program(np.mean(laws, axis=0), to_go).solve(first) if first else None
         solved = results_in_threads(lambda program: program.solve(budget), programs)
-        found = [self._unbound_duals(to_go)] + [solution[1] for solution in solved if solution]
-        bounds = []
-        for program, solution in zip(programs, solved, strict=True):
-            duals = found if solution is None else [found[0], solution[1]]
+        some = [solution[1] for solution in (common, *solved) if solution]
+        found, bounds = [self._unbound_duals(to_go), *some], []
+        for program, own in zip(programs, solved, strict=True):
+            duals = found if own is None else [found[0], own[1]]
             value, best = min((program.certify(each), n) for n, each in enumerate(duals))
             flow = shares = None
-            if solution is not None:
+            if solution := own or common:
                 flow = solution[0][: self._released].reshape(self._length, self._count)
                 shares = solution[0][self._share : self._passed].reshape(-1, self._count)
             bounds.append(SegmentBound(max(0.0, value), flow, shares, duals[best]))
@@ -262,7 +261,7 @@ class SegmentLimit:
 class SegmentBound:
     """A certified bound with the duals that prove it, one for each row of the program.
 
-    And the solver's masses H (L, M) and h (pairs, M), if it found any.
+    And the solver's masses H (L, M) and h (pairs, M), its own or of the mean, if it found any.
     """
 
     value: float
@@ -293,7 +292,9 @@ def utility_bound(prior: PriorClass, secret: Secret, delta: float) -> float:
     """Return a number that no δ-private suppression's expected number of releases exceeds.
 
     Over a class, a mechanism must be private for every member, so the least bound of all counts.
-    Claim: certified, for mechanisms that may look at every hidden state and output so far.
+    Claim: certified, for every mechanism that answers as the trace happens: it may look at all
+    hidden states and outputs so far, at none to come. Of a window of times it knows only that none
+    of them is more likely than the window, so that it is looser there.
     Reference: extends Götz, Nath and Gehrke (2012), section 5.
 
     >>> import sfumato as sf
@@ -312,18 +313,19 @@ def utility_bound(prior: PriorClass, secret: Secret, delta: float) -> float:
     return min(belief_bound(belief, secret.question(belief), delta) for belief in beliefs)
 
 
-def belief_bound(belief: Markov, question: Events, delta: float) -> float:
-    """Return the bound for one belief."""
-    if question.has_windows:
-        raise OutsideHypotheses(WINDOWS)
+def belief_bound(
+    belief: Markov, question: Events, delta: float, budget: Budget | None = None
+) -> float:
+    """Return the bound for one belief; without a budget it takes the time that it needs."""
+    first, budget = budget, budget or Budget()
     chain = ProtectedChain.of(belief, question, delta + RELAXED)
     able = releasable([chain])
     to_go = np.zeros(able.shape)
     for start in with_progress(range(belief.steps - 2, -1, -1), "bounds", belief.steps - 1):
         states, laws = first_laws(belief, start, able)
-        bounds = SegmentLimit(chain, able, start).bounds(laws, to_go[start + 1 :], Budget())
+        bounds = SegmentLimit(chain, able, start).bounds(laws, to_go[start + 1 :], budget, first)
         to_go[start, states] = [bound.value for bound in bounds]
-    return SegmentLimit(chain, able, -1).bounds([belief.initial], to_go, Budget())[0].value
+    return SegmentLimit(chain, able, -1).bounds([belief.initial], to_go, budget)[0].value
 
 
 @declare
@@ -333,7 +335,8 @@ class ReleasableFraction(LossMeasure):
     Formula: utility_bound(δ) / T, with δ the posterior gap of the release itself. What lies between
     `released_fraction` and this is what a better design might still gain.
 
-    Assumptions: events of a single time; the other mechanism may look at every hidden state.
+    Assumptions: the other mechanism answers as the trace happens; it may look at all hidden states
+    and outputs so far. For events over a window of times the bound holds, but is looser.
 
     Guarantee: an upper bound, certified by weak duality; for suppress_optimal nearly attained.
 
@@ -369,12 +372,7 @@ class ReleasableFraction(LossMeasure):
         channel: Suppression | RelabelledSuppression | RememberingSuppression,
     ) -> Reading:
         """Return the bound for the gap that is measured, rounded up."""
-        if question.has_windows:
-            raise OutsideHypotheses(WINDOWS)
-        if isinstance(channel, RememberingSuppression):
-            gap = worst_remembered_gap(belief, channel, question.masks).value
-        else:
-            gap = worst_segment_gap(belief, suppression_of(channel), question.masks).value
+        gap = worst_gap(belief, question, channel).value  # type: ignore[union-attr]  # of such
         most = min(belief_bound(belief, question, gap), float(belief.steps))
         how = f"linear programs for a gap of {gap:.6g}"
         return Reading(value=most / belief.steps, bound="upper", how=how)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from functools import partial
 
@@ -9,18 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
-from sfumato.channels import RememberingSuppression, Suppression
+from sfumato.channels import RememberingSuppression
 from sfumato.comparison.executors import results_in_threads, with_progress
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.markov.remembered import remembered_releases, worst_remembered_gap
+from sfumato.inference.markov.remembered import remembered_releases
 from sfumato.inference.markov.segments import check_length
 from sfumato.parameters import OPTIONAL, POSITIVE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES
 from sfumato.questions import Events
 from sfumato.values import FloatArray
-from sfumato_suppression.limits import RELAXED, Budget, SegmentLimit, first_laws
-from sfumato_suppression.mechanisms import Segmented
+from sfumato.views.segments import worst_gap
+from sfumato_suppression.limits import RELAXED, Budget, SegmentLimit, belief_bound, first_laws
+from sfumato_suppression.mechanisms import HALVINGS, Candidate, Segmented
 from sfumato_suppression.memory_program import SegmentProgram, Start
 from sfumato_suppression.protected_chain import (
     ProtectedChain,
@@ -42,12 +44,15 @@ class Optimal(Mechanism):
     """Suppress by the last release and a hidden memory of the last sensitive visit since then.
 
     Segments are designed backwards in time, each by linear programs that come near the bound on
-    what *any* δ-private suppression can release, and never worth less than the segmented check's.
+    what *any* δ-private suppression can release that answers as the trace happens, and never worth
+    less than the segmented check's.
     The claims are `attained`, `upper_bound` (certified, not merely solved for) and `relative_gap`
     = 1 − attained / upper_bound; the posterior gap is measured from the finished channel.
     A segment is not improved further once it is within a tenth of `gap` of its own bound. After
     `seconds`, what is left has the segmented check's tables and bounds proved by other programs'
     duals: both hold as well, only the gap between them is larger.
+    Of an event over a window, the times are protected one by one, for several δ, of which the best
+    that keeps the window is taken.
 
     Reference: extends Götz, Nath and Gehrke (2012); the proofs are in `limits` and
     `memory_program`.
@@ -81,11 +86,6 @@ class Optimal(Mechanism):
             )
         belief = members[0].belief()
         question: Events = secret.question(belief)
-        if question.has_windows:
-            raise OutsideHypotheses(
-                f"{self.name} protects events of a single time: an event over a window of times "
-                "spans several segments, which then no longer decouple; measure it instead."
-            )
         check_length(belief)
         order = canonical_order([(belief, question)])
         ((ordered, events),) = reorder([(belief, question)], order)
@@ -108,19 +108,29 @@ class Optimal(Mechanism):
         """Return the channel, its releases and gap, measured from scratch, and the bound."""
         budget = Budget() if self.seconds is None else Budget(time.monotonic() + self.seconds)
         seed = Segmented(delta=self.delta).best([(belief, question)])
-        channel, bound = self._search(belief, question, seed.channel, budget)
-        gap = worst_remembered_gap(belief, channel, question.masks).value
-        attained = float(remembered_releases(belief, channel).sum())
-        if gap > self.delta or attained < seed.utility:
-            return RememberingSuppression.of(seed.channel), seed.utility, seed.ceiling, bound
-        return channel, attained, gap, bound
+        channel, bound = RememberingSuppression.of(seed.channel), math.inf
+        best = channel, seed.utility, seed.ceiling
+        if question.has_windows:
+            bound = belief_bound(belief, question, self.delta, budget.part(1.0 / HALVINGS))
+        # A window spans segments: its times are protected one by one, for several δ, by halving.
+        low, high, deltas = 0.0, 1.0, HALVINGS if question.has_windows else 1
+        for left in range(deltas, 0, -1):
+            delta = (low + high) / 2.0 if question.has_windows else self.delta
+            part = budget.part(1.0 / left)
+            channel, most = self._search(belief, question.single_times(), seed, delta, part)
+            gap = worst_gap(belief, question, channel).value  # type: ignore[union-attr]  # of such
+            attained = float(remembered_releases(belief, channel).sum())
+            low, high = (delta, high) if gap <= self.delta else (low, delta)
+            if gap <= self.delta and attained >= best[1]:
+                best = channel, attained, gap
+        return *best, bound if question.has_windows else most
 
     def _search(
-        self, belief: Markov, question: Events, seed: Suppression, budget: Budget
+        self, belief: Markov, question: Events, seed: Candidate, delta: float, budget: Budget
     ) -> tuple[RememberingSuppression, float]:
         """Return the channel and the bound, from the latest segments to the first."""
-        loose = ProtectedChain.of(belief, question, self.delta + RELAXED)
-        strict = ProtectedChain.of(belief, question, self.delta * (1.0 - ROOM))
+        loose = ProtectedChain.of(belief, question, delta + RELAXED)
+        strict = ProtectedChain.of(belief, question, delta * (1.0 - ROOM))
         may, able = releasable([loose]), releasable([strict])
         most, attained = np.zeros(may.shape), np.zeros(may.shape)
         tables: list[FloatArray] = []
@@ -131,13 +141,16 @@ class Optimal(Mechanism):
             part = budget.part(costs[number] / sum(costs[number:]))
             limit, program = SegmentLimit(loose, may, start), SegmentProgram(strict, able, start)
             states, laws = first_laws(belief, start, may)
-            bounds = limit.bounds(laws, most[start + 1 :], part.part(0.5))
+            first = None if self.seconds is None else budget.part(0.3)
+            bounds = limit.bounds(laws, most[start + 1 :], part.part(0.5), first)
             some = [n for n, state in enumerate(states) if start < 0 or able[start, state]]
             begun = [
                 Start(
                     laws[n],
                     _seed_chances(
-                        seed.table(None if start < 0 else (start, int(states[n])))[start + 1 :],
+                        seed.channel.table(None if start < 0 else (start, int(states[n])))[
+                            start + 1 :
+                        ],
                         program.hidden.shape,
                     ),
                     program.suggest(limit, bounds[n]),

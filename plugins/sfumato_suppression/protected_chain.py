@@ -22,6 +22,7 @@ from sfumato.beliefs import Markov
 from sfumato.inference.markov.events import TimedEvents
 from sfumato.inference.markov.probabilities import reachable_states
 from sfumato.inference.markov.segments import check_error, check_length
+from sfumato.inference.markov.windows import unmet_windows
 from sfumato.questions import Events
 from sfumato.values import FloatArray
 
@@ -60,10 +61,18 @@ class ProtectedChain:
 
     @classmethod
     def of(cls, belief: Markov, question: Events, delta: float) -> ProtectedChain:
-        """Read the events of a question."""
+        """Read the events of a question.
+
+        A window counts at each of its times, with the limit of the window: this is necessary, as
+        Pr[A_t | o] ≤ Pr[A | o], but not enough.
+        """
         check_length(belief)
-        events = TimedEvents.from_masks(belief, question.masks)
+        single = question.single_times() if question.has_windows else question
+        events = TimedEvents.from_masks(belief, single.masks)
         limits = events.priors(belief) + delta
+        if question.has_windows:
+            window = np.nonzero(question.masks.any(axis=2))[0]
+            limits = (1.0 - unmet_windows(belief, question.masks))[window] + delta
         kept = np.flatnonzero(limits * (1.0 + ROUNDING) < 1.0)
         kept = kept[np.argsort(events.times[kept], kind="stable")]
         times, members, limits = events.times[kept], events.members[kept], limits[kept]

@@ -258,6 +258,22 @@ class Shifted(Prior):
         return attrs.evolve(belief, mean=self.mean)
 
 
+@declare
+class Listed(Prior):
+    """Another prior's chain with its states in another order: what no design depends on."""
+
+    name = "listed"
+    yields = Markov
+
+    prior: Prior = parameter(PLUGIN("prior"), doc="whose chain it is")
+    order: FloatArray = parameter(VECTOR("k"), doc="position k has the state that was at order[k]")
+
+    def belief(self) -> Markov:
+        """Return the chain with its states in that order."""
+        belief: Markov = self.prior.belief()
+        return belief.permuted(self.order.astype(int).tolist())
+
+
 WELL_CONDITIONED = 1e6
 """Up to this condition number of prior plus noise float64 decides every loss."""
 

@@ -105,12 +105,13 @@ def worst_gap(belief: Any, question: Any, channel: Any) -> Gap | None:
     if isinstance(channel, RelabelledSuppression):
         gap: Any = worst_gap(belief, question, channel.suppression)
         return attrs.evolve(gap, output=channel.to_labels(gap.output))  # type: ignore[no-any-return]
-    if isinstance(channel, RememberingSuppression) and not question.has_windows:
+    if not isinstance(channel, Suppression | RememberingSuppression):
+        return None
+    if question.has_windows:
+        return worst_window_gap(belief, channel, question.masks)
+    if isinstance(channel, RememberingSuppression):
         return worst_remembered_gap(belief, channel, question.masks)
-    if isinstance(channel, Suppression):
-        check = worst_window_gap if question.has_windows else worst_segment_gap
-        return check(belief, channel, question.masks)
-    return None
+    return worst_segment_gap(belief, channel, question.masks)
 
 
 def joint_error(belief: Markov, memories: int = 0) -> float:

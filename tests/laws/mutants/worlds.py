@@ -10,12 +10,12 @@ import numpy as np
 from mutants.claims import PlainGap
 from mutants.mutant import Mutant, PlainRenyi, gain
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.channels import AdditiveGaussian, Emission
+from sfumato.channels import AdditiveGaussian, Emission, Suppression
 from sfumato.errors import OutsideHypotheses
 from sfumato.matrices import Diagonal
 from sfumato.parameters import POSITIVE, declare, parameter
 from sfumato.protocols import LossMeasure, Mechanism, PriorClass, Quantity, Reading, Release, Secret
-from sfumato.quantities import MEAN_SQUARED_ERROR, POSTERIOR_GAP
+from sfumato.quantities import EXPECTED_RELEASES, MEAN_SQUARED_ERROR, POSTERIOR_GAP
 from sfumato.questions import Displacements, Events
 
 
@@ -192,6 +192,29 @@ class EndsOfTheInterval(Mechanism):
         )
 
 
+@declare
+class FirstStateHidden(Mechanism):
+    """Suppresses whatever state is listed first."""
+
+    name = "mutant_first_state_hidden"
+    asks = ((Markov, Events),)
+    yields = Suppression
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Show all other states."""
+        belief: Any = next(prior.members()).belief()
+        hidden = np.zeros((belief.steps, belief.state_count))
+        hidden[:, 0] = 1.0
+        return Release(
+            mechanism=self,
+            prior=prior,
+            secret=secret,
+            channel=Suppression.memoryless(belief.states, hidden),
+            utility_value=float(belief.marginals()[:, 1:].sum()),
+            utility_quantity=EXPECTED_RELEASES,
+        )
+
+
 MUTANTS = (
     Mutant("invariance.padding", ADozenEntries, "long traces lose what short ones do", "sizes"),
     Mutant("invariance.padding", BlocksOfEight, "what is far in a list may be near", "sizes"),
@@ -201,5 +224,6 @@ MUTANTS = (
     Mutant("oracle.value", FirstRadius, "every group has a radius of its own", "world"),
     Mutant("oracle.value", EveryStepAlike, "every step has a matrix of its own", "world"),
     Mutant("invariance.design", NoiseForTheMean, "a mean is no secret", "world"),
+    Mutant("invariance.listing", FirstStateHidden, "the list of states says nothing", "world"),
     Mutant("budget.class", EndsOfTheInterval, "a promise holds inside an interval, too", "world"),
 )

@@ -14,6 +14,7 @@ import sfumato as sf
 from sfumato.channels import RememberingSuppression
 from sfumato.inference.markov.enumeration import enumerate_outputs
 from sfumato.inference.markov.remembered import remembered_releases, worst_remembered_gap
+from sfumato.inference.markov.windows import worst_window_gap
 from sfumato_suppression.limits import (
     RELAXED,
     Budget,
@@ -159,6 +160,85 @@ def exact_optimum(belief, masks, delta):  # noqa: C901, PLR0915 - a program, lit
     return segment(-1, belief.initial)
 
 
+def most_by_listing(belief, masks, delta):  # noqa: C901 - a program, literally
+    """The most that any mechanism releases that answers as the trace happens, over all of them.
+
+    A linear program in Pr[o_1..t | x_1..t], which knows of no segments: what is answered by t does
+    not depend on what comes after, and every output keeps every event below its limit.
+    """
+    columns, equal, right, cost = {}, [], [], defaultdict(float)
+    outputs = lambda x: itertools.product(*((None, state) for state in x))  # noqa: E731
+    column = lambda *place: columns.setdefault(place, len(columns))  # noqa: E731
+    traces = {}
+    for x in itertools.product(range(belief.state_count), repeat=belief.steps):
+        chance = belief.initial[x[0]]
+        chance *= np.prod([belief.transitions[t][x[t], x[t + 1]] for t in range(len(x) - 1)])
+        if chance > 0:
+            traces[x] = chance
+    for x in dict.fromkeys(x[: t + 1] for x in traces for t in range(belief.steps)):
+        for before in outputs(x[:-1]):
+            row = {column((*before, y), x): 1.0 for y in (None, x[-1])}
+            if len(x) > 1:
+                row[column(before, x[:-1])] = -1.0
+            equal.append(row)
+            right.append(float(len(x) == 1))
+    ends = []
+    for mask in masks:
+        met = {x for x in traces if any(mask[t][state] for t, state in enumerate(x))}
+        limit = sum(traces[x] for x in met) + delta
+        rows = defaultdict(dict)
+        for x, chance in traces.items() if limit < 1 else ():
+            for output in outputs(x):
+                rows[output][column(output, x)] = chance * ((x in met) - limit)
+        ends += [{c: v / max(map(abs, r.values())) for c, v in r.items()} for r in rows.values()]
+    for x, chance in traces.items():
+        for output in outputs(x):
+            cost[column(output, x)] -= chance * sum(y is not None for y in output)
+    matrix = lambda rows: np.array([[r.get(c, 0.0) for c in range(len(columns))] for r in rows])  # noqa: E731
+    found = linprog(
+        [cost[c] for c in range(len(columns))],
+        A_ub=matrix(ends) if ends else None,
+        b_ub=np.zeros(len(ends)) if ends else None,
+        A_eq=matrix(equal),
+        b_eq=right,
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert found.status == 0
+    return -found.fun
+
+
+@pytest.mark.parametrize("window", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_that_answers_at_once_releases_more_than_the_bound(seed, window):
+    rng = np.random.default_rng(5000 + seed)
+    steps, count = [(3, 3), (4, 2), (3, 2)][seed % 3]
+    chain = sf.priors.markov_chain(
+        rng.dirichlet(np.ones(count)),
+        rng.dirichlet(np.ones(count), size=(steps - 1, count)),
+        steps,
+    )
+    times = sorted(rng.choice(steps, 2, replace=False).tolist())
+    secret = sf.secrets.contexts({0}, times=times, window=window)
+    belief, delta = chain.belief(), float(rng.choice([0.05, 0.1, 0.2]))
+    masks = secret.question(belief).masks
+    release = sf.mechanisms.suppress_optimal(delta=delta).protect(chain, secret)
+    gap, released = listed_truth(belief, release.channel, masks)
+    assert gap <= delta + 1e-13
+    assert gap - 1e-15 <= release.claims["posterior_gap"] <= delta
+    assert released == pytest.approx(release.utility(), rel=1e-10)
+    best = most_by_listing(belief, masks, delta)
+    assert release.utility() <= best * (1 + 1e-7) + 1e-9
+    assert best <= release.claims["upper_bound"] + 2e-8  # what the solver may err
+    assert release.claims["upper_bound"] == pytest.approx(utility_bound(chain, secret, delta))
+    measured = sf.measures.posterior_gap().loss(chain, secret, release)
+    assert measured.value == pytest.approx(release.claims["posterior_gap"], rel=1e-9)
+    segmented = sf.mechanisms.suppress_segmented(delta=delta).protect(chain, secret)
+    assert release.utility() >= segmented.utility() * (1 - 1e-9)
+    ceiling = sf.measures.releasable_fraction().loss(chain, secret, release)
+    assert ceiling.value >= released / steps
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_attained_optimum_and_bound_are_in_order(seed, random_chain, random_secret):
     rng = np.random.default_rng(1000 + seed)
@@ -213,6 +293,13 @@ def test_any_tables_are_measured_as_listing_measures_them(seed, random_chain):
     said = {outputs.observed(n): p for n, p in enumerate(outputs.probabilities)}
     assert said == pytest.approx(dict(truth), rel=1e-9)
     # The witness is an output that can happen and shows the gap.
+    assert found.output in truth
+    window = rng.random((1, steps, count)) < 0.4
+    window[0, 0, 0] = True
+    gap, _ = listed_truth(belief, channel, window)
+    found = worst_window_gap(belief, channel, window)
+    assert found.value * (1 - found.relative_error) <= gap + 1e-15
+    assert gap <= found.value + 1e-15
     assert found.output in truth
 
 
@@ -397,7 +484,7 @@ def test_a_stated_time_is_kept_and_what_is_found_by_then_holds():
         assert whole.claims["attained"] <= claims["upper_bound"] <= 10.0
 
 
-def test_classes_and_windows_are_refused():
+def test_classes_are_refused():
     chain = sf.priors.markov_chain(initial=[0.5, 0.5], transitions=np.eye(2), steps=2)
     other = sf.priors.markov_chain(initial=[0.4, 0.6], transitions=np.eye(2), steps=2)
     mechanism = sf.mechanisms.suppress_optimal(delta=0.2)
@@ -455,3 +542,32 @@ def test_adversaries_see_through_the_memory(seed, random_chain, random_secret):
     loss = attack.loss(chain, sf.secrets.trajectory(), release)
     best = sum(max(weights.values()) for weights in joint.values())
     assert loss.interval[0] <= best <= loss.interval[1]
+    shown = {symbols: sum(weights.values()) for symbols, weights in joint.items()}
+    prior = defaultdict(float)
+    for weights in joint.values():
+        for path, weight in weights.items():
+            prior[path] += weight
+    truth = sum(
+        weight * np.log(weight / (shown[symbols] * prior[path]))
+        for symbols, weights in joint.items()
+        for path, weight in weights.items()
+    )
+    loss = sf.measures.mutual_information().loss(chain, sf.secrets.trajectory(), release)
+    assert truth - 1e-14 <= loss.value == pytest.approx(truth, abs=1e-10)
+
+
+def test_a_day_with_a_hidden_memory_is_measured_exactly():
+    steps, rng = 24, np.random.default_rng(0)
+    chain = sf.priors.markov_chain(rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(4), 4), steps)
+    belief, visits = chain.belief(), tuple((t, 0) for t in range(steps))
+    table = rng.choice([0.2, 0.7, 1.0], size=(steps, steps + 1, 4))
+    tables = [
+        np.broadcast_to(
+            table[u + 1 :, : steps - u], (1 if u < 0 else 4, steps - u - 1, steps - u, 4)
+        )
+        for u in range(-1, steps - 1)
+    ]
+    channel = RememberingSuppression(belief.states, visits, tables)
+    asked = sf.secrets.contexts({0}, times=[9, 10, 11], window=True).question(belief)
+    for measure in (sf.measures.mutual_information(), sf.measures.posterior_gap()):
+        assert measure.evaluate(belief, asked, channel).bound == "exact"

@@ -50,23 +50,40 @@ class Step:
     joint: FloatArray
     chances: FloatArray
 
+    @property
+    def shown(self) -> FloatArray:
+        """How likely each state is released now, the segment being open, (S, M)."""
+        return np.asarray((self.law * (1.0 - self.chances)).sum(axis=1))
+
+    @property
+    def silent(self) -> FloatArray:
+        """How likely nothing is, (S,)."""
+        return np.asarray((self.law * self.chances).sum(axis=(1, 2)))
+
 
 def follow_segments(
     belief: Markov,
     channel: RememberingSuppression,
     start: int,
     states: NDArray[np.intp],
-    events: TimedEvents,
+    events: TimedEvents | None = None,
+    *,
+    avoided: NDArray[np.bool_] | None = None,
 ) -> Iterator[Step]:
     """Yield the segments that begin with the release of `states` at `start`, time by time.
 
-    Start −1 is the beginning. Only visits after it are memories: those before are forgotten.
+    Start −1 is the beginning. Only visits after it are memories: those before are forgotten. With
+    states to be `avoided`, (T, M), the one joint law is with having met none of them so far.
     """
+    if events is None:
+        nothing = np.empty((0, belief.state_count), dtype=bool)
+        events = TimedEvents(np.empty(0, dtype=np.intp), nothing)
     forgotten, tables = channel.forgotten(start), channel.tables[start + 1][states]
     shape = len(states), 1 + len(channel.visits) - forgotten, belief.state_count
     law = np.zeros(shape)
     law[:, 0] = belief.initial if start < 0 else belief.matrix(start)[states]
     joint = np.zeros((shape[0], len(events.times), *shape[1:]))
+    joint = joint if avoided is None else law[:, None].copy()
     mass = np.ones(len(states))
     for time in range(start + 1, belief.steps):
         for array in (law, joint):
@@ -75,6 +92,8 @@ def follow_segments(
                 array[..., np.arange(shape[1]) != memory - forgotten, state] = 0.0
         now = events.times == time
         joint[:, now] = law[:, None] * events.members[now][:, None]
+        if avoided is not None:
+            joint[..., avoided[time]] = 0.0
         scale = law.sum(axis=(1, 2))
         scale[scale == 0.0] = 1.0  # an impossible segment stays at zero
         law, joint, mass = (
@@ -94,14 +113,25 @@ def follow_segments(
 def remembered_releases(belief: Markov, channel: RememberingSuppression) -> FloatArray:
     """Return Pr[X_t is released, X_t = j], (T, M)."""
     released = np.zeros((belief.steps, belief.state_count))
-    none = TimedEvents(np.empty(0, dtype=np.intp), np.empty((0, belief.state_count), dtype=bool))
     for start in range(-1, belief.steps - 1):
-        states = np.flatnonzero(released[start]) if start >= 0 else np.zeros(1, dtype=np.intp)
-        weights = released[start, states] if start >= 0 else np.ones(1)
-        for step in follow_segments(belief, channel, start, states, none):
-            shown = (step.law * (1.0 - step.chances)).sum(axis=1)
-            released[step.time] += (weights * step.mass) @ shown
+        states, weights = possible_starts(released, start)
+        for step in follow_segments(belief, channel, start, states):
+            released[step.time] += (weights * step.mass) @ step.shown
     return released
+
+
+def possible_starts(released: FloatArray, start: int) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return the states that can be released at `start`, and how likely; −1 is the beginning."""
+    if start < 0:
+        return np.zeros(1, dtype=np.intp), np.ones(1)
+    states = np.flatnonzero(released[start])
+    return states, released[start, states]
+
+
+def remembered_error(belief: Markov, channel: RememberingSuppression) -> float:
+    """Return a proved relative error of a posterior; see above."""
+    roundings = 6.0 * (belief.steps + 1) * (belief.state_count + len(channel.visits) + 4)
+    return roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)
 
 
 def worst_remembered_gap(belief: Markov, channel: RememberingSuppression, masks: ArrayLike) -> Gap:
@@ -116,8 +146,7 @@ def worst_remembered_gap(belief: Markov, channel: RememberingSuppression, masks:
     """
     events = TimedEvents.from_masks(belief, masks)
     priors, there = events.priors(belief), reachable_states(belief)[events.times]
-    roundings = 6.0 * (belief.steps + 1) * (belief.state_count + len(channel.visits) + 4)
-    error = roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)
+    error = remembered_error(belief, channel)
     # Certain and impossible events stay what they are, whatever is seen.
     live = (events.members & there).any(axis=1) & (~events.members & there).any(axis=1)
     search = _Search(belief, channel, events.only(np.flatnonzero(live)), priors[live])
@@ -169,13 +198,12 @@ class _Search:
         begun = np.flatnonzero(self._events.times > start)
         some = self._events.only(begun)
         for step in follow_segments(belief, self._channel, start, states, some):
-            shown = 1.0 - step.chances
-            total = (step.law * shown).sum(axis=1)  # (S, M)
+            total, shown = step.shown, 1.0 - step.chances
             self._compare(begun, step, total, (step.joint * shown[:, None]).sum(axis=2), start)
             for number, state in zip(*np.nonzero(total), strict=True):
                 self._before.setdefault((step.time, int(state)), (start, int(states[number])))
                 self._after[start, int(states[number])] = (step.time, int(state))
-        total = (step.law * step.chances).sum(axis=(1, 2))[:, None]
+        total = step.silent[:, None]
         joint = (step.joint * step.chances[:, None]).sum(axis=(2, 3))[..., None]
         ended = attrs.evolve(step, time=self._over[0])
         self._compare(begun, ended, total, joint, start)

@@ -10,19 +10,28 @@ path, found backwards in time. With K the silent kernels and K' those that also 
 R = K' / K. The gap is Pr[no visit] − Π R, of two sums of non-negative terms.
 
 **Rounding.** The kernels of all segments of an output take together no more steps than the trace
-has, so the product errs by at most twice the error of a posterior in `segments`.
+has, so the product errs by at most twice the error of a posterior in `segments`, or in
+`remembered`.
 """
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.beliefs import Markov
+from sfumato.channels.remembering import RememberingSuppression
 from sfumato.channels.suppression import Suppression
 from sfumato.inference.markov.enumeration import checked_pair
 from sfumato.inference.markov.events import Gap
 from sfumato.inference.markov.probabilities import reachable_states
+from sfumato.inference.markov.remembered import (
+    follow_segments,
+    possible_starts,
+    remembered_error,
+    remembered_releases,
+)
 from sfumato.inference.markov.segments import (
     BEGINNING,
     LOGARITHMS,
@@ -33,10 +42,12 @@ from sfumato.inference.markov.segments import (
     check_error,
     silent_kernels,
 )
-from sfumato.values import SUPPRESSED
+from sfumato.values import SUPPRESSED, FloatArray
 
 
-def worst_window_gap(belief: Markov, channel: Suppression, masks: ArrayLike) -> Gap:
+def worst_window_gap(
+    belief: Markov, channel: Suppression | RememberingSuppression, masks: ArrayLike
+) -> Gap:
     """Return max Pr[A | o] − Pr[A], A being "X_t lies in the mask for some t", rounded up.
 
     >>> chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2, states="sx")
@@ -45,37 +56,36 @@ def worst_window_gap(belief: Markov, channel: Suppression, masks: ArrayLike) -> 
     >>> round(gap.value, 12), gap.prior, gap.output[0]
     (0.25, 0.75, 'x')
     """
-    checked_pair(belief, channel)
-    tables = (channel.start,) if channel.after is None else (channel.start, channel.after)
-    smallest = min(float(table.min(initial=1.0, where=table > 0.0)) for table in tables)
-    found = [_gap(belief, channel, smallest, mask) for mask in np.asarray(masks, dtype=bool)]
-    gaps = [gap.value for gap in found]
-    worst = found[int(np.argmax(gaps))]
-    return Gap(
-        value=worst.value,
-        posterior=worst.posterior,
-        prior=worst.prior,
-        event=int(np.argmax(gaps)),
-        output=worst.output,
-        relative_error=worst.relative_error,
-    )
+    windows = np.asarray(masks, dtype=bool)
+    if isinstance(channel, RememberingSuppression):
+        released = remembered_releases(belief, channel)
+        informs, error = bool(released.any()), 2.0 * remembered_error(belief, channel)
+        paths = [(*_remembered_path(belief, channel, mask, released), error) for mask in windows]
+    else:
+        checked_pair(belief, channel)
+        informs = bool(((channel.start < 1.0) & reachable_states(belief)).any())
+        paths = [_path(belief, channel, mask) for mask in windows]
+    each = zip(windows, paths, unmet_windows(belief, windows).tolist(), strict=True)
+    possible = reachable_states(belief) & informs
+    found = [_gap(unmet, *path, live=bool((mask & possible).any())) for mask, path, unmet in each]
+    event = int(np.argmax([gap.value for gap in found]))
+    return attrs.evolve(found[event], event=event)
 
 
-def _gap(belief: Markov, channel: Suppression, smallest: float, mask: NDArray[np.bool_]) -> Gap:
-    """Return the gap of one window."""
-    numbers = ORDINARY
-    avoided, output, is_normal = _shortest_path(belief, channel, mask, ORDINARY)
-    if not is_normal or min(smallest, belief.smallest_probability) < SMALLEST_FACTOR:
-        numbers = LOGARITHMS
-        avoided, output, _ = _shortest_path(belief, channel, mask, LOGARITHMS)
-    law = belief.initial * ~mask[0]
+def unmet_windows(belief: Markov, windows: NDArray[np.bool_]) -> FloatArray:
+    """Return Pr[X_t lies in the mask at no time t] of windows (W, T, M)."""
+    law = belief.initial * ~windows[:, 0]
     for time in range(belief.steps - 1):
-        law = (law @ belief.matrix(time)) * ~mask[time + 1]
-    unmet = float(law.sum())
-    error = 2.0 * check_error(belief, smallest if numbers is LOGARITHMS else None)
+        law = (law @ belief.matrix(time)) * ~windows[:, time + 1]
+    return np.asarray(law.sum(axis=1))
+
+
+def _gap(
+    unmet: float, avoided: float, output: tuple[object, ...], error: float, *, live: bool
+) -> Gap:
+    """Return the gap of a window that is unmet so likely, before and at the worst output."""
     gap, margin = max(0.0, unmet - avoided), error * (unmet + avoided)
-    possible = reachable_states(belief)
-    if not (mask & possible).any() or not ((channel.start < 1.0) & possible).any():
+    if not live:
         gap = margin = 0.0  # what cannot happen stays so, and where nothing is shown all does
     ceiling, floor = min(1.0, gap + margin), max(0.0, gap - margin)
     return Gap(
@@ -86,6 +96,50 @@ def _gap(belief: Markov, channel: Suppression, smallest: float, mask: NDArray[np
         output=output,
         relative_error=0.0 if ceiling == 0.0 else (ceiling - floor) / ceiling,
     )
+
+
+def _path(
+    belief: Markov, channel: Suppression, mask: NDArray[np.bool_]
+) -> tuple[float, tuple[object, ...], float]:
+    """Return the least Π R, an output that attains it, and the relative error of both."""
+    tables = (channel.start,) if channel.after is None else (channel.start, channel.after)
+    smallest = min(float(table.min(initial=1.0, where=table > 0.0)) for table in tables)
+    avoided, output, is_normal = _shortest_path(belief, channel, mask, ORDINARY)
+    if is_normal and min(smallest, belief.smallest_probability) >= SMALLEST_FACTOR:
+        return avoided, output, 2.0 * check_error(belief)
+    avoided, output, _ = _shortest_path(belief, channel, mask, LOGARITHMS)
+    return avoided, output, 2.0 * check_error(belief, smallest)
+
+
+def _remembered_path(
+    belief: Markov,
+    channel: RememberingSuppression,
+    mask: NDArray[np.bool_],
+    released: FloatArray,
+) -> tuple[float, tuple[object, ...]]:
+    """Return the least Π R and an output that attains it, where a hidden memory decides.
+
+    R is J / F of `remembered`, J being joint with having met none of the window's states.
+    """
+    steps, count = released.shape
+    over = steps * count
+    least, following = np.ones(over + 1), np.full(over + 1, over)
+    for start in range(steps - 2, -2, -1):
+        states, _ = possible_starts(released, start)
+        products = np.full((len(states), over + 1), np.inf)
+        for step in follow_segments(belief, channel, start, states, avoided=mask):
+            unmet = (step.joint[:, 0] * (1.0 - step.chances)).sum(axis=1)
+            codes = slice(step.time * count, (step.time + 1) * count)
+            shown = step.shown
+            np.divide(unmet * least[codes], shown, out=products[:, codes], where=shown > 0.0)
+        unmet, silent = (step.joint[:, 0] * step.chances).sum(axis=(1, 2)), step.silent
+        np.divide(unmet, silent, out=products[:, over], where=silent > 0.0)
+        best = products.argmin(axis=1)
+        values = products[np.arange(len(states)), best]
+        if start >= 0:
+            least[start * count + states] = values
+            following[start * count + states] = best
+    return float(values[0]), _output(belief, following, int(best[0]))
 
 
 def _shortest_path(
@@ -119,10 +173,14 @@ def _shortest_path(
         if start >= 0:
             least[codes] = np.where(mask[start], 0.0, values)
             following[codes] = best
-    output: list[object] = [SUPPRESSED] * steps
-    code = int(best[0])
-    while code != over:
-        time, state = divmod(code, count)
+    return float(values[0]), _output(belief, following, int(best[0])), True
+
+
+def _output(belief: Markov, following: NDArray[np.intp], code: int) -> tuple[object, ...]:
+    """Return the output whose releases are `code` and those that follow it."""
+    output: list[object] = [SUPPRESSED] * belief.steps
+    while code != len(following) - 1:
+        time, state = divmod(code, belief.state_count)
         output[time] = belief.states[state]
         code = int(following[code])
-    return float(values[0]), tuple(output), True
+    return tuple(output)

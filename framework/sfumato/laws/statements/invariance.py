@@ -24,6 +24,7 @@ from sfumato.laws.capabilities import (
 )
 from sfumato.laws.law import NotHere, law, require
 from sfumato.laws.transformations import (
+    Listed,
     Shifted,
     channel_of_permuted_states,
     garble,
@@ -102,24 +103,43 @@ def order_of_states_does_not_matter(at: Situation, measure: Any, seed: int) -> N
     require_agreement(read(measure, at), read(other, permuted), "listing states in another order")
 
 
+@law("invariance.listing", over=("mechanism",), applies=believes(Markov), cost=2, seed=SEED)
+def order_of_states_does_not_matter_to_a_design(
+    prior: Any, secret: Any, mechanism: Any, release: Release, seed: int
+) -> None:
+    """Listing the states in another order, also in tables, designs what is worth as much."""
+    if "utility" in release.claims:
+        raise NotHere("the utility is an estimate")
+    order = _another_order(prior.belief().state_count, seed)
+    listed = _listing_states(mechanism, order), _listing_states(secret, order)
+    other = design(listed[0], Listed(prior=prior, order=order), listed[1])
+    one, two = release.utility(), other.utility()
+    require(
+        np.isclose(one, two, rtol=1e-6, atol=1e-9),
+        f"with its states in the order {order} the utility must be {one}; got {two}",
+    )
+
+
 def _another_order(count: int, seed: int) -> list[int]:
     """Return a permutation that leaves everything in its place only where there is one thing."""
     order = np.random.default_rng(seed).permutation(count)
     return np.roll(order, 1 if (order == np.arange(count)).all() else 0).tolist()
 
 
-def _listing_states(measure: Any, order: list[int]) -> Any:
-    """Return the measure with its tables over states, by their declared sizes, in that order."""
+def _listing_states(plugin: Any, order: list[int]) -> Any:
+    """Return the plugin with its tables over states, by their declared sizes, in that order."""
     changes = {}
-    for item in type(measure).parameters():
-        table = getattr(measure, item.name)
+    for item in type(plugin).parameters():
+        table = getattr(plugin, item.name)
         options = getattr(item.domain, "options", (item.domain,))
         dims = next((one.dims for one in options if hasattr(one, "dims")), ())
+        if hasattr(type(table), "parameters"):  # a plugin inside
+            changes[item.name] = _listing_states(table, order)
         if isinstance(table, np.ndarray) and "M" in dims:
             for axis in (axis for axis, dim in enumerate(dims) if dim == "M"):
                 table = np.take(table, order, axis)
             changes[item.name] = table
-    return attrs.evolve(measure, **changes)
+    return attrs.evolve(plugin, **changes)
 
 
 @law("invariance.times", over=("measure",), applies=believes(Gaussian), seed=SEED)
