@@ -50,6 +50,7 @@ GAUSSIAN = ("rbf", "periodic", "matern")
 LONG = 60  # characters of a parameter that are said
 AGAINST = "anyone who believes in {} and knows how the release is made, but not the noise"
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 class NotCheckedError(Exception):
@@ -565,14 +566,7 @@ def check(text: str, trace: Any = None, ledger: Any = None) -> list[tuple[str, s
         verdicts = {True: "true", False: "FALSE", None: "not checked"}
         found = [(verdicts[is_so], what) for is_so, what in check_files(certificate, trace, ledger)]
         found += [check_claim(certificate, claim) for claim in certificate["guarantees"]]
-    except (
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as e:
+    except DAMAGE as e:
         return [("FALSE", f"this is no certificate, or one that is damaged ({e!r})")]
     return found + [("not checked", one["statement"]) for one in certificate.get("estimates", [])]
 
