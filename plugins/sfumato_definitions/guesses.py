@@ -168,7 +168,7 @@ class BayesLeakage(GuessMeasure):
         """Return two ends of the ratio of the two successes."""
         low, high = part.success(part.posterior(end), part.radius)
         least, most = part.prior_success(part.radius)
-        return low / most, high / least
+        return low / most if most else 0.0, high / least if least else math.inf
 
 
 @declare

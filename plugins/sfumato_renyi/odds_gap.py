@@ -9,7 +9,9 @@ import attrs
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses
+from sfumato.inference.gaussian.fisher_information import EXACT
 from sfumato.inference.gaussian.worst_pair import multiply
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import OPEN_UNIT, OPTIONAL, ORDER, SWITCH, declare, parameter
 from sfumato.protocols import Quantity, Reading
 from sfumato.questions import Nearness
@@ -195,20 +197,46 @@ class OddsGap(PairMeasure):
         return min(found), max(found)
 
     def of_shift(self, distance: float) -> float:
-        """Return the gap for m = μ²/2."""
-        mean = Reading(value=distance * distance / 2.0, bound="upper")
-        return self._of_mean(mean).value
+        """Return the gap for m = μ²/2, or its expectation, or a bound on either."""
+        mean = float(multiply(0.5, np.array([distance * distance]))[0])
+        if self.expected:
+            return mean * (self.conversion_order or 1.0)
+        if not self.conversion:
+            return gap_quantile(mean, self.delta)
+        if self.conversion_order is None:
+            return best_conversion_gap(mean, self.delta)
+        return conversion_gap(self.conversion_order * mean, self.conversion_order, self.delta)
 
     def _of_gaussian(self, view: GaussianView) -> Reading:
-        """Return the gap of the worst pair, m = ½ sup ΔᵀMΔ."""
-        worst = worst_square(view)
-        mean = attrs.evolve(worst, value=float(multiply(0.5, np.array([worst.value]))[0]))
-        return self._of_mean(mean)
+        """Return the gap of the worst pair, with what rounding of δ may hide."""
+        found = super()._of_gaussian(view)
+        if self.conversion:
+            return self._converted(found, worst_square(view))
+        how = f"{found.how}; {'expectation' if self.expected else 'quantile'} of the gap"
+        if self.expected or found.value in (0.0, math.inf):
+            return attrs.evolve(found, how=how)
+        room = 64 * ROUNDOFF
+        sides = min(self.delta * (1 + room), 1 - ROUNDOFF), self.delta * (1 - room)
+        low, high = (super(OddsGap, OddsGap(side))._of_gaussian(view) for side in sides)
+        ends = low.floor * (1 - 1e-12), high.ceiling * (1 + 1e-12)
+        error = max(ends[1] - found.value, found.value - ends[0]) / found.value
+        if found.bound == "exact" and error <= EXACT:
+            return attrs.evolve(found, relative_error=error, how=how)
+        return self.between(*ends, found.witness, how)
 
-    def _of_mean(self, mean: Reading) -> Reading:
+    def _converted(self, found: Reading, square: Reading) -> Reading:
+        """Return the bound, and how often it is exceeded; an expectation is not."""
+        value = found.ceiling * (1 + 2 * ROUNDOFF)
         if self.expected:
-            return self._expected(mean)
-        return self._converted(mean) if self.conversion else self._exact(mean)
+            how = f"{found.how}; Corollary 1"
+            return Reading(value=value, bound="upper", witness=found.witness, how=how)
+        chances = {
+            "chance for any prior": conversion_chance(value, self.delta),
+            "chance for this prior": gap_chance(square.ceiling / 2.0, value),
+        }
+        witness = {**(found.witness or {}), **chances}
+        how = f"{found.how}; Theorem 3.1"
+        return Reading(value=value, bound="upper", witness=witness, how=how)
 
     def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the quantile, or the expectation, of the worst pair in exact arithmetic."""
@@ -216,42 +244,3 @@ class OddsGap(PairMeasure):
 
         delta = None if self.expected else self.delta
         return brute_force.odds_gap(belief, question, channel, delta)
-
-    def _exact(self, mean: Reading) -> Reading:
-        value = gap_quantile(mean.value, self.delta)
-        if not (math.isfinite(value) and value > 0):
-            return attrs.evolve(mean, value=value)
-        sides = (1 - mean.relative_error, 1 + mean.relative_error)
-        ends = [gap_quantile(mean.value * side, self.delta) for side in sides]
-        error = max(abs(end - value) for end in ends) / value + 1e-12
-        exact = mean.bound == "exact"
-        return attrs.evolve(
-            mean,
-            value=value if exact else value * (1 + 1e-12),
-            relative_error=error if exact else 0.0,
-            how=f"{mean.how}; quantile of the gap",
-        )
-
-    def _converted(self, mean: Reading) -> Reading:
-        m = mean.value * (1 + mean.relative_error)
-        if self.conversion_order is None:
-            gap = best_conversion_gap(m, self.delta)
-        else:
-            gap = conversion_gap(self.conversion_order * m, self.conversion_order, self.delta)
-        chances = {
-            "chance for any prior": conversion_chance(gap, self.delta),
-            "chance for this prior": gap_chance(m, gap),
-        }
-        return Reading(
-            value=gap * (1 + 1e-15),
-            bound="upper",
-            witness={**(mean.witness or {}), **chances},
-            how=f"{mean.how}; Theorem 3.1",
-        )
-
-    def _expected(self, mean: Reading) -> Reading:
-        if self.conversion_order is None:
-            return attrs.evolve(mean, how=f"{mean.how}; expectation of the gap")
-        value = mean.value * (1 + mean.relative_error) * self.conversion_order
-        how = f"{mean.how}; Corollary 1"
-        return Reading(value=value, bound="upper", witness=mean.witness, how=how)

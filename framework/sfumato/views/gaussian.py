@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.channels.noisy_vectors import normal_chances
-from sfumato.errors import OutsideHypotheses
+from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.gaussian.fisher_information import Information
 from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.gaussian.worst_pair import (
@@ -319,6 +319,18 @@ def near_law(part: GaussianPart, end: End) -> tuple[float, float, float]:
     return float(part.mean[0]), sigma * math.sqrt(gain / (1 + gain)), sigma / math.sqrt(1 + gain)
 
 
+def _open_law(part: GaussianPart, question: Nearness, end: End) -> tuple[float, float, float]:
+    """Return the law of the posterior mean, unless float64 takes the event for certain or not."""
+    law = near_law(part, end)
+    prior = near_chances(np.array(law[0]), question, math.sqrt(float(part.prior[0, 0])))
+    if not prior.min() >= LEAST:
+        raise Undecidable(
+            f"{question.name}, or its opposite, has a probability below {LEAST:g}: too small for "
+            f"float64; ask about a place that the prior can reach."
+        )
+    return law
+
+
 def near_chances(means: FloatArray, question: Nearness, deviation: float) -> FloatArray:
     """Return Pr[event | m] and Pr[not the event | m], (2, ...): each with all its digits."""
     from scipy.special import ndtr
@@ -336,7 +348,7 @@ def near_chances(means: FloatArray, question: Nearness, deviation: float) -> Flo
 
 def _near_cells(part: GaussianPart, question: Nearness, end: End) -> tuple[FloatArray, FloatArray]:
     """Return the tables (2, cells) from below, and (2, ends of cells) from above."""
-    middle, spread, deviation = near_law(part, end)
+    middle, spread, deviation = _open_law(part, question, end)
     place, radius = question.place, question.radius
     if deviation == 0.0:  # the value itself is told
         cuts = np.array([-np.inf, place - radius, place + radius, np.inf])
@@ -369,7 +381,7 @@ def near_shifts(
     part: GaussianPart, question: Nearness, end: End
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return Pr[the event or not, cell], (2, C), and two ends of how far log-odds move in each."""
-    middle, spread, deviation = near_law(part, end)
+    middle, spread, deviation = _open_law(part, question, end)
     if deviation == 0.0 or spread == 0.0:
         table, move = _near_cells(part, question, end)[0], math.inf if deviation == 0.0 else 0.0
         return table, *np.full((2, table.shape[1]), move)

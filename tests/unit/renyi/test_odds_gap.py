@@ -11,6 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
+from sfumato.matrices import Dense
+from sfumato.questions import Displacements
 from sfumato_renyi.odds_gap import (
     best_conversion_gap,
     conversion_chance,
@@ -154,3 +158,32 @@ def test_the_workshops_corollary_bounds_the_expected_gap():
 def test_bad_parameters(bad):
     with pytest.raises(sf.ParameterError, match=r"^odds_gap\.\w+ must be .*\.$"):
         sf.measures.odds_gap(**bad)
+
+
+def test_the_ends_of_a_bounded_worst_pair_are_ends_of_the_gap():
+    """Of many entries at once only two ends of the worst pair are known."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 40, 40))
+    prior, noise = a @ a.T + np.eye(40), b @ b.T + 0.1 * np.eye(40)
+    question = Displacements((tuple((entry,) for entry in range(40)),), 1.0)
+    belief, channel = Gaussian(Dense(prior)), AdditiveGaussian(Dense(noise))
+    mean = 0.0
+    for signs in np.sign(rng.standard_normal((200, 40))):  # M is the inverse noise: all is secret
+        mean = max(mean, float(signs @ np.linalg.solve(noise, signs)) / 2)
+    for measure in (sf.measures.odds_gap(), sf.measures.odds_gap(expected=True)):
+        found = measure.evaluate(belief, question, channel)
+        assert (found.bound, found.interval[1]) == ("upper", found.value)
+        reached = mean if measure.expected else float(gap_quantile(mean, measure.delta))
+        assert found.floor <= found.ceiling >= reached
+        assert found.floor >= 0.9 * found.ceiling
+
+
+@pytest.mark.parametrize("chance", [0.5, 0.9999, 1 - 1e-8, 1 - 1e-12])
+@pytest.mark.parametrize("noise", [1e4, 1.0])
+def test_a_chance_near_one_has_its_ends(chance, noise):
+    prior, secret = sf.priors.rbf(length_scale=1.0, times=1), sf.secrets.basic(0)
+    release = sf.mechanisms.gaussian_uniform(mse=noise).protect(prior, secret)
+    loss = sf.measures.odds_gap(delta=chance).loss(prior, secret, release)
+    low, high = loss.interval or (loss.floor, loss.ceiling)
+    mean = 0.5 / noise
+    assert true_chance(mean, low) >= chance >= true_chance(mean, high)

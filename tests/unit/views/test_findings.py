@@ -289,6 +289,28 @@ def test_much_noise_still_lets_a_rare_count_tell(noise):
     assert apart <= ceiling <= apart * (1 + 1e-9) + 1e-9
 
 
+@pytest.mark.parametrize("noise", [0.1, 1e-300])
+@pytest.mark.parametrize(("place", "radius"), [(50.0, 1.0), (1e10, 1.0), (1e300, 1.0), (0.0, 1e10)])
+def test_a_place_out_of_reach_is_not_called_safe(place, radius, noise):
+    """Ruling out what has a chance of e^−1250 takes a divergence of that size, not of 660."""
+    prior, secret = sf.priors.rbf(length_scale=1.0, times=3), sf.secrets.near(place, radius, 1)
+    release = sf.mechanisms.gaussian_uniform(mse=noise).protect(prior, sf.secrets.basic(1))
+    names = ["renyi", "pointwise_leakage", "odds_gap", "advantage"]
+    for measure in (getattr(sf.measures, name)() for name in names):
+        with pytest.raises(sf.Undecidable, match="float64"):
+            measure.loss(prior, secret, release)
+
+
+def test_a_guess_that_is_never_right_before_may_leak_without_end():
+    prior, secret = (
+        sf.priors.rbf(length_scale=1.0, times=120),
+        sf.secrets.compound(range(120), 1e-4),
+    )
+    release = sf.mechanisms.gaussian_uniform(mse=0.1).protect(prior, secret)
+    loss = sf.measures.bayes_leakage().loss(prior, secret, release)
+    assert (loss.ceiling, loss.bound) == (math.inf, "upper")
+
+
 # One view for all ---------------------------------------------------------------------------------
 
 
