@@ -188,8 +188,5 @@ def test_a_loss_with_a_gap_has_both_ends_in_what_is_printed():
     assert 0.8 * loss.value < loss.floor < 0.998 * loss.value
     moved = np.array(loss.witness["displacement"])
     assert moved @ np.linalg.inv(noise) @ moved == pytest.approx(loss.floor, rel=1e-3)
-    low, high = (
-        round_outwards(x, way, ".4g")
-        for x, way in zip((loss.floor, loss.value), ("lower", "upper"), strict=True)
-    )
-    assert str(loss).endswith(f" [{low}, {high}]")
+    low, high = round_outwards(loss.floor, "lower", ".4g"), round_outwards(loss.value, "upper")
+    assert str(loss).endswith(f" ≤ {high}, ≥ {low}")
