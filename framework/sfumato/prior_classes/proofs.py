@@ -44,7 +44,8 @@ MOST_CELLS = 20_000
 """Number of cells that are bounded at most on a trace of up to 50 entries; on longer ones fewer."""
 
 MOST_READINGS = 1_000
-"""Number of cells of chains that are bounded at most: each takes a reading or two."""
+"""Number of cells that are bounded at most of chains, where each takes a reading or two, and of
+compound secrets in several coordinates, where each takes a search for the worst pair."""
 
 
 # Branch and bound ---------------------------------------------------------------------------------
@@ -203,7 +204,10 @@ def prove_over_class(
 
         return bound
 
-    return _prove(prior, bounds_of, read, _most_cells(noise), tolerance)
+    most = _most_cells(noise)
+    if any(len(group) > 1 and max(map(len, group)) > 1 for group in groups):
+        most = min(most, MOST_READINGS)
+    return _prove(prior, bounds_of, read, most, tolerance)
 
 
 def _most_cells(noise: Matrix) -> int:
