@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses, SolverFailed
+from sfumato.matrices import Sum
 from sfumato.matrices.matrix import Array
 from sfumato.prior_classes.proofs import is_provable
 from sfumato_gaussian_noise.design import (
@@ -82,7 +83,8 @@ def prove_design(task: Task, route: Callable[[Task], Certified]) -> tuple[Task, 
 
     A route sees the members that it looks at. What the proof finds to be worse enters, and the
     route is taken again. A smaller floor of noise takes more cells to prove: where they run out,
-    the floor is raised, at a price of 1/(1 − floor) in the loss, which the task then says.
+    the floor is raised, at a price of 1/(1 − floor) in the loss, which the task then says; but not
+    where they run out even for this very noise with the largest floor.
     """
     found = route(task)
     best = task, found, found.losses.attained
@@ -101,6 +103,10 @@ def prove_design(task: Task, route: Callable[[Task], Certified]) -> tuple[Task, 
             if proved.worst <= proved.attained * (1 + AFFORDABLE):
                 break
         if not is_provable(task.members.prior) or task.floor * FLOOR_STEP > LARGEST_FLOOR:
+            break
+        even = task.even_noise().scaled(LARGEST_FLOOR)
+        noise = Sum((found.noise.scaled(1 - LARGEST_FLOOR), even))
+        if task.members.proved_losses(noise).how != "proved":
             break
         task = attrs.evolve(task, floor=task.floor * FLOOR_STEP)
         found = route(task)

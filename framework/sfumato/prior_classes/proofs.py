@@ -44,7 +44,8 @@ MOST_CELLS = 20_000
 """Number of cells that are bounded at most on a trace of up to 50 entries; on longer ones fewer."""
 
 MOST_READINGS = 1_000
-"""Number of cells of chains that are bounded at most: each takes a reading or two."""
+"""Number of cells that are bounded at most of chains, where each takes a reading or two, and of
+compound secrets in several coordinates, where each takes a search for the worst pair."""
 
 
 # Branch and bound ---------------------------------------------------------------------------------
@@ -95,38 +96,29 @@ def prove_supremum(
         for corner in itertools.islice(itertools.product(*box), CORNERS)
     )
     # A box of no axes is its corner.
-    boxes = [pair for pair in boxes if pair[0]]
-    pending = [_first_cells(box) for box, _ in boxes]
+    pending = [(j, *_first_cells(box)) for j, (box, _) in enumerate(boxes) if box]
     settled, count = -math.inf, 0
-    while any(len(lows) for lows, _ in pending):
-        found = [
-            bound(*cells) if len(cells[0]) else None
-            for (_, bound), cells in zip(boxes, pending, strict=True)
-        ]
-        count += sum(len(lows) for lows, _ in pending)
-        for j, (cells, values) in enumerate(zip(pending, found, strict=True)):
-            guesses = (
-                np.zeros(0) if values is None else np.nan_to_num(values.centres, nan=-math.inf)
-            )
-            if np.max(guesses, initial=-math.inf) > best:
-                top = int(np.argmax(guesses))
-                middle = (cells[0][top] + cells[1][top]) / 2
-                best = max(best, value_at(j, tuple(middle.tolist())))
-            best = max(best, -math.inf if values is None else values.attained)
+    while pending:
+        found = [boxes[j][1](lows, highs) for j, lows, highs in pending]
+        count += sum(len(lows) for _, lows, _ in pending)
+        for (j, lows, highs), values in zip(pending, found, strict=True):
+            guesses = np.nan_to_num(values.centres, nan=-math.inf)
+            top = int(np.argmax(guesses))
+            if guesses[top] > best:
+                best = max(best, value_at(j, tuple(((lows[top] + highs[top]) / 2).tolist())))
+            best = max(best, values.attained)
         limit = best + tolerance * abs(best)
-        waiting = []
-        for cells, values in zip(pending, found, strict=True):
-            ceilings = np.zeros(0) if values is None else values.ceilings
-            ceilings = np.where(np.isnan(ceilings), math.inf, ceilings)
+        waiting, unsettled = [], [settled, best]
+        for (j, lows, highs), values in zip(pending, found, strict=True):
+            ceilings = np.where(np.isnan(values.ceilings), math.inf, values.ceilings)
             above = ceilings > limit
             settled = max(settled, float(np.max(ceilings[~above], initial=-math.inf)))
-            axes = None if values is None else values.axes[above]
-            waiting.append((cells[0][above], cells[1][above], axes, ceilings[above]))
-        left = sum(len(ceilings) for *_, ceilings in waiting)
-        if count + 2 * left > most:
-            unsettled = (float(np.max(c, initial=-math.inf)) for *_, c in waiting)
-            return Proof(max(settled, best, *unsettled), count)
-        pending = [_halve(lows, highs, axes) for lows, highs, axes, _ in waiting]
+            unsettled.append(float(ceilings.max()))
+            if np.any(above):
+                waiting.append((j, *_halve(lows[above], highs[above], values.axes[above])))
+        if count + sum(len(lows) for _, lows, _ in waiting) > most:
+            return Proof(max(unsettled), count)
+        pending = waiting
     return Proof(max(settled, best), count)
 
 
@@ -145,8 +137,6 @@ def _first_cells(box: Ends) -> tuple[Array, Array]:
 
 
 def _halve(lows: Array, highs: Array, axes: Any) -> tuple[Array, Array]:
-    if not len(lows):
-        return lows, highs
     rows = np.arange(len(lows))
     middles = (lows[rows, axes] + highs[rows, axes]) / 2
     upper_lows, lower_highs = np.array(lows), np.array(highs)
@@ -214,7 +204,10 @@ def prove_over_class(
 
         return bound
 
-    return _prove(prior, bounds_of, read, _most_cells(noise), tolerance)
+    most = _most_cells(noise)
+    if any(len(group) > 1 and max(map(len, group)) > 1 for group in groups):
+        most = min(most, MOST_READINGS)
+    return _prove(prior, bounds_of, read, most, tolerance)
 
 
 def _most_cells(noise: Matrix) -> int:

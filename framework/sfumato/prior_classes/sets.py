@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
@@ -25,6 +24,14 @@ def _as_number(value: object, words: str) -> float:
         raise ParameterError(f"Interval.{words} must be a finite number; got {value!r}.") from None
 
 
+def _low(value: object) -> float:
+    return _as_number(value, "low")
+
+
+def _high(value: object) -> float:
+    return _as_number(value, "high")
+
+
 @attrs.frozen
 class Interval:
     """Every value between `low` and `high`, both included, of a real parameter of a prior.
@@ -34,8 +41,8 @@ class Interval:
     False
     """
 
-    low: float = attrs.field(converter=functools.partial(_as_number, words="low"))
-    high: float = attrs.field(converter=functools.partial(_as_number, words="high"))
+    low: float = attrs.field(converter=_low)
+    high: float = attrs.field(converter=_high)
 
     def __attrs_post_init__(self) -> None:
         if not self.low < self.high:
@@ -146,7 +153,9 @@ def largest(suprema: Iterable[Supremum]) -> Supremum:
     """Return the largest supremum; it is only as certain as the least certain of them."""
     found = list(suprema)
     best = max(found, key=lambda supremum: supremum.value)
-    hows = {supremum.how for supremum in found} | ({"finite"} if len(found) > 1 else set())
+    hows = {supremum.how for supremum in found}
+    if len(found) > 1:
+        hows.add("finite")
     return attrs.evolve(best, how=weakest(hows, best.value))
 
 

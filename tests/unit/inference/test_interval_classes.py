@@ -93,6 +93,36 @@ def test_a_resonance_that_neither_ends_nor_a_grid_see():
     assert loss.worst.period == pytest.approx(4.0, abs=1e-3)
 
 
+def test_two_times_in_the_plane_are_proved():
+    """Of coordinates that are alike, the worst displacements are parallel."""
+    prior = sf.priors.rbf(length_scale=sf.Interval(1, 3), times=6, dimensions=2)
+    loss = uniform_loss(prior, sf.secrets.compound([1, 3]), 0.1)
+    t, found = np.arange(6), []
+    for length in np.linspace(1, 3, 61):
+        sigma = np.exp(-((t[:, None] - t) ** 2) / (2 * length**2))
+        left = sigma - sigma @ np.linalg.solve(sigma + 0.1 * np.eye(6), sigma)
+        own = np.ix_([1, 3], [1, 3])
+        gain = np.linalg.inv(left[own]) - np.linalg.inv(sigma[own])
+        found.append(gain[0, 0] + gain[1, 1] + 2 * abs(gain[0, 1]))
+    assert "proved" in loss.how
+    assert max(found) * (1 - 1e-12) <= loss.value <= 1.001 * loss.floor
+
+
+def test_a_prior_beside_an_interval_hides_no_resonance():
+    """The worst member lies inside the second option, whatever the first is."""
+    alone, several = (
+        sf.priors.periodic(length_scale=1.0, period=period, times=20)
+        for period in (11.0, sf.Interval(3.3, 6.1))
+    )
+    prior = sf.AnyOf(alone, several)
+    loss = uniform_loss(prior, sf.secrets.basic(9), 0.1)
+    t = np.arange(20)
+    sigma = np.exp(-2 * np.sin(np.pi * (t[:, None] - t) / 4.0) ** 2)
+    left = sigma - sigma @ np.linalg.solve(sigma + 0.1 * np.eye(20), sigma)
+    assert loss.worst.period == pytest.approx(4.0, abs=1e-2)
+    assert 1 / left[9, 9] - 1 <= loss.value <= 1.001 * loss.floor
+
+
 @pytest.mark.parametrize("floor", [1e-6, 1e-4])
 def test_a_class_optimal_design_is_proved_whatever_its_floor(floor):
     """In the norm of the noise, 20,000 cells did not prove the smaller floor."""

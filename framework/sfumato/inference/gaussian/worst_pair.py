@@ -135,6 +135,9 @@ def _worst_of_group(information: Information, group: Group) -> tuple[WorstPair, 
     return attrs.evolve(worst, attained=0.0), 0.0
 
 
+CLOSE = 1e-4
+"""Relative gap of the bound of one of many matrices that is not worth a program."""
+
 FEW_SIGNS = 10
 """Balls of one entry up to which all sign vectors are compared for many matrices at once."""
 
@@ -159,7 +162,7 @@ def largest_squares(informations: Array, group: Group) -> Array:
         found = np.max(np.einsum("vi,cij,vj->cv", signs, safe, signs, optimize=True), axis=1)
     else:
         balls = tuple(np.array(ball, dtype=np.intp) for ball in positions(group))
-        found = np.array([_unit_radius(matrix, balls).value for matrix in safe])
+        found = np.array([_unit_radius(matrix, balls, CLOSE).value for matrix in safe])
     # The rounding of the sums and of the eigenvalues, in units of the trace, which is no larger
     # than `size` times the supremum.
     values[sound] = np.maximum(found, 0.0) * (1 + 64 * size**2 * ROUNDOFF)
@@ -269,7 +272,7 @@ def _supported(matrix: Array, balls: Balls, support: Array) -> WorstPair:
     return WorstPair(min(found.value, whole.value), attained, witness, found.how)
 
 
-def _unit_radius(matrix: Array, balls: Balls) -> WorstPair:
+def _unit_radius(matrix: Array, balls: Balls, close: float = AGREEMENT) -> WorstPair:
     if len(balls) == 1:
         values, vectors = np.linalg.eigh(matrix)
         top = float(max(values[-1], 0.0))
@@ -279,18 +282,18 @@ def _unit_radius(matrix: Array, balls: Balls) -> WorstPair:
         signs = _best_signs(matrix)
         largest = float(signs @ matrix @ signs)
         return WorstPair(largest, largest, signs, "every sign vector")
-    return _bounded(matrix, balls)
+    return _bounded(matrix, balls, close)
 
 
-def _bounded(matrix: Array, balls: Balls) -> WorstPair:
-    """Return the smallest certified upper bound, and the best Δ of a local search."""
+def _bounded(matrix: Array, balls: Balls, close: float = AGREEMENT) -> WorstPair:
+    """Return a certified upper bound, the smallest unless `close`, and a local search's best Δ."""
     # Units in which M is of order one: a power of two, so nothing is rounded.
     trace = float(np.trace(matrix))
     unit = 2.0 ** math.floor(math.log2(trace)) if trace > 0 else 1.0
     scaled = matrix / unit
     witness = local_maximum(scaled, balls)
     attained = float(witness @ scaled @ witness)
-    value, how = _best_dual(scaled, balls, witness)
+    value, how = _best_dual(scaled, balls, witness, close)
     # The dual may have a gap for three balls or more: both ends are told. Less the rounding.
     attained *= 1 - 8 * len(matrix) * ROUNDOFF
     return WorstPair(unit * value, unit * attained, witness, how)
@@ -338,24 +341,24 @@ def local_maximum(matrix: Array, balls: Balls) -> Array:
     points, values = _normalised(starts, balls), np.zeros(starts.shape[1])
     for _ in range(STEPS):
         points = _normalised(shifted @ points, balls)
-        before, values = values, np.einsum("is,ij,js->s", points, matrix, points, optimize=True)
+        before, values = values, np.sum(points * (matrix @ points), axis=0)
         if np.all(values - before <= 1e-15 * values):
             break
     best = points[:, int(np.argmax(values))]
     return np.asarray(best if best[np.argmax(np.abs(best))] > 0 else -best)
 
 
-def _best_dual(matrix: Array, balls: Balls, witness: Array) -> tuple[float, str]:
+def _best_dual(matrix: Array, balls: Balls, witness: Array, close: float) -> tuple[float, str]:
     """Return the smallest certified bound Σ d_k with blkdiag(d_k I) ⪰ M, and how it was found.
 
-    The multipliers d_k = ‖(MΔ)_k‖ of the witness are tried first; if they prove it optimal, no
-    program is solved.
+    The multipliers d_k = ‖(MΔ)_k‖ of the witness are tried first; if they prove it optimal, but
+    for a share of `close`, no program is solved.
     """
     attained = float(witness @ matrix @ witness)
     gradient = matrix @ witness
     multipliers = np.array([np.linalg.norm(gradient[ball]) for ball in balls])
     value = feasible_value(matrix, balls, multipliers)
-    if value - attained <= AGREEMENT * value:
+    if value - attained <= close * value:
         return value, "multipliers of the witness"
     options = [(value, "multipliers of the witness")]
     solved = _program(matrix, balls)
