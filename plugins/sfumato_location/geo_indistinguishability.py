@@ -20,8 +20,6 @@ from sfumato.views import Outcomes, ViewMeasure
 from sfumato.views.measures import Found
 from sfumato_location.places import PLACES, distances_between
 
-WAIVERS = {"invariance.states": "the places are listed in the order of the states"}
-
 
 def _per_distance(name: str, places: FloatArray) -> Quantity:
     """Return the quantity on that map, which its number of places and a checksum name."""
@@ -63,7 +61,6 @@ class GeoIndistinguishability(LossMeasure):
 
     name = "geo_indistinguishability"
     promises = ("nothing from silence",)
-    waivers = WAIVERS
     reads = ((Markov, object, Symbols),)
 
     places: FloatArray = parameter(PLACES, doc="coordinates of the places, as the prior has them")
@@ -139,7 +136,6 @@ class LocationLeakage(ViewMeasure):
 
     name = "location_leakage"
     promises = ("nothing from silence",)
-    waivers = WAIVERS
 
     places: FloatArray = parameter(PLACES, doc="coordinates of the places, as the prior has them")
 

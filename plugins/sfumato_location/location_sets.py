@@ -16,7 +16,7 @@ from sfumato.parameters import POSITIVE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.randomness import generator_or_secure
 from sfumato.values import ByContent, FloatArray, Labels, cumulative, draw_outcomes, encode_labels
-from sfumato_location.mechanisms import EXPECTED_DISTANCE
+from sfumato_location.mechanisms import EXPECTED_DISTANCE, belief_about
 from sfumato_location.places import PLACES, distances_between
 
 SIMULATED = 2_000
@@ -109,7 +109,10 @@ class PlacesInSets(ByContent, Emission):
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
     ) -> NDArray[np.object_]:
         """Draw one output per trace of positions, each with its own sets."""
-        source = generator_or_secure(rng)
+        return label_array(self.states)[self.draw(traces, generator_or_secure(rng))]
+
+    def draw(self, traces: NDArray[np.intp], source: np.random.Generator) -> NDArray[np.intp]:
+        """Return the places that are shown, as positions."""
         codes = np.empty(np.shape(traces), dtype=np.intp)
         for number, trace in enumerate(np.asarray(traces, dtype=np.intp)):
             predicted = self.belief.initial
@@ -118,7 +121,7 @@ class PlacesInSets(ByContent, Emission):
                 shown = draw_outcomes(cumulative(law[place][None]), source.random(1))
                 codes[number, time] = shown[0]
                 predicted = self._after(predicted, law[:, shown[0]], time)
-        return label_array(self.states)[codes]
+        return codes
 
 
 @declare
@@ -155,20 +158,11 @@ class DeltaLocationSet(Mechanism):
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Follow the first member's belief."""
-        belief: Markov = next(prior.members()).belief()
-        if len(self.places) != belief.state_count:
-            wanted = f"coordinates for the {belief.state_count} states"
-            raise self.reject("places", wanted, self.places)
+        belief = belief_about(self, prior)
         far = distances_between(self.places)
         channel = PlacesInSets(belief, far, self.epsilon, self.delta)
         rng = np.random.default_rng(0)  # the same estimate whenever it is asked for
         paths = belief.sample_encoded(rng, SIMULATED // belief.steps + 1)
-        shown = encode_shown(channel, channel.sample_many(paths, rng))
-        distance = float(far[paths, shown].mean())
+        distance = float(far[paths, channel.draw(paths, rng)].mean())
         claims = {"utility": "estimated from simulated traces"}
         return Release(self, prior, secret, channel, distance, EXPECTED_DISTANCE, claims)
-
-
-def encode_shown(channel: PlacesInSets, shown: NDArray[np.object_]) -> NDArray[np.intp]:
-    """Return which places were shown, as positions."""
-    return np.stack([encode_labels(channel.states, row, "states") for row in shown])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -36,26 +37,13 @@ class AtPlaces(Mechanism):
     places: FloatArray
 
     @abstractmethod
-    def laws(self, belief: Markov) -> FloatArray:
-        """Return Pr[z is shown | x], (T, M, M), or one (M, M) for all times."""
+    def laws(self, belief: Markov) -> tuple[FloatArray, dict[str, float]]:
+        """Return Pr[z is shown | x], (T, M, M) or (M, M) for all times, and what is claimed."""
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Design for the first member; over a class the utility is the least favourable one's."""
-        return self.release(prior, secret, self.laws(self.first_belief(prior)))
-
-    def first_belief(self, prior: PriorClass) -> Markov:
-        """Return what the first member believes, if it is about these places."""
-        belief: Markov = next(prior.members()).belief()
-        if len(self.places) != belief.state_count:
-            wanted = f"coordinates for the {belief.state_count} states"
-            raise self.reject("places", wanted, self.places)
-        return belief
-
-    def release(
-        self, prior: PriorClass, secret: Secret, laws: FloatArray, **claims: float
-    ) -> Release:
-        """Return the release that draws by the laws."""
-        belief = next(prior.members()).belief()
+        belief = belief_about(self, prior)
+        laws, claims = self.laws(belief)
         far, count = distances_between(self.places), belief.state_count
         tables = np.broadcast_to(laws, (belief.steps, count, count))
         if ((tables == 0.0).any(axis=1) & (tables > 0.0).any(axis=1)).any():
@@ -70,6 +58,15 @@ class AtPlaces(Mechanism):
             lambda member: float((member.belief().marginals() * each).sum(axis=1).mean())
         )
         return Release(self, prior, secret, channel, worst.value, EXPECTED_DISTANCE, claims)
+
+
+def belief_about(mechanism: Any, prior: PriorClass) -> Markov:
+    """Return what the first member believes, if it is about the mechanism's places."""
+    belief: Markov = next(prior.members()).belief()
+    if len(mechanism.places) != belief.state_count:
+        wanted = f"coordinates for the {belief.state_count} states"
+        raise mechanism.reject("places", wanted, mechanism.places)
+    return belief
 
 
 def keep_apart(law: FloatArray, far: FloatArray, epsilon: float) -> FloatArray:
@@ -111,12 +108,12 @@ class LocationExponential(AtPlaces):
     epsilon: float = parameter(POSITIVE, doc="ε for each unit of distance")
     places: FloatArray = parameter(PLACES, doc="coordinates of the places, as the prior has them")
 
-    def laws(self, belief: Markov) -> FloatArray:
+    def laws(self, belief: Markov) -> tuple[FloatArray, dict[str, float]]:
         """Return the same law for all times."""
         del belief
         far = distances_between(self.places)
         weights = np.exp(-self.epsilon * far / 2.0)
-        return keep_apart(weights / weights.sum(axis=1, keepdims=True), far, self.epsilon)
+        return keep_apart(weights / weights.sum(axis=1, keepdims=True), far, self.epsilon), {}
 
 
 @declare
@@ -148,13 +145,13 @@ class PlanarLaplace(AtPlaces):
         SWITCH, default=True, doc="whether to show the place nearest on average"
     )
 
-    def laws(self, belief: Markov) -> FloatArray:
+    def laws(self, belief: Markov) -> tuple[FloatArray, dict[str, float]]:
         """Return the law of every time, each with its own remapping."""
         far = distances_between(self.places)
         law = keep_apart(cell_chances(self.places, self.epsilon), far, self.epsilon)
         if not self.remap:
-            return law
-        return np.stack([_remapped(law, far, marginal) for marginal in belief.marginals()])
+            return law, {}
+        return np.stack([_remapped(law, far, marginal) for marginal in belief.marginals()]), {}
 
 
 def _remapped(law: FloatArray, far: FloatArray, marginal: FloatArray) -> FloatArray:

@@ -12,7 +12,6 @@ from sfumato.comparison.executors import progress
 from sfumato.errors import Undecidable
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import POSITIVE, declare, parameter
-from sfumato.protocols import PriorClass, Release, Secret
 from sfumato.values import FloatArray
 from sfumato_location.mechanisms import AtPlaces, keep_apart
 from sfumato_location.places import PLACES, distances_between
@@ -56,19 +55,14 @@ class GeoOptimal(AtPlaces):
     epsilon: float = parameter(POSITIVE, doc="ε for each unit of distance")
     places: FloatArray = parameter(PLACES, doc="coordinates of the places, as the prior has them")
 
-    def laws(self, belief: Markov) -> FloatArray:
-        """Return the optimal law for the average marginal."""
-        return self._solved(belief.marginals().mean(axis=0))[0]
+    def laws(self, belief: Markov) -> tuple[FloatArray, dict[str, float]]:
+        """Solve for the average marginal, mend, and say how far from the optimum it may be."""
+        marginal, far = belief.marginals().mean(axis=0), distances_between(self.places)
+        law, bound = self._solved(marginal, far)
+        cost = float((marginal[:, None] * law * far).sum())
+        return law, {"lower_bound": bound, "gap": max(cost - bound, 0.0)}
 
-    def design(self, prior: PriorClass, secret: Secret) -> Release:
-        """Solve, mend, and say how far from the optimum the result may be."""
-        marginal = self.first_belief(prior).marginals().mean(axis=0)
-        law, bound = self._solved(marginal)
-        cost = float((marginal[:, None] * law * distances_between(self.places)).sum())
-        return self.release(prior, secret, law, lower_bound=bound, gap=max(cost - bound, 0.0))
-
-    def _solved(self, marginal: FloatArray) -> tuple[FloatArray, float]:
-        far = distances_between(self.places)
+    def _solved(self, marginal: FloatArray, far: FloatArray) -> tuple[FloatArray, float]:
         if len(far) == 1:
             return np.ones((1, 1)), 0.0
         shrink = np.exp(-self.epsilon * far)

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.beliefs import Markov
 from sfumato.channels import WholeTrace
 from sfumato.errors import OutsideHypotheses, ParameterError, Undecidable
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.questions import Asked
 from sfumato.randomness import generator_or_secure
 from sfumato.values import ByContent, FloatArray, Labels, as_labels, read_only
@@ -51,8 +52,6 @@ SMALLEST = 1e-270
 
 NARROW = 1e-8
 """Half the width of the cells around whole numbers, in units of b or of one."""
-
-UNIT_ROUNDOFF = 2.0**-53
 
 
 # What is counted ----------------------------------------------------------------------------------
@@ -150,7 +149,7 @@ class CountLaws:
         """A proved relative error: sums of products of numbers that are not negative."""
         steps, count = self.belief.steps, self.belief.state_count
         roundings = 4.0 * (steps * (count + 2) + self.length + 8.0 * self.dimensions * self.base)
-        return float(roundings * UNIT_ROUNDOFF)
+        return float(roundings * ROUNDOFF)
 
 
 def _convolve(one: FloatArray, other: FloatArray, length: int) -> FloatArray:
@@ -385,7 +384,7 @@ class NoisyCount(ByContent, WholeTrace):
 
     def _outcomes(self, asked: Asked, table: FloatArray, error: float) -> Outcomes:
         require_positive(table[table.any(axis=1)])
-        return Outcomes.of(asked, table, error + 64 * UNIT_ROUNDOFF)
+        return Outcomes.of(asked, table, error + 64 * ROUNDOFF)
 
     def _fineness(self, room: int, most: int) -> int:
         """Return into how many pieces the space between two whole numbers is cut."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -39,15 +38,3 @@ def _ratio(p: FloatArray, q: FloatArray) -> float:
         return 0.0
     pairs = zip((p / math.fsum(p)).tolist(), (q / math.fsum(q)).tolist(), strict=True)
     return max((math.log(a / b) if b else math.inf) for a, b in pairs if a)
-
-
-def best_set(q: FloatArray, d: FloatArray, alpha: float) -> float:
-    """Return max over sets A of log (q_A (e^α − 1) + 1)/(d_A (e^α − 1) + 1), by trying them all."""
-    gain, places = math.expm1(alpha), range(len(q))
-    sets = itertools.chain.from_iterable(
-        itertools.combinations(places, size) for size in range(len(q) + 1)
-    )
-    return max(
-        math.log((sum(q[i] for i in A) * gain + 1) / (sum(d[i] for i in A) * gain + 1))
-        for A in sets
-    )

@@ -189,3 +189,16 @@ def test_what_is_no_mixture_is_refused(change):
 def test_definitions_without_a_formula_are_refused():
     with pytest.raises(sf.OutsideHypotheses, match="no formula"):
         loss(sf.measures.maximal_leakage(), kernels((1.0, 1.0), (2.0, 2.0), times=2), 1.0)
+
+
+def test_what_is_known_of_a_smaller_epsilon_bounds_a_larger_one():
+    prior = sf.priors.behaviours(
+        [sf.priors.rbf(length_scale=scale, times=20) for scale in (3.0, 3.01)]
+    )
+    secret = sf.secrets.which_behaviour()
+    release = sf.mechanisms.behaviour_noise(mse=1e-4).protect(prior, secret)
+    # delta(eps) <= e^(D_2 - eps)/4, in closed form: next to nothing for these.
+    for epsilon in (8.0, 15.0, 30.0):
+        loss = sf.measures.hockey_stick(epsilon=epsilon).loss(prior, secret, release)
+        assert loss.bound == "upper"
+        assert loss.value < 1e-3

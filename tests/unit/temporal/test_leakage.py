@@ -13,7 +13,6 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Symbols
 from sfumato.questions import StateAt
 from sfumato_temporal.allocation import allocate
-from sfumato_temporal.brute_force import best_set
 from sfumato_temporal.leakage import accumulate, leakages, step_leakage, supremum
 
 
@@ -23,6 +22,18 @@ def drawn_matrix(seed, states):
     matrix[rng.random(matrix.shape) < 0.2] = 0.0
     matrix[:, 0] += matrix.sum(axis=1) == 0.0
     return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def best_set(q, d, alpha):
+    """Return max over sets A of log (q_A (e^α − 1) + 1)/(d_A (e^α − 1) + 1), by trying them all."""
+    gain, places = math.expm1(alpha), range(len(q))
+    sets = itertools.chain.from_iterable(
+        itertools.combinations(places, size) for size in range(len(q) + 1)
+    )
+    return max(
+        math.log((sum(q[i] for i in A) * gain + 1) / (sum(d[i] for i in A) * gain + 1))
+        for A in sets
+    )
 
 
 @settings(max_examples=60, deadline=None)
