@@ -204,6 +204,46 @@ def test_what_is_settled_stays_a_bound_whatever_comes_later(monkeypatch):
     assert after.value <= before.value
 
 
+def test_noise_with_a_tiny_floor_is_forgotten_too(tmp_path, monkeypatch):
+    """Oracle: the windows around, stacked, in balls; those further away tell next to nothing."""
+    monkeypatch.setattr("sfumato.release.accounting.SLOW", 0.0)
+    monkeypatch.setattr("sfumato.release.accounting.TOGETHER", 50)
+    release = noisy(times=10, index=4, length_scale=1.5, mechanism="gaussian_optimal")
+    assert release.channel.noise.smallest_eigenvalue() < 1e-5
+    ledger, secret = sf.Ledger(tmp_path / "l", budget=(RENYI, 1e9)), sf.secrets.basic(4)
+    for k in range(30):
+        ledger.record(release, person="ann", at=10 * k)
+    account = ledger._accounts["ann"]
+    assert account.width < 150
+    assert sf.Ledger(ledger.path)._accounts["ann"].width == account.width
+    assert len(account.affected(attrs.evolve(account.pasts[0], at=300))) < 30
+    places = list(range(90, 210))
+    noise = np.kron(np.eye(12), release.channel.covariance())
+    truth = information(places, noise, 154, 1.5)
+    found = ledger.known(RENYI, secret, person="ann", at=150)
+    assert found.bound == "upper"
+    assert truth * (1 - 1e-9) <= found.ceiling <= 1.01 * truth + 0.01
+
+
+def test_a_refusal_leaves_what_is_near_as_it_was(tmp_path, monkeypatch):
+    """Else secrets that were not read again would count as read."""
+    monkeypatch.setattr("sfumato.release.accounting.TOGETHER", 50)
+    release = noisy(times=10, index=4, length_scale=1.5)
+    limit = 1.5 * RENYI.loss(release.prior, release.secret, release).value
+    ledger = sf.Ledger(tmp_path / "l", budget=(RENYI, limit))
+    for k in range(12):
+        ledger.record(release, person="ann", at=10 * k)
+    account = ledger._accounts["ann"]
+    width = account.width
+    assert 1 < width < ALWAYS
+    quiet = noisy(1e-9, times=10, index=4, length_scale=1.5)
+    with pytest.raises(sf.OverBudget):  # so much that all are read again
+        ledger.record(quiet, person="ann", at=500)
+    assert account.width == width
+    assert ledger.room(quiet, person="ann", at=500) == 0
+    assert account.width == width
+
+
 def test_a_prior_that_never_dies_out_is_never_forgotten():
     prior, secret = sf.priors.periodic(length_scale=1.0, period=7.0, times=20), sf.secrets.basic(9)
     release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)

@@ -52,6 +52,9 @@ OVER_INTERVALS = 400
 HEADROOM = 1e3
 """By how much the releases far away may grow before those that were counted are counted again."""
 
+SLOW = 1e-3
+"""Least noise in any direction, in units of the prior's variance, of releases that fade quickly."""
+
 LEAST = 1e-6
 """What is told in place of what is far, at least, in units of the prior's precision."""
 
@@ -134,9 +137,9 @@ class Account:
         self.table = without_length(table)
         self.pasts: list[Past] = []
         self._by_start: list[Past] = []
-        # Of all of them: the longest, whether all have noise, Σ n/γ, and how many values.
-        self._longest, self._noisy, self._sum, self._values = 0, True, 0.0, 0
-        self._before: list[tuple[int, bool, float, int]] = []
+        # Of all of them: the longest, the least γ, Σ n/γ, and how many values.
+        self._longest, self._floor, self._sum, self._values = 0, math.inf, 0.0, 0
+        self._before: list[tuple[int, float, float, int]] = []
         self._found: dict[Any, Any] = {}
         self._seen: Counter[tuple[int, str]] = Counter()
         self.width = 1  # how far from a trace releases have been solved with, so far
@@ -159,12 +162,12 @@ class Account:
 
     def add(self, past: Past) -> None:
         """Remember a release."""
-        self._before.append((self._longest, self._noisy, self._sum, self._values))
+        self._before.append((self._longest, self._floor, self._sum, self._values))
         self.pasts.append(past)
         bisect.insort(self._by_start, past, key=_start)
         self._longest = max(self._longest, past.points)
         if not self.is_chain:
-            self._noisy &= past.floor > 0
+            self._floor = min(self._floor, past.floor)
             self._sum += self.dimensions * past.points / max(past.floor, 1e-250)
         self._seen[past.at, past.key] += 1
         if self._seen[past.at, past.key] == 1:
@@ -173,7 +176,7 @@ class Account:
     def drop(self) -> None:
         """Take the last release back, which was only planned."""
         past = self.pasts.pop()
-        self._longest, self._noisy, self._sum, self._values = self._before.pop()
+        self._longest, self._floor, self._sum, self._values = self._before.pop()
         self._seen[past.at, past.key] -= 1
         first = bisect.bisect_left(self._by_start, past.at, key=_start)
         del self._by_start[self._by_start.index(past, first)]
@@ -209,12 +212,15 @@ class Account:
         """Return the secrets, each with its trace, that a new release tells more of.
 
         Only what was told instead of releases far away covers those to come: secrets that were read
-        exactly, as all are of states and of few values, are read again.
+        exactly, as all are of states and of few values, are read again. Where all of them are, how
+        far is near is found anew.
         """
         span = ALWAYS
-        if not self.is_chain and self._values > TOGETHER:
+        if not (self.is_chain or self._few):
             before, gain = self._total, self.dimensions * new.points / max(new.floor, 1e-250)
             span = self.width if _level(self._sum + times * gain) == before else ALWAYS
+        if span == ALWAYS:
+            self.width = 1
         near = [new, *self.within(new.at, new.end, span)]
         return list(dict.fromkeys((past.secret, past.at, past.points) for past in near))
 
@@ -224,10 +230,10 @@ class Account:
         own = self._own(points)
         asked = Asked(measure, secret, at, points, secret.question(next(own.members()).belief()))
         least = LEAST / _peak(own)
-        if self._values <= TOGETHER:
+        if self._few:
             return self._joint_loss(asked, self.pasts, least)
         most = MOST if own.finite else OVER_INTERVALS
-        fades = self._noisy and self._stationary
+        fades = self._floor > 0 and self._stationary
         width = 1 if self.width == ALWAYS else self.width
         while fades:
             near = self.within(at, at + points, width)
@@ -291,6 +297,14 @@ class Account:
             self._found[key] = loss
         return loss
 
+    @property
+    def _few(self) -> bool:
+        """Whether nothing is forgotten yet; what has hardly any noise somewhere fades slowly."""
+        one = self._own(1)
+        if self._floor >= SLOW * _peak(one):
+            return self._values <= TOGETHER
+        return self._values <= (MOST // 2 if one.finite else OVER_INTERVALS)
+
     def _size(self, pasts: list[Past]) -> int:
         """Return how many different entries some releases are about."""
         return self.dimensions * len({p for past in pasts for p in range(past.at, past.end)})
@@ -300,7 +314,7 @@ class Account:
         if not self._stationary:
             return None
         around = tuple((past.at - asked.at, past.key) for past in near)
-        return (asked.points, around, self._total, self._noisy, *others)
+        return (asked.points, around, self._total, self._floor > 0, *others)
 
     def _times(self, asked: Asked) -> list[int]:
         """Return the positions of the secret's times."""
@@ -328,6 +342,14 @@ class Account:
         """
         return _level(self._sum)
 
+    def _reach(self) -> int:
+        """Return how far from what is near covariances are looked at one by one; 0: nowhere."""
+        away, least = 1, 1e-12 / math.sqrt(self._total)
+        while self._fading(away) > least and away < MOST:
+            away += away // 2 + 1
+        reach = away + self._longest
+        return reach if self._own(1).finite and 2 * reach * self.dimensions <= MOST else 0
+
     def _beyond(self, asked: Asked, joint: Fused, width: int) -> Array:
         """Return √(Σ_r n_r/γ_r) times bounds of each entry's covariance with what is far, (2, n).
 
@@ -348,8 +370,9 @@ class Account:
 
         For any weights w on what is near, y = e − w and r = Σ y − Γ w, as in
         `inference.gaussian.interval_classes`, V = yᵀΣ y + wᵀΓ w − rᵀK⁻¹r of all releases together.
-        With w best for those near, r is zero there but for rounding, and far away at most
-        Σ_o |Σ_no| |y_o|, wherever that is: covariances die out. As K ⪰ Γ, rᵀK⁻¹r is at most
+        With w best for those near, r is zero there but for rounding, and elsewhere the covariance
+        with the secret that the near ones leave, looked at place by place up to `_reach`. Further
+        away, and over intervals anywhere, it is at most Σ_o |Σ_no| |y_o|. As K ⪰ Γ, rᵀK⁻¹r is below
         d = (√(rᵀr/γ) + max_n |r_n| √(Σ_r n_r/γ_r))², and M at most (V − d)⁻¹ − Σ_SS⁻¹. So the bound
         holds for what is released there later, too, while Σ_r n_r/γ_r allows it.
         """
@@ -359,15 +382,18 @@ class Account:
         least = LEAST / _peak(self._own(asked.points))
         more = dict.fromkeys(self._times(asked), least)
         joint = _fused(near, self.dimensions, more, asked.around(width))
-        unique = sorted(set(joint.flat))
+        reach, held = self._reach(), asked.around(width)
+        edges = [*range(held.start - reach, held.start), *range(held.stop, held.stop + reach)]
+        unique = sorted({*joint.flat, *edges})
         index = {place: number for number, place in enumerate(unique)}
-        prior = joint_traces(self._prior(unique), [index[place] for place in joint.flat])
+        prior = joint_traces(self._prior(unique), [index[p] for p in (*joint.flat, *edges)])
         first = {place: number for number, place in reversed(list(enumerate(joint.flat)))}
-        noise, beyond, worst = joint.noise, self._beyond(asked, joint, width), 0.0
+        noise, beyond, worst = joint.noise, self._beyond(asked, joint, width + reach), 0.0
+        root = math.sqrt(self._total)
         for member, group in itertools.product(prior.members(), groups_of(asked.question)):
             times = [divmod(entry, self.dimensions) for entry in group]
             entries = [first[asked.at + time] * self.dimensions + axis for time, axis in times]
-            worst = max(worst, _gain_by_far(member.belief(), noise, entries, beyond))
+            worst = max(worst, _gain_by_far(member.belief(), noise, entries, beyond, root))
         self._found[key] = worst, noise.size
         return worst, noise.size
 
@@ -539,11 +565,17 @@ def _channelled(prior: PriorClass, secret: Secret, channel: Any) -> Release:
     )
 
 
-def _gain_by_far(belief: Gaussian, noise: Matrix, entries: list[int], beyond: Array) -> float:
-    """Bound the further information of `Account._told`; rounding is added to r and to V."""
+def _gain_by_far(
+    belief: Gaussian, noise: Matrix, entries: list[int], beyond: Array, root: float
+) -> float:
+    """Bound the further information of `Account._told`; rounding is added to r and to V.
+
+    The belief is of what is near and then of places elsewhere; `root` is √(Σ_r n_r/γ_r).
+    """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-    sigma, gamma, size = belief.covariance.dense(), noise.dense(), noise.size
+    whole, gamma, size = belief.covariance.dense(), noise.dense(), noise.size
+    sigma, cross = whole[:size, :size], whole[size:, :size]
     floor = 0.99 * noise.smallest_eigenvalue()
     try:
         w = cho_solve(cho_factor(sigma + gamma, lower=True), sigma[:, entries])
@@ -555,7 +587,9 @@ def _gain_by_far(belief: Gaussian, noise: Matrix, entries: list[int], beyond: Ar
     off = unit * (np.abs(sigma) @ np.abs(y) + np.abs(gamma) @ np.abs(w)) + blur * np.abs(y).sum(0)
     rest = np.abs(sigma @ y - gamma @ w) + off
     close = float(np.linalg.norm(rest) + noise.error_bound() * np.linalg.norm(w)) / math.sqrt(floor)
-    far = float(np.linalg.norm((beyond @ np.abs(y)).max(axis=0)))
+    left_off = unit * np.abs(cross) @ np.abs(y) + blur * np.abs(y).sum(0)
+    elsewhere = np.vstack([root * (np.abs(cross @ y) + left_off), beyond @ np.abs(y)])
+    far = float(np.linalg.norm(elsewhere.max(axis=0)))
     d = (close + far) ** 2 * (1 + 1e-12)
     left = y.T @ sigma @ y + w.T @ gamma @ w
     slack = float(np.sum(np.abs(y).T @ off)) + noise.error_bound() * float(np.sum(w**2))

@@ -277,7 +277,7 @@ class Ledger:
         account, new = self._planned(release, person, at, known.step if known else None)
 
         def fits(times: int) -> bool:
-            return not any(self._too_much(account, new, times))
+            return self._too_much(account, new, times) is None
 
         if not fits(1):
             return 0
@@ -327,19 +327,24 @@ class Ledger:
                     f"together; nothing was released."
                 )
             return
-        for loss in self._too_much(account, new, 1):
+        if (loss := self._too_much(account, new, 1)) is not None:
             raise OverBudget(
                 f"with this release {loss} would be known of '{person}', beyond the ledger's "
                 f"{self.budget.limit:g}; nothing was released."
             )
 
-    def _too_much(self, account: Account, new: Past, times: int) -> Iterator[Loss]:
-        """Yield what would be known too much of if a release was made so many times."""
-        budget = self.budget
-        for secret, at, points in account.affected(new, times) if budget else ():
-            found = account.known(budget.measure, secret, at, points, *[new] * times)  # type: ignore[union-attr]
-            if budget.exceeded_by(found):  # type: ignore[union-attr]
-                yield found
+    def _too_much(self, account: Account, new: Past, times: int) -> Loss | None:
+        """Return what would be known too much of if a release was made so many times."""
+        budget, width = self.budget, account.width
+        try:
+            for secret, at, points in account.affected(new, times) if budget else ():
+                found = account.known(budget.measure, secret, at, points, *[new] * times)  # type: ignore[union-attr]
+                if budget.exceeded_by(found):  # type: ignore[union-attr]
+                    return found
+            width = account.width
+        finally:
+            account.width = width  # of readings that were finished
+        return None
 
     # --- the file --------------------------------------------------------------------------------
 
@@ -390,7 +395,7 @@ class Ledger:
         secret = registry.build("secret", entry["secret"])
         account.add(Past(entry["at"], self._channels[key], key, secret))
         self._made.add((entry["person"], entry["at"], key, entry["released"]))
-        account.width = max(account.width, entry["width"])
+        account.width = entry["width"]
         account.step = entry["step"]
         if account.is_chain:
             span = entry["span"] and tuple(entry["span"])
