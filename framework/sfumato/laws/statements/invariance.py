@@ -33,6 +33,7 @@ from sfumato.laws.transformations import (
     question_of_permuted_states,
     question_of_permuted_times,
     question_shifted,
+    repeated,
     silent,
     value_in_units,
 )
@@ -85,6 +86,13 @@ def what_does_not_matter_changes_nothing(at: Situation, measure: Any, seed: int)
         raise NotHere("every point is a secret of its own: another one would be, too")
     larger, *_ = padded(at, np.random.default_rng(seed))
     _require_same(measure, at, larger, "what does not matter")
+
+
+@law("invariance.repetition", over=("measure",), applies=counts_loss)
+def repeating_a_secret_changes_nothing(at: Situation, measure: Any) -> None:
+    """Asking for the same several times, and in another order, changes no loss."""
+    asked = attrs.evolve(at, question=repeated(at.question))
+    _require_same(measure, at, asked, "asking for the same again")
 
 
 @law("invariance.states", over=("measure",), applies=believes(Markov), seed=SEED)
