@@ -156,7 +156,7 @@ def within(seconds: float | None, what: str) -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGALRM, before)
 
 
-WORKS = 0.05
+WORKS = 0.01
 """The share of the time that one must have had the processor not to be taken for asleep."""
 
 IMPORTED_WITHIN = 60.0

@@ -234,9 +234,9 @@ class Workers:
             pool.shutdown(kill_workers=True)
 
     def stop(self) -> None:
-        """Stop the processes, whatever they are doing."""
-        for pool in self._last:
-            pool.shutdown(kill_workers=True)
+        """Stop the processes, whatever they are doing; one that is idle tidies up after itself."""
+        for pool, last in self._last.items():
+            pool.shutdown(kill_workers=not last.done())
 
 
 def _keep_to_oneself() -> None:

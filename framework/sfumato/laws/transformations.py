@@ -77,8 +77,10 @@ def beginning(channel: Suppression, length: int) -> Suppression:
     return Suppression(channel.states, start, after)
 
 
-LARGER = ({"entries": (9, 30), "steps": (39, 45), "states": (1, 5)},)
-LARGER += ({"entries": (30, 60), "steps": (1, 4), "states": (9, 25)},)
+LARGER = (
+    {"entries": (9, 30), "steps": (39, 45), "states": (1, 5)},
+    {"entries": (30, 60), "steps": (1, 4), "states": (9, 25)},
+)
 """How much a situation is enlarged by what does not matter: one way or the other."""
 
 Places = NDArray[np.intp]
@@ -109,7 +111,7 @@ def padded(
 def _among_independent_times(
     at: Situation, rng: np.random.Generator
 ) -> tuple[Situation, Places, Places]:
-    belief, times = at.belief, int(rng.integers(*rng.choice(LARGER)["entries"]))
+    belief, times = at.belief, int(rng.integers(*LARGER[int(rng.integers(2))]["entries"]))
     extra = np.eye(times * belief.dimensions)
     mean = None if belief.mean is None else np.append(belief.mean, np.ones(len(extra)))
     covariance = Dense(block_diag(belief.covariance.dense(), extra))
@@ -118,7 +120,7 @@ def _among_independent_times(
     order = rng.permutation(larger.times)
     there = Situation(
         larger.permuted(order),
-        question_of_permuted_times(at.question, order, larger),
+        question_of_permuted_times(at.question, order.tolist(), larger),
         attrs.evolve(at.channel, noise=noise).permuted(order),
     )
     return there, np.argsort(order)[: belief.times], np.arange(0)
@@ -128,7 +130,7 @@ def _among_idle_states(
     at: Situation, rng: np.random.Generator, symbols: int
 ) -> tuple[Situation, Places, Places]:
     belief, question = at.belief, at.question
-    larger = LARGER[0] if symbols else rng.choice(LARGER)
+    larger = LARGER[0 if symbols else int(rng.integers(2))]
     steps, idle = (int(rng.integers(*larger[what])) for what in ("steps", "states"))
     steps *= 3 if symbols else 1
     if isinstance(question, StateAt | JointStates):  # every state is a value of theirs
@@ -168,7 +170,7 @@ def _question_among(question: Any, places: Places, states: Places, shape: tuple[
     """Return the question about the same times and states, where they are now."""
     if isinstance(question, Events):
         masks = np.zeros((len(question.masks), *shape), dtype=bool)
-        masks[np.ix_(range(len(masks)), places, states)] = question.masks
+        masks[np.ix_(np.arange(len(masks)), places, states)] = question.masks
         return attrs.evolve(question, masks=masks)
     if type(question) is JointStates:
         groups = tuple(tuple(places[list(group)].tolist()) for group in question.groups)
@@ -186,8 +188,8 @@ def repeated(question: Any) -> Any:
     """Return the question that asks for the same, the first thing often, the last one first."""
     if isinstance(question, Displacements):
         places = _repeated_places(len(question.groups))
-        groups, radii = ([every[p] for p in places] for every in (question.groups, question.radii))
-        return Displacements(tuple(groups), tuple(radii))
+        groups = tuple(question.groups[place] for place in places)
+        return Displacements(groups, tuple(question.radii[place] for place in places))
     if isinstance(question, Nearness):
         parts = question.parts
         return Nearness.union([parts[place] for place in _repeated_places(len(parts))])

@@ -113,7 +113,8 @@ def order_of_states_does_not_matter(at: Situation, measure: Any, seed: int) -> N
 def _another_order(count: int, seed: int) -> list[int]:
     """Return a permutation that leaves everything in its place only where there is one thing."""
     order = np.random.default_rng(seed).permutation(count)
-    return np.roll(order, 1 if (order == np.arange(count)).all() else 0).tolist()
+    turned = np.roll(order, 1 if (order == np.arange(count)).all() else 0)
+    return [int(place) for place in turned]
 
 
 def _listing_states(measure: Any, order: list[int]) -> Any:
