@@ -249,7 +249,7 @@ class StationaryPrior(GaussianProcess):
     def glance(cls, members: Sequence[Self]) -> NDArray[np.float64] | None:
         """Return the covariances of members with one coordinate on a common regular grid."""
         times, one = members[0].times, members[0].dimensions is None
-        if not (isinstance(times, int) and one):
+        if not (isinstance(times, int) and one and members[0].across is None):
             return None
         lags = np.arange(times, dtype=np.float64)
         shape = [_common([getattr(m, name) for m in members]) for name in cls.shape_parameters]

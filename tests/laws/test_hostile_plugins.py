@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -11,7 +12,7 @@ import sfumato.plugin_registry
 from sfumato.commands import cli
 from sfumato.laws.trial import PROFILES
 from sfumato.laws.verification import verify
-from sfumato.plugin_registry import Registry
+from sfumato.plugin_registry import Registry, TookTooLong, within
 
 PLUGIN = '''
 import os, sys, time
@@ -87,6 +88,28 @@ def test_a_plugin_that_ends_its_process_costs_its_own_case_only(hostile):
     assert found["belief.possible"].outcome == "violated"
     assert "the worker process died" in found["belief.possible"].message
     assert found["interface.frozen"].outcome == "holds"
+
+
+def test_a_plugin_that_ends_every_process_costs_a_few_cases_only(hostile):
+    found = verify("hostile", isolated=True, registry=Registry.load([hostile("os._exit(3)")]))
+    dead = [one for one in found.verdicts if "process died" in one.message]
+    given_up = [one for one in found.verdicts if "3 cases did not end" in one.message]
+    assert 3 <= len(dead) <= 4
+    assert len(given_up) > 100
+
+
+def test_what_works_has_seconds_of_the_processor_and_what_sleeps_those_of_the_clock(monkeypatch):
+    busy = iter([0.0, 0.0, 0.05, 0.1, 0.2])  # a machine that lends a quarter of its time
+    monkeypatch.setattr(time, "process_time", lambda: next(busy))
+    began = time.monotonic()
+    with pytest.raises(TookTooLong, match=r"0\.2 s"), within(0.2, "it"):
+        time.sleep(5.0)
+    assert 0.5 < time.monotonic() - began < 4.0
+    monkeypatch.undo()
+    began = time.monotonic()
+    with pytest.raises(TookTooLong), within(0.2, "it"):
+        time.sleep(5.0)
+    assert time.monotonic() - began < 3.0
 
 
 def test_what_a_plugin_prints_does_not_reach_the_report(hostile):

@@ -60,8 +60,9 @@ def run(
     """Do `work` on every task and yield (number of the task, its future), as they finish.
 
     The future is done: its ``result()`` returns, or raises what went wrong with that task alone.
-    A task whose worker died is tried once more, after the others and by itself, and then has
-    failed (`WorkerDied`); when a cluster is lost, what it had not finished has failed.
+    A task whose worker died is tried once more, after the others and by itself (where there is a
+    `limit`, it is not), and then has failed (`WorkerDied`); when a cluster is lost, what it had not
+    finished has failed.
     Tasks are taken one by one, as there is room for them. Closing the generator, also by Ctrl-C,
     stops the workers.
 
@@ -84,12 +85,12 @@ def run(
     with _open_place(jobs, cluster, limit) as place:
         again: list[tuple[int, T]] = []
         for number, task, future in _iterate_finished(place, call, enumerate(tasks), place.room):
-            if _died(future):
+            if _died(future) and limit is None:
                 again.append((number, task))
             else:
-                yield number, future
+                yield number, _explain_death(future) if _died(future) else future
         for number, _, future in _iterate_finished(place, call, iter(again), room=1):
-            yield number, _explain_death(future) if _died(future) else future
+            yield number, _explain_death(future, ", 2 times") if _died(future) else future
 
 
 def results(work: Callable[[T], R], tasks: Iterable[T], **where: Any) -> list[R]:
@@ -125,14 +126,14 @@ def _died(future: Future[Any]) -> bool:
     return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
 
-def _explain_death(future: Future[R]) -> Future[R]:
+def _explain_death(future: Future[R], often: str = "") -> Future[R]:
     """Return the future with an error that says what happened, in one sentence."""
     error = future.exception()
     if not isinstance(error, BrokenExecutor):  # a cluster has tried it more often
         return _failed_future(WorkerDied("the workers that had this task died again and again"))
     status = re.search(r"EXIT\((-?\d+)\)|(SIG\w+)", str(error))
     how = f" (exit status {status[1] or status[2]})" if status else ""
-    return _failed_future(WorkerDied(f"the worker process died{how}, 2 times"))
+    return _failed_future(WorkerDied(f"the worker process died{how}{often}"))
 
 
 def _failed_future(error: BaseException) -> Future[Any]:
@@ -233,9 +234,9 @@ class Workers:
             pool.shutdown(kill_workers=True)
 
     def stop(self) -> None:
-        """Stop the processes, whatever they are doing."""
-        for pool in self._last:
-            pool.shutdown(kill_workers=True)
+        """Stop the processes, whatever they are doing; one that is idle tidies up after itself."""
+        for pool, last in self._last.items():
+            pool.shutdown(kill_workers=not last.done())
 
 
 def _keep_to_oneself() -> None:

@@ -207,6 +207,16 @@ def posterior_marginals(belief: Markov, channel: Emission, output: tuple[Any, ..
     return np.asarray(np.einsum("n,ntm->tm", chances, visits))
 
 
+def best_log_probability(belief: Markov, channel: Emission, output: tuple[Any, ...]) -> float:
+    """Return the largest log Pr[x, output] over all traces x, step by step in logarithms."""
+    evidence = channel.evidence(output)
+    with np.errstate(divide="ignore"):
+        best = np.log(belief.initial) + evidence[0]
+        for time in range(belief.steps - 1):
+            best = (best[:, None] + np.log(belief.matrix(time))).max(axis=0) + evidence[time + 1]
+    return float(best.max())
+
+
 def expected_releases(belief: Markov, channel: Emission | RememberingSuppression) -> float:
     """Return the expected number of symbols that are not withheld."""
     table = Table.of(belief, channel)

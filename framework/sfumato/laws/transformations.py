@@ -77,8 +77,11 @@ def beginning(channel: Suppression, length: int) -> Suppression:
     return Suppression(channel.states, start, after)
 
 
-LARGER = {"entries": (9, 30), "steps": (39, 45), "states": (1, 5)}
-"""How much a situation is enlarged by what does not matter."""
+LARGER = (
+    {"entries": (9, 30), "steps": (39, 45), "states": (1, 5)},
+    {"entries": (30, 60), "steps": (1, 4), "states": (9, 25)},
+)
+"""How much a situation is enlarged by what does not matter: one way or the other."""
 
 Places = NDArray[np.intp]
 
@@ -94,7 +97,8 @@ def padded(
 
     Independent times of a Gaussian trace, in any order; or states that nobody is ever in, and steps
     that nothing is told of: before the first one, behind the last one, and between others, where
-    the state then stays as it is. A `loud` channel of symbols shows any of a thousand at each of
+    the state then stays as it is; of a trace to be guessed, steps before and behind at which
+    everyone knows the state. A `loud` channel of symbols shows any of a thousand at each of
     three times as many such steps, so that every output is all but impossible.
     """
     if isinstance(at.belief, Gaussian):
@@ -107,7 +111,7 @@ def padded(
 def _among_independent_times(
     at: Situation, rng: np.random.Generator
 ) -> tuple[Situation, Places, Places]:
-    belief, times = at.belief, int(rng.integers(*LARGER["entries"]))
+    belief, times = at.belief, int(rng.integers(*LARGER[int(rng.integers(2))]["entries"]))
     extra = np.eye(times * belief.dimensions)
     mean = None if belief.mean is None else np.append(belief.mean, np.ones(len(extra)))
     covariance = Dense(block_diag(belief.covariance.dense(), extra))
@@ -116,7 +120,7 @@ def _among_independent_times(
     order = rng.permutation(larger.times)
     there = Situation(
         larger.permuted(order),
-        question_of_permuted_times(at.question, order, larger),
+        question_of_permuted_times(at.question, order.tolist(), larger),
         attrs.evolve(at.channel, noise=noise).permuted(order),
     )
     return there, np.argsort(order)[: belief.times], np.arange(0)
@@ -126,15 +130,21 @@ def _among_idle_states(
     at: Situation, rng: np.random.Generator, symbols: int
 ) -> tuple[Situation, Places, Places]:
     belief, question = at.belief, at.question
-    steps, idle = (int(rng.integers(*LARGER[what])) for what in ("steps", "states"))
+    larger = LARGER[0 if symbols else int(rng.integers(2))]
+    steps, idle = (int(rng.integers(*larger[what])) for what in ("steps", "states"))
     steps *= 3 if symbols else 1
     if isinstance(question, StateAt | JointStates):  # every state is a value of theirs
         idle = 0
     total, count = belief.steps + steps, belief.state_count
     places = np.sort(rng.choice(total, belief.steps, replace=False))
+    whole = isinstance(question, Guess)  # then the state at other times is known to everyone
+    if whole:
+        places = int(rng.integers(steps + 1)) + np.arange(belief.steps)
     states = np.sort(rng.choice(count + idle, count, replace=False))
     old, initial = np.ix_(states, states), np.zeros(count + idle)
-    initial[states] = belief.initial if places[0] == 0 else rng.dirichlet(np.ones(count))
+    sure = np.eye(count)[int(rng.integers(count))]
+    elsewhere = sure if whole else rng.dirichlet(np.ones(count))
+    initial[states] = belief.initial if places[0] == 0 else elsewhere
     matrices = np.full((total - 1, count + idle, count + idle), 1.0 / (count + idle))
     for time, matrix in enumerate(matrices):
         matrix[states] = 0.0
@@ -142,7 +152,7 @@ def _among_idle_states(
         if done == 0 and time + 1 == places[0]:
             matrix[old] = belief.initial
         elif done in (0, belief.steps):
-            matrix[old] = rng.dirichlet(np.ones(count), size=count)
+            matrix[old] = sure if whole else rng.dirichlet(np.ones(count), size=count)
         else:
             matrix[old] = belief.matrix(done - 1) if time in places else np.eye(count)
     labels = [f"never {number}" for number in range(count + idle)]
@@ -160,12 +170,38 @@ def _question_among(question: Any, places: Places, states: Places, shape: tuple[
     """Return the question about the same times and states, where they are now."""
     if isinstance(question, Events):
         masks = np.zeros((len(question.masks), *shape), dtype=bool)
-        masks[np.ix_(range(len(masks)), places, states)] = question.masks
+        masks[np.ix_(np.arange(len(masks)), places, states)] = question.masks
         return attrs.evolve(question, masks=masks)
     if type(question) is JointStates:
         groups = tuple(tuple(places[list(group)].tolist()) for group in question.groups)
         return attrs.evolve(question, groups=groups)
+    if isinstance(question, Guess):
+        return question
     raise NotHere("what does not matter to such a question is not known")
+
+
+REPEATED = 12
+"""How often the first thing that is asked about is asked about again."""
+
+
+def repeated(question: Any) -> Any:
+    """Return the question that asks for the same, the first thing often, the last one first."""
+    if isinstance(question, Displacements):
+        places = _repeated_places(len(question.groups))
+        groups = tuple(question.groups[place] for place in places)
+        return Displacements(groups, tuple(question.radii[place] for place in places))
+    if isinstance(question, Nearness):
+        parts = question.parts
+        return Nearness.union([parts[place] for place in _repeated_places(len(parts))])
+    if type(question) is Events:
+        places = _repeated_places(len(question.masks))
+        names = tuple(f"asked {number}" for number in range(len(places)))
+        return attrs.evolve(question, masks=question.masks[places], names=names)
+    raise NotHere(f"parts of a {type(question).__name__} are not known")
+
+
+def _repeated_places(count: int) -> list[int]:
+    return [*[0] * REPEATED, *reversed(range(count))]
 
 
 def _channel_among(

@@ -184,6 +184,7 @@ def try_case(
 
     A counterexample that is found is kept.
     """
+    _load_every_module()
     began = time.perf_counter()
     record = _Record(case, time.monotonic() + profile.share)
     if kept is not None:
@@ -285,7 +286,6 @@ def _run(
             raise SkipTest("the law applies to no example")
         reject()
 
-    _load_every_module()
     with warnings.catch_warnings():
         # Constructors may import libraries that touch the random module; draws do not use it.
         warnings.simplefilter("ignore", HypothesisDeprecationWarning)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from sfumato.errors import UnknownName, did_you_mean
 from sfumato.laws.counterexamples import KEPT_BELOW, Counterexamples
 from sfumato.laws.law import ORDER, Case, Law, all_laws, audit_laws, cases_of, law_named
 from sfumato.laws.trial import Profile, Verdict, profile_named, try_with_excuses, using
-from sfumato.plugin_registry import Entry, Registry, default_registry
+from sfumato.plugin_registry import Entry, Registry, TookTooLong, default_registry
 
 
 @attrs.frozen
@@ -129,8 +131,11 @@ def _unneeded_excuses(
                 yield f"{says}, which it does not: delete that."
 
 
-STARTING = 60.0
-"""Seconds that a process may need beside its examples, before it is stopped."""
+STARTING = 180.0
+"""Seconds that a process may need beside its longest example, before it is stopped."""
+
+HUNG = 3
+"""Cases that hang or end their process, after which the others of a named plugin are not tried."""
 
 
 def _try_all(
@@ -147,31 +152,42 @@ def _try_all(
     folder = None if kept is None else Counterexamples(Path(kept))
     work: Any = partial(_try_here if here else _try_named, folder)
     limit = None if here else profile.limit + STARTING
-    with (
-        using(registry),
-        closing(
-            run(work, _with_shares(cases, profile, workers, here=here), jobs=workers, limit=limit)
-        ) as finished,
-    ):
+    hung: list[Case] = []
+    tasks = _with_shares(cases, profile, workers, hung)
+    named = (task if here else (task[0], _names_in(task[1])) for task in tasks)
+    with using(registry), closing(run(work, named, jobs=workers, limit=limit)) as finished:
         for number, future in finished:
             try:
-                yield number, attrs.evolve(future.result(), case=cases[number])
+                verdict = attrs.evolve(future.result(), case=cases[number])
             except WorkerDied as death:
-                yield number, Verdict(cases[number], "violated", message=str(death))
+                verdict = Verdict(cases[number], "violated", message=str(death))
+                hung.append(cases[number])
+            if verdict.message.startswith(TookTooLong.__name__):
+                hung.append(cases[number])
+            yield number, verdict
 
 
 def _with_shares(
-    cases: Sequence[Case], profile: Profile, workers: int, *, here: bool
-) -> Iterator[tuple[Profile, Any]]:
-    """Yield what is to be tried, each with its share of the time that is left by then."""
+    cases: Sequence[Case], profile: Profile, workers: int, hung: Sequence[Case]
+) -> Iterator[tuple[Profile | None, Case]]:
+    """Yield what is to be tried, each with its share of the time that is left by then.
+
+    Every law has the same share, whether it has one case or many: most are about one plugin alone.
+    """
     end = time.monotonic() + profile.seconds
-    for number, case in enumerate(cases):
-        share = max(0.0, end - time.monotonic()) * workers / (len(cases) - number)
-        yield attrs.evolve(profile, share=share), case if here else _names_in(case)
+    often = Counter(case.law.name for case in cases)
+    weights = [1.0 / often[case.law.name] for case in cases]
+    left = list(accumulate(reversed(weights)))[::-1]
+    for case, weight, rest in zip(cases, weights, left, strict=True):
+        share = max(0.0, end - time.monotonic()) * workers * weight / rest
+        given_up = profile.seconds < math.inf and len(hung) >= HUNG
+        yield None if given_up else attrs.evolve(profile, share=share), case
 
 
-def _try_here(kept: Counterexamples | None, task: tuple[Profile, Case]) -> Verdict:
+def _try_here(kept: Counterexamples | None, task: tuple[Profile | None, Case]) -> Verdict:
     profile, case = task
+    if profile is None:
+        return Verdict(case, "does not apply", message=f"not tried: {HUNG} cases did not end")
     return try_with_excuses(case, default_registry(), profile, kept)
 
 
@@ -183,7 +199,7 @@ def _names_in(case: Case) -> Names:
     return case.law.name, {noun: (cls.kind, cls.name) for noun, cls in case.classes.items()}
 
 
-def _try_named(kept: Counterexamples | None, task: tuple[Profile, Names]) -> Verdict:
+def _try_named(kept: Counterexamples | None, task: tuple[Profile | None, Names]) -> Verdict:
     """Try a case in another process, and leave out of its verdict what cannot travel."""
     profile, (law, plugins) = task
     classes = {noun: default_registry().get(*plugin) for noun, plugin in plugins.items()}

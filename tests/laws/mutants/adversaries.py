@@ -155,7 +155,30 @@ class UnnormalisedPosterior(Adversary):
         return belief.marginals() * np.exp(channel.evidence(observed))
 
 
+@declare
+class PlainProducts(Adversary):
+    """The most probable trace by products in single precision: all alike on long traces."""
+
+    name = "mutant_plain_products"
+    reads = ((Markov, Emission),)
+    promises = ("most probable trace",)
+
+    def infer(self, belief: Any, channel: Any, observed: Any) -> Any:
+        """Multiply, and never take a logarithm."""
+        evidence = np.exp(channel.evidence(observed))
+        score, back = belief.initial * evidence[0], []
+        for time in range(belief.steps - 1):
+            table = score[:, None] * belief.matrix(time)
+            back.append(table.argmax(axis=0))
+            score = np.where((found := table.max(axis=0) * evidence[time + 1]) < 1e-38, 0.0, found)
+        path = [int(score.argmax())]
+        for step in reversed(back):
+            path.append(int(step[path[-1]]))
+        return tuple(belief.states[place] for place in reversed(path))
+
+
 MUTANTS = (
+    Mutant("oracle.adversary", PlainProducts, "products of many chances vanish", "sizes"),
     Mutant("contract.inference", CoinTosser, "what is inferred depends on what is seen alone"),
     Mutant("oracle.adversary", Filtering, "a posterior conditions on the whole output"),
     Mutant("oracle.adversary", TimidPosterior, "a posterior mean moves the whole way"),

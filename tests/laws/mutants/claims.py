@@ -122,7 +122,46 @@ class SmallRadiiOnly(PlainRenyi):
         return super().evaluate(belief, question, channel)
 
 
+@declare
+class BothAreSilent(PlainRenyi):
+    """A quantity of its own, refused where it is large, also by its brute force."""
+
+    name = "mutant_both_are_silent"
+
+    @property
+    def quantity(self) -> Quantity:
+        """A quantity that no other measure has."""
+        return Quantity("distance of outputs", {"order": self.order}, unit="nats")
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Refuse what looks bad."""
+        found = super().evaluate(belief, question, channel)
+        if found.value > 2.0:
+            raise OutsideHypotheses("only weak signals are linear.")
+        return found
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Refuse it, too."""
+        return BothAreSilent.evaluate(self, belief, question, channel)
+
+
+@declare
+class MostlyGoodNews(PlainRenyi):
+    """Answers one in seven of the questions with bad answers."""
+
+    name = "mutant_mostly_good_news"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Refuse most of what looks bad."""
+        found = super().evaluate(belief, question, channel)
+        if found.value > 1.0 and int(found.value * 1e6) % 7:
+            raise OutsideHypotheses("the iteration did not converge.")
+        return found
+
+
 MUTANTS = (
+    Mutant("oracle.refusal", BothAreSilent, "a check must not be silent, too", "silence"),
+    Mutant("oracle.refusal", MostlyGoodNews, "refusals go with the loss", "silence"),
     Mutant("oracle.value", NearlyTheTruth, "a declared error is spent upwards", "claimed error"),
     Mutant("oracle.value", RoundedDown, "a declared error is spent upwards", "claimed error"),
     Mutant("oracle.refusal", OnlyGoodNews, "a refusal must not depend on the loss", "silence"),

@@ -271,7 +271,30 @@ class SuppressedShare(LossMeasure):
         return Reading(value=float(channel.start.mean()), bound="exact")
 
 
+@declare
+class ShortTracesOnly(LossMeasure):
+    """The success of the best guess, of which nothing is left after six steps."""
+
+    name = "mutant_short_traces_only"
+    reads = ((Markov, Guess, Emission),)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The success of the best guess."""
+        return RECONSTRUCTION
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Give up on long traces without saying so."""
+        if belief.steps > 6:
+            return Reading(value=0.0, bound="exact")
+        table = Table.of(belief, channel)
+        wrong = (table.traces[:, None] != table.traces[None]).sum(axis=2)
+        right = (wrong <= question.mistakes).astype(float) @ table.joint
+        return Reading(value=float(right.max(axis=0).sum()), bound="exact", relative_error=1e-11)
+
+
 MUTANTS = (
+    Mutant("invariance.padding", ShortTracesOnly, "a long trace is guessed, too", "sizes"),
     Mutant("oracle.value", BlindViterbi, "the best guess depends on what is seen"),
     Mutant("oracle.value", DeafenedCounts, "a little noise hides little"),
     Mutant("oracle.value", FlippedEntropy, "H(E) loosens Fano's bound, it does not tighten it"),

@@ -40,6 +40,11 @@ class Mutant:
     plugin: Any
     mistake: str
     kind: str = attrs.field(default="", validator=attrs.validators.in_(("", *KINDS)))
+    outcome: str = attrs.field()
+
+    @outcome.default
+    def _outcome(self) -> str:
+        return "unverified" if self.law == "oracle.exists" else "violated"
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import attrs
@@ -118,7 +119,69 @@ class FickleBelief(Prior):
         return Gaussian(Diagonal(np.full(self.times, np.random.default_rng().uniform(1.0, 2.0))))
 
 
+class _Exponential(Prior):
+    """Correlations that fall exponentially with the time between two entries."""
+
+    yields = Gaussian
+
+    length_scale: float
+    times: Any
+
+    def belief(self) -> Gaussian:
+        """Return the covariance exp(−|s − t| / l)."""
+        t = stamps(self.times)
+        return Gaussian(Dense(np.exp(-np.abs(t[:, None] - t) / self.length_scale)))
+
+
+@declare
+class LouderWhenLong(_Exponential):
+    """Four times the variance on more than twenty points."""
+
+    name = "mutant_louder_when_long"
+
+    length_scale: float = parameter(POSITIVE, doc="time after which 1/e is remembered")
+    times: Any = parameter(TIMES("n"), doc="number of points, or time stamps")
+
+    def belief(self) -> Gaussian:
+        """Forget to scale long traces."""
+        found = super().belief()
+        long = found.entries > 20
+        return Gaussian(Dense((4.0 if long else 1.0) * found.covariance.dense()))
+
+
+@declare
+class ForgetsTooSoon(_Exponential):
+    """Says that its covariance falls like a Gaussian, which a ledger believes."""
+
+    name = "mutant_forgets_too_soon"
+
+    length_scale: float = parameter(POSITIVE, doc="time after which 1/e is remembered")
+    times: Any = parameter(TIMES("n"), doc="number of points, or time stamps")
+
+    def covariance_beyond(self, distance: float) -> float:
+        """Square the distance."""
+        return math.exp(-((distance / self.length_scale) ** 2))
+
+
+@declare
+class OtherAtAGlance(_Exponential):
+    """Independent entries at a glance."""
+
+    name = "mutant_other_at_a_glance"
+
+    length_scale: float = parameter(POSITIVE, doc="time after which 1/e is remembered")
+    times: Any = parameter(TIMES("n"), doc="number of points, or time stamps")
+
+    @classmethod
+    def glance(cls, members: Any) -> Any:
+        """Forget correlations."""
+        return np.array([np.eye(len(stamps(member.times))) for member in members])
+
+
 MUTANTS = (
+    Mutant("belief.doors", LouderWhenLong, "fewer times, the same process", "sizes"),
+    Mutant("belief.doors", ForgetsTooSoon, "what dies out dies out as it is said", "two doors"),
+    Mutant("belief.doors", OtherAtAGlance, "a glance shows the belief", "two doors"),
     Mutant("belief.possible", FickleBelief, "the same prior always believes the same"),
     Mutant("belief.definite", CertainDirection, "what is certain has no variance"),
     Mutant("belief.sampling", DrawsWithoutCorrelation, "traces must have the law that is believed"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import numpy as np
+from numpy.random import _pcg64
 from numpy.typing import NDArray
 
 from mutants.mutant import Mutant
@@ -302,6 +304,30 @@ class QuickSource(DrawsAgain):
         return _noisy_release(self, prior, secret, _ThirtyTwoBits(**_even_noise(prior, self.mse)))
 
 
+@attrs.frozen(kw_only=True)
+class _Twister(Release):
+    def apply(self, trace: Any, rng: np.random.Generator | None = None) -> Any:
+        """Seed the twister of the standard library, or numpy's from where it is defined."""
+        if rng is None:
+            seed = random.Random(int.from_bytes(secrets.token_bytes(8), "big")).getrandbits(64)  # noqa: S311 - the mistake
+            rng = np.random.Generator(_pcg64.PCG64(seed))
+        return super().apply(trace, rng)
+
+
+@declare
+class TwistedSource(DrawsAgain):
+    """Honest noise by way of generators that are found elsewhere."""
+
+    name = "mutant_twisted_source"
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Override `apply`."""
+        channel = AdditiveGaussian(**_even_noise(prior, self.mse))
+        plain = _noisy_release(self, prior, secret, channel)
+        names = [field.name for field in attrs.fields(Release) if field.init]
+        return _Twister(**{name: getattr(plain, name) for name in names})
+
+
 @attrs.frozen(eq=False, slots=False)
 class _TwelveUniforms(AdditiveGaussian):
     def sample(self, trace: Any, rng: np.random.Generator | None = None) -> Any:
@@ -455,6 +481,7 @@ MUTANTS = (
         "tails and sources",
     ),
     Mutant("sampling.honest", SumOfTwelve, "twelve uniforms are no Gaussian", "tails and sources"),
+    Mutant("sampling.source", TwistedSource, "no other module is a source", "tails and sources"),
     Mutant("sampling.source", QuickSource, "a secure seed is no source", "tails and sources"),
     Mutant(
         "sampling.source",

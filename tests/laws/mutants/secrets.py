@@ -197,7 +197,46 @@ class OtherSide(Secret):
         return Nearness(belief.entries_at(0)[0], -self.place, self.radius)
 
 
+@declare
+class PositionOffByOne(Secret):
+    """The time before the one that is named, by a name of its own."""
+
+    name = "mutant_position_off_by_one"
+    yields: ClassVar = {Gaussian: Displacements}
+
+    position: int = parameter(INDEX("n"), doc="position of the secret time")
+    radius: float = parameter(POSITIVE, default=1.0, doc="radius of the pairs")
+
+    def question(self, belief: Any) -> Displacements:
+        """Count from one."""
+        if self.position >= belief.times:
+            raise self.reject("position", f"below {belief.times}", self.position)
+        place = belief.entries_at(max(0, self.position - 1))
+        return Displacements(groups=((place,),), radii=self.radius)
+
+
+@declare
+class HalfTheDistance(Secret):
+    """Pairs that are half as far apart as a parameter says that has a name of its own."""
+
+    name = "mutant_half_the_distance"
+    yields: ClassVar = {Gaussian: Displacements}
+
+    index: int = parameter(INDEX("n"), doc="position of the secret time")
+    apart: float = parameter(POSITIVE, default=1.0, doc="how far apart pairs are")
+
+    def question(self, belief: Any) -> Displacements:
+        """Halve it."""
+        if self.index >= belief.times:
+            raise self.reject("index", f"below {belief.times}", self.index)
+        return Displacements(groups=((belief.entries_at(self.index),),), radii=self.apart / 2)
+
+
 MUTANTS = (
+    Mutant("secret.times", PositionOffByOne, "a position is one by any name", "secret"),
+    Mutant(
+        "secret.radius", HalfTheDistance, "a radius that nothing checks", "secret", "unverified"
+    ),
     Mutant("secret.radius", RadiusForDiameter, "a radius is no diameter", "secret"),
     Mutant("secret.radius", FixedRadius, "twice the radius, twice as far apart", "secret"),
     Mutant("secret.times", OffByOne, "an index counts from zero", "secret"),

@@ -158,7 +158,76 @@ class LoudIsClear(HalfTheTruth):
         return Reading(value=float(channel.covariance().trace()), bound="exact")
 
 
+@declare
+class OneLetterOff(HalfTheTruth):
+    """Half of the loss, under a name with one wrong letter."""
+
+    name = "mutant_one_letter_off"
+
+    @property
+    def quantity(self) -> Quantity:
+        """Nearly the Rényi divergence."""
+        return Quantity("Rényi divergance", {"order": self.order}, unit="nats")
+
+
+@declare
+class OtherParameter(HalfTheTruth):
+    """Half of the loss, under the same name with a parameter called otherwise."""
+
+    name = "mutant_other_parameter"
+
+    @property
+    def quantity(self) -> Quantity:
+        """Nearly the Rényi divergence."""
+        return Quantity("Rényi divergence", {"alpha": self.order}, unit="nats")
+
+
+LAST = [0.0]
+"""What a measure left for its brute force."""
+
+
+@declare
+class LeftOnTheTable(HalfTheTruth):
+    """Its check returns what the measure has just found."""
+
+    name = "mutant_left_on_the_table"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Leave the value behind."""
+        found = super().evaluate(belief, question, channel)
+        LAST[0] = found.value
+        return found
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Pick it up."""
+        del belief, question, channel
+        return Reading(value=LAST[0], bound="exact")
+
+
+@declare
+class GenerousCheck(HalfTheTruth):
+    """Its check declares an error of one per cent, and the value is lower by that."""
+
+    name = "mutant_generous_check"
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Be content with two digits."""
+        sigma, gamma = belief.covariance.dense(), channel.covariance()
+        found = 0.0
+        for group, radius in zip(question.groups, question.radii, strict=True):
+            entry = group[0][0]
+            column = sigma[:, entry]
+            left = sigma[entry, entry] - column @ np.linalg.pinv(sigma + gamma) @ column
+            told = max(0.0, 1.0 / max(float(left), 1e-300) - 1.0 / float(sigma[entry, entry]))
+            found = max(found, 0.25 * self.order * radius**2 * told)
+        return Reading(value=found / 0.995, bound="exact", relative_error=0.01)
+
+
 MUTANTS = (
+    Mutant("contract.quantity", OneLetterOff, "a letter makes no quantity", "own quantity"),
+    Mutant("contract.quantity", OtherParameter, "a quantity has its parameters", "own quantity"),
+    Mutant("oracle.independent", LeftOnTheTable, "a check is not told the answer", "own quantity"),
+    Mutant("oracle.independent", GenerousCheck, "a check has many digits", "claimed error"),
     Mutant("contract.quantity", WithoutTheAccent, "an accent makes no quantity", "own quantity"),
     Mutant("contract.quantity", InBits, "a quantity has one unit", "own quantity"),
     Mutant(

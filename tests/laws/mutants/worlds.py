@@ -173,10 +173,14 @@ class EndsOfTheInterval(Mechanism):
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Look at the first member of an interval alone."""
-        belief: Any = next(prior.members()).belief()
-        question: Any = secret.question(belief)
+        question: Any = secret.question(next(prior.members()).belief())
         if len(question.groups) != 1 or len(question.entries) != 1:
             raise OutsideHypotheses("only one entry may be secret here")
+        return self.enough(prior, secret, question)
+
+    def enough(self, prior: PriorClass, secret: Secret, question: Any) -> Release:
+        """Add noise until the question is answered well enough for the first member."""
+        belief: Any = next(prior.members()).belief()
         sigma, variance = belief.covariance.dense(), 1e-6
         target = self.epsilon / question.radii[0] ** 2
         while gain(sigma, variance * np.eye(len(sigma)), question.entries[0]) > target:
@@ -215,7 +219,36 @@ class FirstStateHidden(Mechanism):
         )
 
 
+@declare
+class TenGroups(PlainRenyi):
+    """Looks at the first ten groups of a secret."""
+
+    name = "mutant_ten_groups"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Forget the others."""
+        some = Displacements(question.groups[:10], question.radii[:10])
+        return super().evaluate(belief, some, channel)
+
+
+@declare
+class OneRadius(EndsOfTheInterval):
+    """Enough noise for pairs of the first radius, of several."""
+
+    name = "mutant_one_radius"
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Look at every group, and at the first radius."""
+        question: Any = secret.question(next(prior.members()).belief())
+        if len(question.entries) != 1:
+            raise OutsideHypotheses("only one entry may be secret here")
+        first = Displacements(question.groups[:1], question.radii[:1])
+        return self.enough(prior, secret, first)
+
+
 MUTANTS = (
+    Mutant("invariance.repetition", TenGroups, "every group counts", "sizes"),
+    Mutant("budget.promise", OneRadius, "every group has a radius of its own", "world"),
     Mutant("invariance.padding", ADozenEntries, "long traces lose what short ones do", "sizes"),
     Mutant("invariance.padding", BlocksOfEight, "what is far in a list may be near", "sizes"),
     Mutant("budget.size", QuietOnLongTraces, "long traces have the noise of short ones", "sizes"),

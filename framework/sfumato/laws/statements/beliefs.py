@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
+from sfumato.domains.arrays import Times, stamps
+from sfumato.errors import REFUSALS
 from sfumato.inference.exact import in_balls, precision
+from sfumato.inference.taylor import TaylorNumbers
 from sfumato.laws.capabilities import (
     believes,
     both,
@@ -88,6 +91,94 @@ def _require_sizes(sizes: Mapping[str, int], belief: Any) -> None:
         there = {"T": belief.steps}
     said = {size: sizes.get(size, found) for size, found in there.items()}
     require(said == there, f"the parameters have the sizes {said}; the belief has {there}")
+
+
+ALIKE = 1e-6
+"""Relative room between two ways of computing a covariance."""
+
+
+@law("belief.doors", over=("prior",), cost=0.5)
+def every_door_shows_one_belief(prior: Any) -> None:
+    """At a glance, as a formula, far apart and on fewer times, a prior says what its belief does.
+
+    A prior that takes time stamps is a process: without one of them the others are as before.
+    """
+    told = _require_one_belief(prior)
+    with suppress(NotHere):
+        told += _require_one_belief(_larger(prior))
+    if not told:
+        raise NotHere("the belief is the only way in which the prior tells its covariance")
+
+
+def _require_one_belief(prior: Any) -> int:
+    """Require that what is told of the belief agrees with it, and return in how many ways it is."""
+    belief = prior.belief()
+    ways = [("as a formula", *pair) for pair in _in_taylor_numbers(prior, belief)]
+    if isinstance(belief, Gaussian):
+        covariance = belief.covariance.dense()
+        seen = type(prior).glance([prior, prior])
+        ways += [("at a glance", one, covariance) for one in (() if seen is None else seen)]
+        ways += [("on fewer times", *pair) for pair in _with_fewer_times(prior, belief)]
+    for how, found, expected in ways:
+        room = ALIKE * float(np.abs(expected).max(initial=0.0))
+        require(
+            np.shape(found) == np.shape(expected) and np.allclose(found, expected, ALIKE, room),
+            f"{how} the prior must say {np.asarray(expected).tolist()}, as its belief does; got "
+            f"{np.asarray(found).tolist()}",
+        )
+    return len(ways) + _require_dies_out(prior, belief)
+
+
+def _in_taylor_numbers(prior: Any, belief: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield what the prior's formula gives beside what the belief has."""
+    found = prior.formula(TaylorNumbers(0, 0))
+    if found is None:
+        return
+    if isinstance(belief, Gaussian):
+        yield found.middle[0, :, :, 0], belief.covariance.dense()
+    elif isinstance(belief, Markov):
+        initial, matrix = found
+        if initial is not None:
+            yield initial.middle[0, 0, :, 0], belief.initial
+        if belief.steps > 1:
+            yield matrix.middle[0, :, :, 0], belief.matrix(0)
+
+
+def _stamped(prior: Any) -> tuple[str, Any] | None:
+    """Return the parameter that is the time stamps, if there is one, and its stamps."""
+    for item in type(prior).parameters():
+        if isinstance(item.domain, Times):
+            return item.name, stamps(getattr(prior, item.name))
+    return None
+
+
+def _with_fewer_times(prior: Any, belief: Gaussian) -> Iterator[tuple[Any, Any]]:
+    """Yield the covariance without some times, asked for so, beside that part of the whole."""
+    name, times = _stamped(prior) or ("", ())
+    for kept in (slice(0, -1), slice(None, None, 2)) if len(times) > 2 else ():
+        with suppress(NotHere, *REFUSALS):
+            fewer = with_values(prior, **{name: times[kept]}).belief()
+            entries = np.arange(belief.entries).reshape(len(times), -1)[kept].ravel()
+            yield fewer.covariance.dense(), belief.covariance.dense()[np.ix_(entries, entries)]
+
+
+def _require_dies_out(prior: Any, belief: Any) -> int:
+    """Require that no covariance is above what is said of entries that are so far apart."""
+    if prior.covariance_beyond(0.0) == math.inf:
+        return 0
+    stamped = _stamped(prior)
+    times = np.arange(belief.times, dtype=float) if stamped is None else stamped[1]
+    each = np.repeat(times, belief.dimensions)
+    covariance = np.abs(belief.covariance.dense())
+    for distance in np.unique(np.abs(times - times[0])):
+        apart = np.abs(each[:, None] - each) >= distance
+        most, said = float(covariance[apart].max(initial=0.0)), prior.covariance_beyond(distance)
+        require(
+            most <= said * (1.0 + ALIKE),
+            f"entries {distance:.6g} apart, or more, must have covariances of at most {said:.9g}, "
+            f"as the prior says; one has {most:.9g}",
+        )
+    return 1
 
 
 @law("belief.definite", over=("prior",), applies=believes(Gaussian))

@@ -26,6 +26,7 @@ from sfumato.laws.capabilities import (
     require_no_worse,
     takes,
     text_of,
+    value_of,
     value_or_skip,
     with_values,
 )
@@ -102,13 +103,24 @@ def promise_is_for_every_member(
 
 @law("budget.promise", over=("mechanism",), applies=keeps())
 def promise_is_kept(prior: Any, secret: Any, mechanism: Any) -> None:
-    """By the measure that a mechanism names for a parameter, no more is lost than its value."""
+    """By the measure that a mechanism names for a parameter, no more is lost than its value.
+
+    Nor where the pairs of a secret have two radii.
+    """
     every = list(promised(mechanism))
     if not every:
         raise NotHere("no parameter that promises something is given")
-    release = design(mechanism, prior, secret)
+    _require_all_kept(design(mechanism, prior, secret), every)
+    if value_of(secret, "radius") is not None:
+        wider = secret | with_values(secret, radius=4.0 * secret.radius)
+        with suppress(NotHere, *REFUSALS):
+            _require_all_kept(design(mechanism, prior, wider), every)
+
+
+def _require_all_kept(release: Release, every: Iterable[tuple[str, Any]]) -> None:
     for parameter, measure in every:
-        _require_kept(release, parameter, measure, _worst(release, measure.quantity, [prior]))
+        spent = _worst(release, measure.quantity, [release.prior])
+        _require_kept(release, parameter, measure, spent)
 
 
 LONGER = 9

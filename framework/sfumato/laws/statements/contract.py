@@ -12,6 +12,8 @@ import sys
 import tomllib
 import unicodedata
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
+from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
 import attrs
@@ -32,7 +34,7 @@ from sfumato.laws.capabilities import (
 from sfumato.laws.law import NotHere, Violation, law, require
 from sfumato.parameters import SEED
 from sfumato.plugin_registry import Registry, default_registry, use_registry
-from sfumato.protocols import Release, Situation
+from sfumato.protocols import Quantity, Release, Situation
 
 _T = TypeVar("_T")
 
@@ -162,9 +164,13 @@ def reading_is_as_declared(at: Situation, release: Release, measure: Any) -> Non
     )
 
 
+NEARLY = 0.9
+"""From this share of equal letters on, two names look alike."""
+
+
 @law("contract.quantity", over=("measure",), cost=4)
 def quantity_is_not_nearly_another(measure: Any) -> None:
-    """A quantity is another one's by name, unit and direction, or it is plainly not."""
+    """A quantity is another one's by name, parameters, unit and direction, or it is plainly not."""
     mine = measure.quantity
     registry = default_registry()
     for name in registry.names("measure"):
@@ -172,12 +178,16 @@ def quantity_is_not_nearly_another(measure: Any) -> None:
         if cls is type(measure) or any(item.required for item in cls.parameters()):
             continue
         other = cls().quantity
-        alike = _letters(mine.name) == _letters(other.name)
+        alike = SequenceMatcher(None, _letters(mine.name), _letters(other.name)).ratio()
         require(
-            not alike
-            or (mine.name, mine.unit, mine.worse) == (other.name, other.unit, other.worse),
+            alike < NEARLY or _kind_of(mine) == _kind_of(other),
             f"{mine!r} is nearly the quantity of {name}, {other!r}: use the same, or another name",
         )
+
+
+def _kind_of(quantity: Quantity) -> tuple[str, list[str], str, str]:
+    """Return all of a quantity but the values of its parameters."""
+    return quantity.name, sorted(dict(quantity.parameters)), quantity.unit, quantity.worse
 
 
 def _letters(name: str) -> str:
@@ -310,7 +320,10 @@ def rebuilt_in_another_process(plugin: Any) -> None:
     """Another process rebuilds an equal plugin from the specification."""
     home, paths = (type(plugin).__module__, type(plugin).__qualname__), default_registry().paths
     task = (type(plugin).kind, plugin.specification(), home, paths, tuple(sys.path))
-    text, plain = _other_process().submit(_rebuild, task).result()
+    try:
+        text, plain = _other_process().submit(_rebuild, task).result()
+    except BrokenExecutor:  # once, it may have been ended from outside
+        text, plain = _other_process().submit(_rebuild, task).result()
     if text is None:
         raise NotHere(f"another process cannot import {home[0]}")
     require(

@@ -34,6 +34,7 @@ from sfumato.laws.transformations import (
     question_of_permuted_states,
     question_of_permuted_times,
     question_shifted,
+    repeated,
     silent,
     value_in_units,
 )
@@ -88,6 +89,13 @@ def what_does_not_matter_changes_nothing(at: Situation, measure: Any, seed: int)
     _require_same(measure, at, larger, "what does not matter")
 
 
+@law("invariance.repetition", over=("measure",), applies=counts_loss)
+def repeating_a_secret_changes_nothing(at: Situation, measure: Any) -> None:
+    """Asking for the same several times, and in another order, changes no loss."""
+    asked = attrs.evolve(at, question=repeated(at.question))
+    _require_same(measure, at, asked, "asking for the same again")
+
+
 @law("invariance.states", over=("measure",), applies=believes(Markov), seed=SEED)
 def order_of_states_does_not_matter(at: Situation, measure: Any, seed: int) -> None:
     """Listing the states in another order, also in a measure's own tables, changes no loss."""
@@ -123,7 +131,8 @@ def order_of_states_does_not_matter_to_a_design(
 def _another_order(count: int, seed: int) -> list[int]:
     """Return a permutation that leaves everything in its place only where there is one thing."""
     order = np.random.default_rng(seed).permutation(count)
-    return np.roll(order, 1 if (order == np.arange(count)).all() else 0).tolist()
+    turned = np.roll(order, 1 if (order == np.arange(count)).all() else 0)
+    return [int(place) for place in turned]
 
 
 def _listing_states(plugin: Any, order: list[int]) -> Any:

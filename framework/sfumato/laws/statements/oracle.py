@@ -21,6 +21,7 @@ from sfumato.errors import (
 )
 from sfumato.laws.brute_force import (
     Table,
+    best_log_probability,
     calls_of,
     checks_of,
     posterior_marginals,
@@ -28,6 +29,7 @@ from sfumato.laws.brute_force import (
 )
 from sfumato.laws.capabilities import (
     believes,
+    can_read,
     certainly_worse,
     counts_loss,
     falls_with_information,
@@ -37,9 +39,19 @@ from sfumato.laws.capabilities import (
     text_of,
 )
 from sfumato.laws.exact_gaussian import posterior
-from sfumato.laws.law import SCENARIO, NotHere, OutOfReach, Unverified, Violation, law, require
+from sfumato.laws.law import (
+    SCENARIO,
+    NotHere,
+    OutOfReach,
+    Unverified,
+    Violation,
+    every,
+    law,
+    require,
+)
 from sfumato.laws.transformations import elsewhere, from_loud_to_quiet, garble, padded
 from sfumato.parameters import SEED
+from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Reading, Release, Situation
 from sfumato.questions import Displacements
 from sfumato.views import OwnQuestion
@@ -52,6 +64,9 @@ OUTPUTS = 3
 
 TINY = 1e-60
 """A probability of which products vanish: a refusal is no flattery there."""
+
+CHECKED = 1e-6
+"""The relative error that a brute force may declare."""
 
 LOST = 1e-6
 """What float64 may lose in solving before a comparison says nothing."""
@@ -99,6 +114,7 @@ def brute_force_is_independent(at: Situation, measure: Any) -> None:
     if not measure.has_brute_force():
         raise NotHere(f"{measure.name} brings no brute force")
     author = at.question if isinstance(at.question, OwnQuestion) else measure
+    before = true_value(measure, at)
     read(measure, at)
     asked = calls_of(lambda: measure.evaluate(at.belief, at.question, at.channel), author)
     checked = calls_of(lambda: true_value(measure, at), author)
@@ -106,6 +122,16 @@ def brute_force_is_independent(at: Situation, measure: Any) -> None:
     require(
         not shared,
         f"a brute force must not use what it checks; both call {', '.join(shared)}",
+    )
+    after = true_value(measure, at)
+    require(
+        before == after,
+        f"a brute force must find the same before the measure is asked; got {before} and {after}",
+    )
+    require(
+        after is None or after.relative_error <= CHECKED,
+        f"a brute force must know its number to {CHECKED:g}; it declares an error of "
+        f"{after.relative_error if after else 0:.3g}",
     )
 
 
@@ -147,21 +173,61 @@ def _require_no_flattery(measure: Any, line: list[Situation]) -> int:
     """
     answered: list[float] = []
     refused: list[float] = []
-    for there in line:
-        truths = [true_value(check, there) for check in checks_of(measure)]
-        known = [truth.value for truth in truths if truth is not None and _pins_down(truth)]
-        if not known or not math.isfinite(known[0]):
+    for there, lost in zip(line, _lost_along(measure, line), strict=True):
+        if lost is None:
             continue
         answers = False
         with contextlib.suppress(SolverFailed, *REFUSALS):
             answers = math.isfinite(read(measure, there).ceiling)
-        (answered if answers else refused).append(measure.quantity.sign * known[0])
+        (answered if answers else refused).append(lost)
+    pairs = [(few, many) for few in answered for many in refused]
+    worse = sum(many > few + 1e-9 for few, many in pairs)
     require(
-        not (answered and refused) or max(answered) + 1e-9 >= min(refused),
+        not pairs or worse <= FLATTERY * len(pairs),
         f"a measure must not refuse where the loss is large; it answers up to "
         f"{max(answered, default=0.0):.6g} and refuses from {min(refused, default=0.0):.6g} on",
     )
     return len(answered) + len(refused) if answered else 0
+
+
+FLATTERY = 0.85
+"""Of an answer and a refusal, how often the refusal may be where more is lost."""
+
+
+def _lost_along(measure: Any, line: list[Situation]) -> list[float | None]:
+    """Return what brute force finds; where it refuses some, the places in the line instead.
+
+    None where nobody can measure, or the loss has no limit.
+    """
+    found: list[float | None] = []
+    silent = set()
+    for place, there in enumerate(line):
+        truths: list[Reading | None] = []
+        try:
+            truths = [true_value(check, there) for check in checks_of(measure)]
+        except OutsideHypotheses:
+            silent |= {place} if _others_answer(measure, there) else set()
+        known = [truth.value for truth in truths if truth is not None and _pins_down(truth)]
+        finite = bool(known) and math.isfinite(known[0])
+        found.append(measure.quantity.sign * known[0] if finite else None)
+    if not silent:
+        return found
+    return [
+        float(place) if lost is not None or place in silent else None
+        for place, lost in enumerate(found)
+    ]
+
+
+def _others_answer(measure: Any, there: Situation) -> bool:
+    """Whether a measure of another quantity answers: one is enough, the first that reads it."""
+    for cls in every(default_registry(), "measure"):
+        if cls is type(measure) or any(item.required for item in cls.parameters()):
+            continue
+        other = cls()
+        if can_read(other, there) and counts_loss({"measure": cls}):
+            with contextlib.suppress(SolverFailed, *REFUSALS):
+                return math.isfinite(read(other, there).ceiling)
+    return False
 
 
 @law("oracle.exists", over=("secret", "measure"), cost=2)
@@ -213,17 +279,25 @@ def adversary_infers_what_it_promises(at: Situation, adversary: Any, seed: int) 
         for _ in range(OUTPUTS):
             output = world.channel.sample(world.belief.sample(rng), rng)
             _require_promise(adversary, world.belief, world.channel, output)
-    if "posterior" in adversary.promises:
-        with contextlib.suppress(NotHere, *REFUSALS):
-            _require_posterior_among(adversary, worlds[-1], rng)
+    with contextlib.suppress(NotHere, *REFUSALS):
+        _require_promise_among(adversary, worlds[-1], rng)
 
 
-def _require_posterior_among(adversary: Any, at: Situation, rng: np.random.Generator) -> None:
-    """Require that a posterior is the same among times and states that do not matter."""
+def _require_promise_among(adversary: Any, at: Situation, rng: np.random.Generator) -> None:
+    """Require that a promise is also kept among times and states that do not matter."""
     large, times, states = padded(at, rng, loud=True)
     output = large.channel.sample(large.belief.sample(rng), rng)
     found = _infer(adversary, large.belief, large.channel, output)
-    if isinstance(at.belief, Markov) and isinstance(found, np.ndarray):
+    if "most probable trace" in adversary.promises:
+        best = best_log_probability(large.belief, large.channel, output)
+        chance = large.belief.log_probability(found)
+        chance += large.channel.log_likelihood(output, found)
+        require(
+            chance >= best - PRECISION * abs(best),
+            f"the most probable trace of {large.belief.steps} steps has log-probability "
+            f"{best:.12g}; the one that is found has {chance:.12g}",
+        )
+    elif isinstance(at.belief, Markov) and isinstance(found, np.ndarray):
         truth = posterior_marginals(at.belief, at.channel, tuple(output[time] for time in times))
         there = found[np.ix_(times, states)]
         require(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import secrets
 import sys
 from collections.abc import Callable
@@ -34,9 +35,9 @@ STAGES = 3
 CALLS_SHARE = 4
 """So many times fewer single calls than draws at once, which are far quicker."""
 
-NUMBERS = (3, 15)
+NUMBERS = (3, 100)
 """Of Gaussian noise, so many numbers for each draw that a profile asks for, of single calls and
-at once: 4,000 draws then show noise that is cut off at three deviations, and at 3.5."""
+at once: 4,000 draws then show noise that is cut off at three deviations, and at four."""
 
 FRESH = 160
 """Calls without a seed: enough for a repeated draw to stand out."""
@@ -131,9 +132,9 @@ def secure_source_is_the_only_source(at: Situation, release: Release, seed: int)
     if moving < FRESH / 4:
         raise NotHere("the release hardly draws anything")
     for draw in (release.apply, release.channel.sample):
-        homes = [type(release.mechanism), type(release.channel)]
         first, again, other = (
-            _from_source(draw, trace, np.random.SeedSequence([seed, k]), homes) for k in (0, 0, 1)
+            _from_source(draw, trace, np.random.SeedSequence([seed, k]), _modules_of(release))
+            for k in (0, 0, 1)
         )
         same = [np.array_equal(a, b) for a, b in zip(first, again, strict=True)]
         require(all(same), "noise without a generator must come from the secure source alone")
@@ -153,19 +154,40 @@ class _Refusing(type):
         return isinstance(other, cls.real)
 
 
+SOURCES = {
+    np.random: ("RandomState", "PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"),
+    random: ("Random", "SystemRandom"),
+}
+MAKERS = {np.random: ("default_rng", "seed"), random: ("seed",)}
 GENERATORS = [
-    (getattr(np.random, name), _Refusing(name, (), {"real": getattr(np.random, name)}))
-    for name in ("RandomState", "PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937", "default_rng")
+    (getattr(module, name), _Refusing(name, (), {"real": real}))
+    for table in (SOURCES, MAKERS)
+    for module, names in table.items()
+    for name in names
+    for real in (getattr(module, name) if table is SOURCES else (),)
 ]
+"""What predictable numbers come from, each with what takes its place."""
+
+
+def _modules_of(release: Release) -> list[Any]:
+    """Return the modules in which a release, its mechanism or its channel may find a source."""
+    classes = [type(release), type(release.mechanism), type(release.channel)]
+    homes = {base.__module__.partition(".")[0] for cls in classes for base in cls.__mro__}
+    homes = (homes - set(sys.stdlib_module_names)) | {"random"}
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in homes or name.startswith("numpy.random")
+    ]
 
 
 def _from_source(
-    draw: Callable[..., Any], trace: Any, seed: np.random.SeedSequence, homes: list[type]
+    draw: Callable[..., Any], trace: Any, seed: np.random.SeedSequence, modules: list[Any]
 ) -> list[Any]:
     """Release some traces with a secure source that is known; no other generator can be made."""
     source = np.random.Generator(np.random.PCG64(seed))
     with ExitStack() as patches:
-        for module in (np.random, *(sys.modules[cls.__module__] for cls in homes)):
+        for module in modules:
             for name, value in list(vars(module).items()):
                 for real, refusing in GENERATORS:
                     if value is real:

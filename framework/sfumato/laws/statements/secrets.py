@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
+from sfumato.domains.alternatives import Collection, Either
+from sfumato.domains.domain import Real, Whole
 from sfumato.errors import ParameterError
 from sfumato.laws.capabilities import takes, value_of, with_values
-from sfumato.laws.law import NotHere, Violation, law, require
+from sfumato.laws.law import NotHere, Unverified, Violation, law, require
 from sfumato.matrices import Diagonal
 from sfumato.questions import Displacements, Events, Guess, JointStates, Nearness
 
 LONG = 30
 """Times by which a trace is made longer: what is true of few of them is true of many."""
-
-TIMES = ("index", "indices", "times")
-"""What a secret calls the times it is about: one, several at once, or several each on its own."""
 
 
 def _ask(secret: Any, belief: Any) -> Any:
@@ -42,14 +41,25 @@ def _long(belief: Any, states: int = 0) -> Any:
     return Markov(even, np.tile(even, (len(labels), 1)), belief.steps + LONG, labels)
 
 
+def _time_values(secret: Any) -> dict[str, Any]:
+    """Return the parameters that are positions of a trace, by their domains, with their values."""
+    found = {}
+    for item in type(secret).parameters():
+        options = item.domain.options if isinstance(item.domain, Either) else (item.domain,)
+        inner = [one.element if isinstance(one, Collection) else one for one in options]
+        if any(isinstance(one, Whole) and one.below in ("n", "T") for one in inner):
+            found[item.name] = getattr(secret, item.name)
+    return found
+
+
 def _later(secret: Any) -> Any:
     """Return the secret with its times moved to the far end of a long trace."""
-    for name in TIMES:
-        given = value_of(secret, name)
-        if given is not None:
-            moved = given + LONG if isinstance(given, int) else [time + LONG for time in given]
-            return with_values(secret, **{name: moved})
-    return secret
+    given = {name: value for name, value in _time_values(secret).items() if value is not None}
+    moved = {
+        name: value + LONG if isinstance(value, int) else [time + LONG for time in value]
+        for name, value in given.items()
+    }
+    return with_values(secret, **moved)
 
 
 def _times_by_part(question: Any, belief: Any) -> list[set[int]]:
@@ -65,13 +75,12 @@ def _times_by_part(question: Any, belief: Any) -> list[set[int]]:
     raise NotHere(f"a {type(question).__name__} is not about single times")
 
 
-def _named_times(secret: Any, belief: Any) -> list[int]:
+def _named_times(secret: Any, belief: Any) -> set[int]:
     """Return the times that the parameters name; all where they name none."""
-    for name in TIMES:
-        given = value_of(secret, name)
-        if given is not None:
-            return [given] if isinstance(given, int) else list(given)
-    return list(range(belief.times if hasattr(belief, "times") else belief.steps))
+    given = [value for value in _time_values(secret).values() if value is not None]
+    if not given:
+        return set(range(belief.times if hasattr(belief, "times") else belief.steps))
+    return {int(time) for value in given for time in np.atleast_1d(value)}
 
 
 @law("secret.times", over=("secret",))
@@ -91,19 +100,22 @@ def times_are_those_that_are_named(prior: Any, secret: Any) -> None:
 def _require_times(secret: Any, belief: Any) -> None:
     question = _ask(secret, belief)
     parts, named = _times_by_part(question, belief), _named_times(secret, belief)
-    touched = sorted(set().union(*parts))
+    touched: set[int] = set().union(*parts)
+    places = _time_values(secret)
     # Only a secret that cannot name a time may be about one of its own, such as a landmark.
-    landmark = not any(takes("secret", name)({"secret": type(secret)}) for name in TIMES)
+    landmark = not places and len(touched) == 1
+    # Two single times may be the ends of what is meant.
+    span = len(places) > 1 and touched == set(range(min(named), max(named) + 1))
     require(
-        touched == sorted(set(named)) or (landmark and len(touched) == 1),
-        f"the secret must be about the times {sorted(set(named))}; it is about {touched}",
+        touched == named or landmark or span,
+        f"the secret must be about the times {sorted(named)}; it is about {sorted(touched)}",
     )
     if value_of(secret, "indices") is not None:
         require(
             len(parts) == 1,
             f"the indices of a secret move at once, in one group; got {len(parts)} groups",
         )
-    elif not isinstance(question, JointStates) and not value_of(secret, "window"):
+    elif not isinstance(question, JointStates) and not value_of(secret, "window") and not span:
         require(
             all(len(part) == 1 for part in parts),
             f"times that are neither 'indices' nor a 'window' count each on its own; got parts "
@@ -123,11 +135,13 @@ def question_is_about_what_is_given(prior: Any, secret: Any) -> None:
     raise NotHere(f"a {type(question).__name__} has no place and no mistakes")
 
 
-@law("secret.radius", over=("secret",), applies=takes("secret", "radius"))
+@law("secret.radius", over=("secret",))
 def pairs_are_a_radius_apart(prior: Any, secret: Any) -> None:
     """The pairs of a secret are its radius apart, twice as far for twice the radius, in space."""
     belief = prior.belief()
     question = _ask(secret, belief)
+    if not takes("secret", "radius")({"secret": type(secret)}):
+        _require_no_other_radius(secret, question)
     for radius in (secret.radius, 2.0 * secret.radius):
         there = _ask(with_values(secret, radius=radius), belief)
         found = _radii_of(there, secret, radius)
@@ -143,6 +157,18 @@ def pairs_are_a_radius_apart(prior: Any, secret: Any) -> None:
             set(ball) == set(whole),
             f"a place moves in all of its coordinates, {whole}; got {ball}",
         )
+
+
+def _require_no_other_radius(secret: Any, question: Any) -> None:
+    """Let a secret without a radius pass, unless something else may be one that nothing checks."""
+    numbers = [item.name for item in type(secret).parameters() if isinstance(item.domain, Real)]
+    if numbers and isinstance(question, Displacements):
+        raise Unverified(
+            f"nothing can check how far apart the pairs of {secret.name} are: call that parameter "
+            f"'radius', not '{numbers[0]}', or declare 'secret.radius' an expected failure with a "
+            f"reason"
+        )
+    raise NotHere("the secret has no radius")
 
 
 def _radii_of(question: Any, secret: Any, radius: float) -> set[float]:
