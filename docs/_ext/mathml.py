@@ -34,7 +34,7 @@ def to_latex(formula: str) -> str:
     formula = re.sub(r"_{(max|min)}", r"_{\\\1}", formula)
     for sign, latex in SIGNS.items():
         formula = formula.replace(sign, f"{latex} " if latex.startswith("\\") else latex)
-    return re.sub(r"(?<![\\\w{])[A-Za-z]{2,}(?: [A-Za-z]{2,})*", _word, formula)
+    return re.sub(r"(?<![\\\w{])[A-Za-z]{2,}(?: [A-Za-z]{2,})*", _word, formula).strip()
 
 
 def _word(found: re.Match[str]) -> str:
