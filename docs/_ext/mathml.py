@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SIGNS = {
     "∑": r"\sum", "∫": r"\int", "−": "-", "≤": r"\le", "≥": r"\ge", "‖": r"\|", "·": r"\cdot",
-    "∞": r"\infty", "∈": r"\in", "⊥": r"\bot", "…": r"\dots", "½": r"\tfrac{1}{2}", "⁻¹": "^{-1}",
+    "∞": r"\infty", "∈": r"\in", "⊥": r"\bot", "…": r"\ldots", "½": r"\tfrac{1}{2}", "⁻¹": "^{-1}",
     "⁻": "^{-}", "²": "^2", "ᵀ": r"^{\top}", "Ã": r"\tilde{A}", "Ĩ": r"\tilde{I}", "×": r"\times",
     "⪰": r"\succeq", "≠": r"\neq", "∘": r"\circ", "α*": r"α^{*}",
 }  # fmt: skip
@@ -34,7 +34,7 @@ def to_latex(formula: str) -> str:
     formula = re.sub(r"_{(max|min)}", r"_{\\\1}", formula)
     for sign, latex in SIGNS.items():
         formula = formula.replace(sign, f"{latex} " if latex.startswith("\\") else latex)
-    return re.sub(r"(?<![\\\w{])[A-Za-z]{2,}(?: [A-Za-z]{2,})*", _word, formula)
+    return re.sub(r"(?<![\\\w{])[A-Za-z]{2,}(?: [A-Za-z]{2,})*", _word, formula).strip()
 
 
 def _word(found: re.Match[str]) -> str:

@@ -50,7 +50,7 @@ class RemainingEntropy(GuessMeasure):
 class GuessingEntropy(GuessMeasure):
     """How many questions "is it this one?" it takes to find the secret, on average.
 
-    Formula: $∑_o ∑_k k J[s_k, o]$, the values s_1, s_2, ... of each outcome by falling probability.
+    Formula: $∑_o ∑_k k J[s_k, o]$, the values $s_1, s_2, …$ of each outcome by falling probability.
     Smaller is worse; one where the release tells the secret.
 
     Assumptions: the adversary knows the prior and the channel, and asks in the best order.

@@ -238,7 +238,7 @@ class MeanSquaredError(LossMeasure):
 
     Guarantee: exact.
 
-    Reference: Meehan and Chaudhuri (2021), the budget o_t of their programs.
+    Reference: Meehan and Chaudhuri (2021), the budget $o_t$ of their programs.
 
     >>> MeanSquaredError().quantity.name
     'mean squared error'

@@ -29,3 +29,11 @@ def test_a_measure_states_formula_assumptions_guarantee_reference_and_an_example
 def test_examples_of_a_page_are_fenced(page):
     fenced = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert ">>>" not in fenced
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_formulas_of_a_measure_are_marked_to_be_typeset(name):
+    text = default_registry().get("measure", name).__doc__.partition(">>> ")[0]
+    _, _, rest = text.partition("\n\n")  # the first paragraph is a terminal's, too
+    plain = re.sub(r"``.*?``|`.*?`|\$.*?\$", "", rest, flags=re.DOTALL)
+    assert not re.search(r"[∑√ᵀ⁻½^]|\b[A-Za-z]_\w", plain)
