@@ -205,10 +205,10 @@ numbers by the place of the check."""
 
 NEW = """
     The segmented check and the optimal mechanism are new, and so is the ceiling: the certified
-    bound on what any δ-private suppression releases, expected under the chain, while the others are
-    counted on days that it was not fitted to. Each optimal design is given a minute. The
-    probabilistic check is searched in several orders on the paper's grid of tenths and then
-    exactly, so that it releases more than the paper's.
+    bound on what any δ-private suppression releases that answers as the day happens, expected under
+    the chain, while the others are counted on days that it was not fitted to. Each optimal design
+    is given a minute. The probabilistic check is searched in several orders on the paper's grid of
+    tenths and then exactly, so that it releases more than the paper's.
 """
 
 

@@ -120,7 +120,7 @@ def order_of_states_does_not_matter_to_a_design(
         raise NotHere("the utility is an estimate")
     order = _another_order(prior.belief().state_count, seed)
     listed = _listing_states(mechanism, order), _listing_states(secret, order)
-    other = design(listed[0], Listed(prior=prior, order=order), listed[1])
+    other = design(listed[0], Listed(prior=prior, order=np.array(order, dtype=float)), listed[1])
     one, two = release.utility(), other.utility()
     require(
         np.isclose(one, two, rtol=1e-6, atol=1e-9),
