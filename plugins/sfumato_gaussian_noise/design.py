@@ -426,6 +426,22 @@ class Certified:
     route: str
 
 
+def _read_again(solution: Solution, noise: Matrix, budget: float) -> tuple[Witness, ...]:
+    """Return the witnesses with the readings (C + Γ)⁻¹a, which tell most under the noise itself.
+
+    Any readings prove a bound; those of a solver may be far off where the shifts are huge.
+    """
+    dense, found = noise.dense(), []
+    for witness in solution.witnesses:
+        total, shift = witness.block.spread + dense, witness.block.shifts[:, 0]
+        try:
+            reading = np.asarray(budget * np.linalg.solve(total, shift))
+        except np.linalg.LinAlgError:
+            return solution.witnesses
+        found.append(attrs.evolve(witness, reading=reading))
+    return tuple(found)
+
+
 @attrs.frozen(eq=False)
 class Task:
     """Noise of total variance `budget` for a prior class and a secret."""
@@ -471,7 +487,11 @@ class Task:
         """Return the noise that a solution stands for, measured over the whole class."""
         noise = self.sampled_noise(solution)
         bound = dual_bound(solution.witnesses, self.budget, self.independent)
-        return Certified(noise, self.members.losses(noise), bound, route)
+        found = Certified(noise, self.members.losses(noise), bound, route)
+        if self.met(found):
+            return found
+        other = dual_bound(_read_again(solution, noise, self.budget), self.budget, self.independent)
+        return attrs.evolve(found, bound=max(bound, other, key=lambda b: b.loss(self.budget)))
 
     def lower(self, found: Certified) -> float:
         """Return the certified lower bound on the loss of any noise of the budget."""

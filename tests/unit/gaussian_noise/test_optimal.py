@@ -579,3 +579,15 @@ def test_secret_times_that_share_a_coordinate_are_refused():
 
     with pytest.raises(OutsideHypotheses, match="secret times that are free or wholly equal"):
         claims(Shared(), sf.secrets.compound([0, 1]), mse=0.1)
+
+
+def test_huge_shifts_leave_no_gap():
+    """The solver's own readings prove a bound 5 % below the loss; those of the noise do better."""
+    radius = 530629.6863172126
+    block, pair = (
+        sf.secrets.compound(indices, radius=radius) for indices in ([17, 18, 19, 20, 21], [35, 36])
+    )
+    secret = block | sf.secrets.basic(1, radius=3 * radius) | pair
+    prior = sf.priors.rbf(length_scale=12.0, times=38)
+    release = sf.mechanisms.gaussian_optimal(mse=0.2902712205303586).protect(prior, secret)
+    assert release.claims["relative_gap"] < 1e-4
