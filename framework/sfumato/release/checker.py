@@ -160,7 +160,7 @@ def correlation(spec: Table, lag: Decimal) -> Decimal:
         return (-((lag / length) ** 2) / 2).exp()
     if spec["name"] == "periodic":
         turn = lag / Decimal(spec["period"])
-        if turn > 10**6 * min(length, 1):  # of which too few digits would be left
+        if turn > 10**6 * min(length, Decimal(1)):  # of which too few digits would be left
             raise NotCheckedError("so many periods")
         x = PI * (turn - turn.to_integral_value())  # sin² has this period
         sine = series(x, lambda k: -x * x / ((k + 1) * (k + 2)))
