@@ -153,7 +153,8 @@ class SegmentLimit:
         self._length, self._count = belief.steps - start - 1, belief.state_count
         self._able = able[start + 1 :]
         self._moves = belief.transitions[start + 1 :]
-        later = chain.times > start
+        later = (chain.times > start) & (chain.previous <= start)  # all that is left of a window
+        self._masks = chain.masks[later][:, start + 1 :]
         self._times, self._members = chain.times[later] - start - 1, chain.members[later]
         self._limits = chain.limits[later]
         # The pairs (event, time after it), each with M masses.
@@ -182,15 +183,15 @@ class SegmentLimit:
         row, share = length * count, np.arange(len(self.events) * count)
         entries.add(row + share, self._share + share, 1.0)
         entries.add(row + share, self._passed + share, 1.0)
-        # Where a share's flow comes from: H on the states of the event just after it.
+        # Where a share's flow comes from: H on the states of the event, elsewhere itself.
         before = self.times - 1
         fresh = before == self._times[self.events]
-        pair = np.where(fresh, 0, self._pair[self.events, before])
-        origin = np.where(fresh, before * count, self._share + pair * count)
+        inside, pair = self._masks[self.events, before], self._pair[self.events, before]
+        origin = np.where(inside, before[:, None] * count, self._share + pair[:, None] * count)
         inflow = -self._moves[before]
-        inflow[fresh] *= self._members[self.events[fresh], :, None]
+        inflow[fresh] *= inside[fresh, :, None]
         pairs = np.arange(len(self.events))[:, None, None] * count
-        entries.add(row + pairs + states, origin[:, None, None] + states[:, None], inflow)
+        entries.add(row + pairs + states, (origin + states)[..., None], inflow)
         row += len(share)
         entries.add(row + share, self._share + share, 1.0)
         entries.add(row + share, (self.times[:, None] * count + states).ravel(), -1.0)
@@ -204,8 +205,10 @@ class SegmentLimit:
         numbers, last = np.arange(len(self._times))[:, None], (length - 1) * count + states
         entries.add(row + numbers, last, -self._limits[:, None])
         final = self._pair[:, -1, None]
-        entries.add(row + numbers, last, self._members * (final < 0))
-        entries.add(row + numbers, self._share + final * count + states, 1.0 * (final >= 0))
+        inside = self._masks[:, -1]
+        entries.add(row + numbers, last, inside)
+        share = self._share + final * count + states
+        entries.add(row + numbers, share, ~inside & (final >= 0))
         return entries.matrix((row + len(self._times), self._width))
 
     def bounds(
@@ -293,8 +296,8 @@ def utility_bound(prior: PriorClass, secret: Secret, delta: float) -> float:
 
     Over a class, a mechanism must be private for every member, so the least bound of all counts.
     Claim: certified, for every mechanism that answers as the trace happens: it may look at all
-    hidden states and outputs so far, at none to come. Of a window of times it knows only that none
-    of them is more likely than the window, so that it is looser there.
+    hidden states and outputs so far, at none to come. Of a window of times it knows what one
+    segment tells, not what several tell together, so that it is looser there.
     Reference: extends Götz, Nath and Gehrke (2012), section 5.
 
     >>> import sfumato as sf

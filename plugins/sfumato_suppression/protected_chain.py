@@ -52,7 +52,9 @@ class ProtectedChain:
 
     belief: Markov
     times: NDArray[np.intp]  # of each event, (E,)
-    members: NDArray[np.bool_]  # its states, (E, M)
+    members: NDArray[np.bool_]  # its states then, (E, M)
+    masks: NDArray[np.bool_]  # and at all times, (E, T, M)
+    previous: NDArray[np.intp]  # the time before of the same window, −1 if there is none, (E,)
     limits: FloatArray  # θ, (E,)
     outlook: FloatArray  # Pr[A | X_t = k] for every event at or after t, (E, T, M); zero before
     possible: NDArray[np.bool_]  # whether Pr[X_t = k] > 0, (T, M)
@@ -63,25 +65,31 @@ class ProtectedChain:
     def of(cls, belief: Markov, question: Events, delta: float) -> ProtectedChain:
         """Read the events of a question.
 
-        A window counts at each of its times, with the limit of the window: this is necessary, as
-        Pr[A_t | o] ≤ Pr[A | o], but not enough.
+        A window counts from each of its times on, with the limit of the window: this is necessary,
+        as a part of it is no more likely than all of it, but not enough.
         """
         check_length(belief)
         single = question.single_times() if question.has_windows else question
-        events = TimedEvents.from_masks(belief, single.masks)
-        limits = events.priors(belief) + delta
+        events, masks = TimedEvents.from_masks(belief, single.masks), single.masks
+        limits, previous = events.priors(belief) + delta, np.full(len(masks), -1)
         if question.has_windows:
             window = np.nonzero(question.masks.any(axis=2))[0]
             limits = (1.0 - unmet_windows(belief, question.masks))[window] + delta
+            after = np.arange(belief.steps) >= events.times[:, None]
+            masks = question.masks[window] & after[..., None]
+            previous[1:] = np.where(np.diff(window) == 0, events.times[:-1], -1)
         kept = np.flatnonzero(limits * (1.0 + ROUNDING) < 1.0)
         kept = kept[np.argsort(events.times[kept], kind="stable")]
         times, members, limits = events.times[kept], events.members[kept], limits[kept]
+        masks, previous = masks[kept], previous[kept]
         outlook, possible = _outlook(belief, times, members), reachable_states(belief)
         fine = outlook <= (limits * (1.0 + ROUNDING))[:, None, None]
         over = np.arange(belief.steps) > times[:, None]
         may_start = (fine | over[..., None]).all(axis=0) | ~possible
         margin = max(LEAST_MARGIN, 4.0 * check_error(belief))
-        return cls(belief, times, members, limits, outlook, possible, may_start, margin)
+        return cls(
+            belief, times, members, masks, previous, limits, outlook, possible, may_start, margin
+        )
 
     def before(self, time: int) -> int:
         """Return how many events lie before `time`; they come first."""
