@@ -80,7 +80,7 @@ SIZES = {
     "ask(sf.priors.kernel({'name': 'DotProduct', 'sigma_0': 1.0}, times=20_000), one, uniform, "
     "'renyi')": DENSE,
     "ask(sf.priors.periodic(length_scale=1.0, period=30.0, times=20_000), one, uniform, 'renyi')": (
-        "7.37e+04"
+        "7.36e+04"
     ),
     "ask(rbf(20_000), one, sf.mechanisms.gaussian_sdp_a(mse=0.02), 'renyi')": DENSE,
     "ask(matern(20_000), one, sf.mechanisms.gaussian_multiple_secrets(mse=0.02), 'renyi')": DENSE,
