@@ -373,6 +373,12 @@ class NoisyCount(ByContent, WholeTrace):
             make = cell_chances, grid_points
             kernels = [one(laws.base - 1, self.scale, fine) for one in make]
             how = f"cells from below, points of a grid of 1/{fine} from above"
+        rows = max(map(len, joints))
+        if rows * max(kernel.shape[1] for kernel in kernels) ** laws.dimensions > MOST:
+            raise OutsideHypotheses(
+                f"{laws.dimensions} noisy counts have more outputs than can be listed; count fewer "
+                f"states or take a shorter trace."
+            )
         ends = [
             tuple(
                 self._outcomes(one, apply_noise(joint, kernel), laws.error)

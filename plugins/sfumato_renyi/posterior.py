@@ -157,7 +157,7 @@ class PosteriorInterval(LossMeasure):
         self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
     ) -> Reading:
         """Return the narrowest width of the question's groups, or the mean over every point."""
-        groups = question.groups
+        groups = tuple(dict.fromkeys(question.groups))
         if len(groups) > 1 and all(is_scalar(group) for group in groups):
             widths, error = _scalar_widths(belief, [group[0][0] for group in groups], channel)
         else:

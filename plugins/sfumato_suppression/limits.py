@@ -224,6 +224,8 @@ class SegmentLimit:
         as much as its own. Where time is short that is solved `first`: a law for which there is no
         program of its own has the best of these, and of those without any event.
         """
+        if not len(laws):
+            return []
         programs = [self._program(law, to_go) for law in laws]
         common = self._program(np.mean(laws, axis=0), to_go).solve(first) if first else None
         solved = results_in_threads(lambda program: program.solve(budget), programs)

@@ -379,3 +379,11 @@ def test_the_best_noise_is_found_for_small_epsilons_and_keeps_them(steps, epsilo
 
 def two_states(steps):
     return sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.3, 0.7]], steps=steps)
+
+
+def test_counts_with_too_many_outputs_are_refused_before_they_are_listed():
+    chain = sf.priors.markov_chain([1 / 7] * 7, [[1 / 7] * 7] * 7, steps=4)
+    mechanism = sf.mechanisms.laplace_count(states="histogram", scale=1.0)
+    release = mechanism.protect(chain, sf.secrets.basic(1))
+    with pytest.raises(sf.OutsideHypotheses, match="more outputs than can be listed"):
+        sf.measures.advantage().loss(chain, sf.secrets.basic(1), release)

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
+from sfumato.channels import Suppression
 from sfumato.comparison.soundness import contradictions
 from sfumato.errors import (
     REFUSALS,
@@ -149,7 +150,10 @@ def brute_force_keeps_the_laws(at: Situation, measure: Any, seed: int) -> None:
 @law("oracle.refusal", over=("measure",), applies=counts_loss)
 def refusals_do_not_flatter(at: Situation, measure: Any) -> None:
     """A measure that answers where little is lost answers where more is, if others can."""
-    if isinstance(at.belief, Markov) and at.belief.smallest_probability < TINY:
+    least = at.belief.smallest_probability if isinstance(at.belief, Markov) else 1.0
+    if isinstance(at.channel, Suppression):
+        least = min(least, float(at.channel.start.min(initial=1.0, where=at.channel.start > 0)))
+    if least < TINY:
         raise NotHere("float64 cannot hold products of such probabilities")
     lines = [[attrs.evolve(at, channel=c) for c in from_loud_to_quiet(at.channel, at.belief)]]
     if isinstance(at.question, Displacements):
