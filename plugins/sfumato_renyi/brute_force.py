@@ -126,13 +126,13 @@ def posterior_interval(
         belief, channel, lambda sigma, gamma: _widths(posterior_covariance(sigma, gamma), question)
     )
     every = [(belief.entries_at(time),) for time in range(belief.times)]
-    mean = len(left) > 1 and sorted(question.groups) == every
+    mean = len(left) > 1 and sorted(set(question.groups)) == every
     return Reading(value=float(np.mean(left)) if mean else min(left), bound="exact")
 
 
 def _widths(covariance: Any, question: Displacements) -> list[float]:
     found = []
-    for group in question.groups:
+    for group in dict.fromkeys(question.groups):
         entries = [entry for ball in group for entry in ball]
         block = as_array(part(covariance, entries, entries))
         smallest = float(np.linalg.eigvalsh(block)[0])
