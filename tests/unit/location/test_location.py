@@ -315,3 +315,17 @@ def test_a_map_too_wide_for_float64_is_refused(name):
     mechanism = sf.registry.get("mechanism", name)(epsilon=0.0069, places=places)
     with pytest.raises(sf.OutsideHypotheses, match="too far for float64"):
         mechanism.protect(walk, sf.secrets.basic(0))
+
+
+def test_what_a_likely_set_remembers_is_what_was_shown():
+    """Oracle: the evidence of every whole output, which follows it from its beginning."""
+    places = sf.priors.location_walk.grid(3, 1)
+    walk = sf.priors.location_walk(places, reach=0.6, steps=3)
+    mechanism = sf.mechanisms.delta_location_set(epsilon=1.0, delta=0.1, places=places)
+    channel = mechanism.protect(walk, sf.secrets.basic(1)).channel
+    for output in itertools.product(channel.states, repeat=3):
+        memory, whole = (), np.exp(channel.evidence(output))
+        for time, shown in enumerate(output):
+            row = channel.next_evidence(memory, time)[channel.states.index(shown)]
+            np.testing.assert_allclose(np.exp(row), whole[time], rtol=1e-12)
+            memory = channel.remember(memory, time, shown)

@@ -11,8 +11,10 @@ from scipy import integrate
 
 import sfumato as sf
 from sfumato.beliefs import Markov
-from sfumato.channels import Symbols
+from sfumato.channels import Suppression, Symbols
 from sfumato.inference.gaussian.worst_pair import worst_squares
+from sfumato.questions import StateAt
+from sfumato.views import view_of
 from sfumato.views.gaussian import ball_chances, near_part
 
 
@@ -355,3 +357,12 @@ def test_a_zero_with_a_sign_is_a_zero(order):
     hidden = [[0.0, 0.0, 0.0], [-0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
     release = sf.mechanisms.suppress_given(probabilities=hidden).protect(chain, secret)
     assert sf.measures.renyi(order=order).loss(chain, secret, release).value == math.inf
+
+
+def test_information_about_rare_values_does_not_underflow():
+    """Of a state that is shown, told is its entropy: −p log p of a rare one is next to nothing."""
+    rare = 7.568360153245358e-178
+    chain = Markov([1.0, rare], np.empty((0, 2, 2)), states="sx")
+    shown = Suppression.memoryless("sx", [[0.0, 0.0]])
+    found = view_of(chain, StateAt.of(chain, [0]), shown).upper[0].told_nats
+    assert found == pytest.approx(-rare * math.log(rare), rel=1e-9)
