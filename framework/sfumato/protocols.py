@@ -233,6 +233,22 @@ class Reading:
         return reading_card(self)
 
 
+def _clip_ends(found: Reading) -> Reading:
+    """Return an upper bound on a probability that says no less than 1 does, its other end than 0.
+
+    Everything else stays as it was found, for the laws to judge.
+
+    >>> _clip_ends(Reading(value=1.0 + 4e-11, bound="upper", interval=(-1e-17, 1.0 + 4e-11)))
+    <Reading ≤ 1, ≥ 0>
+    """
+    if found.bound != "upper":
+        return found
+    ends = found.interval and (max(found.interval[0], 0.0), min(found.interval[1], 1.0))
+    if ends and ends[0] > ends[1]:
+        return found
+    return attrs.evolve(found, value=min(found.value, 1.0), interval=ends)
+
+
 @attrs.frozen
 class Scenario:
     """A prior class, a secret (with its radius, mistakes and indices) and a channel.
@@ -877,6 +893,8 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
             if not narrowed.finite:
                 proved = self.proved(narrowed, secret, release, read, tolerance=tolerance)
             found, worst = proved or over_class(narrowed, read, self.quantity)
+        if self.quantity.unit == "probability":
+            found = _clip_ends(found)
         if narrowed != prior:
             how = f"{found.how}; the {end} end of the scale, proved".lstrip("; ")
             found = attrs.evolve(found, how=how)
