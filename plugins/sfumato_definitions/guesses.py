@@ -122,7 +122,7 @@ class GVulnerability(GuessMeasure):
                 f"gain must have a column for each of {wanted} values of the secret; got "
                 f"{self.gain.shape[1]}."
             )
-        return float((self.gain[:, list(outcomes.values)] @ outcomes.joint).max(axis=0).sum())
+        return outcomes.best_gain(self.gain[:, list(outcomes.values)])
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of a sum in which gains may cancel."""
@@ -298,16 +298,14 @@ class ExpectedError(GuessMeasure):
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return the smallest expected distance."""
         if isinstance(self.metric, str):
-            distances = 1.0 - outcomes.hits
-        else:
-            wanted = len(outcomes.asked.names)
-            if self.metric.shape != (wanted, wanted):
-                raise OutsideHypotheses(
-                    f"metric must be a table for {wanted} values of the secret; got "
-                    f"{self.metric.shape}."
-                )
-            distances = self.metric[:, list(outcomes.values)]
-        return float((distances @ outcomes.joint).min(axis=0).sum())
+            return max(0.0, float(outcomes.prior.sum()) - outcomes.best_guess)
+        wanted = len(outcomes.asked.names)
+        if self.metric.shape != (wanted, wanted):
+            raise OutsideHypotheses(
+                f"metric must be a table for {wanted} values of the secret; got "
+                f"{self.metric.shape}."
+            )
+        return -outcomes.best_gain(-self.metric[:, list(outcomes.values)])
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of a sum of the table's numbers times distances."""

@@ -102,10 +102,11 @@ class BreachRate(EventMeasure):
         self, prior: float, posteriors: FloatArray, seen: FloatArray, error: float
     ) -> tuple[float, float]:
         """Return Pr[posterior > prior + δ], half-way between what is certain and what may be."""
-        certain = posteriors * (1.0 - error) > prior * (1.0 + error) + self.delta
-        possible = posteriors * (1.0 + error) > prior * (1.0 - error) + self.delta
-        low = float(seen[certain].sum()) * (1.0 - error)
-        high = min(1.0, float(seen[possible].sum()) * (1.0 + error))
+        least, most = (
+            float(seen[posteriors > (prior * (1.0 + side) + self.delta) / (1.0 - side)].sum())
+            for side in (error, -error)
+        )
+        low, high = least * (1.0 - error), min(1.0, most * (1.0 + error))
         return (low + high) / 2.0, (high - low) / 2.0
 
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:

@@ -91,7 +91,7 @@ class Outcomes:
             state = asked.members[possible].argmax(axis=1)
             parts = tuple(piece[state] + 0.0 for piece in pieces)
         kept = rows if len(possible) == len(rows) else rows[possible]
-        if not kept.all():
+        if np.signbit(kept).any():
             kept = kept + 0.0  # no −0, nor in the pieces: what is divided by it would be below zero
         return cls(asked, kept, tuple(possible.tolist()), error, parts)
 
@@ -129,9 +129,12 @@ class Outcomes:
     @functools.cached_property
     def best_guess(self) -> float:
         """How often the best guess is right: Σ_o max_w Pr[w is right, o]."""
-        one_each = np.array_equal(self.hits, np.eye(len(self.joint)))
-        right = self.joint if one_each else self.hits @ self.joint
-        return float(right.max(axis=0).sum())
+        return self.best_gain(self.hits)
+
+    def best_gain(self, gains: FloatArray) -> float:
+        """Return Σ_o max_w Σ_s gains[w, s] Pr[s, o], of gains (W, R)."""
+        one_each = np.array_equal(gains, np.eye(len(self.joint)))
+        return float((self.joint if one_each else gains @ self.joint).max(axis=0).sum())
 
     @functools.cached_property
     def pairs(self) -> IntArray:

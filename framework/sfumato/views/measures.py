@@ -326,23 +326,32 @@ class PairMeasure(ViewMeasure):
 def highest(scores: FloatArray, weights: FloatArray, limit: float) -> tuple[IntArray, int]:
     """Return the outcomes of highest score that weigh at most `limit` together, and the next one.
 
-    Only those are sorted that a sample takes for high enough. −1 stands for no next outcome.
+    Those that are higher than one of a sample are taken or, if they weigh more, the others left,
+    until few are to be sorted. −1 stands for no next outcome.
 
     >>> highest(np.array([3.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.25]), 0.4)
     (array([0]), 2)
     """
-    some = (np.modf(np.arange(SAMPLE) * 0.6180339887)[0] * len(scores)).astype(np.intp)
-    some = some[np.argsort(-scores[some])]
-    heavy = np.cumsum(weights[some]) * (len(scores) / len(some))
-    place = int(np.searchsorted(heavy, limit))
-    for beyond in (MARGIN, 4 * MARGIN, SAMPLE):
-        least = scores[some[place + beyond]] if place + beyond < SAMPLE else -math.inf
-        rest = np.flatnonzero(scores >= least)
-        order = rest[np.argsort(-scores[rest], kind="stable")]
-        fits = int(np.searchsorted(np.cumsum(weights[order]), limit, side="right"))
-        if fits < len(order):
+    some = np.modf(np.arange(SAMPLE) * 0.6180339887)[0]
+    rest, taken, room = np.arange(len(scores)), [np.empty(0, dtype=np.intp)], limit
+    while len(rest) > SAMPLE:
+        left, few = scores[rest], rest[(some * len(rest)).astype(np.intp)]
+        few = few[np.argsort(-scores[few])]
+        heavy = np.cumsum(weights[few]) * (len(rest) / SAMPLE)
+        place = min(int(np.searchsorted(heavy, room)) + MARGIN, SAMPLE // 2)
+        above = left > scores[few[place]]
+        high = rest[above]
+        weight = float(weights[high].sum())
+        if not len(high):  # many are alike
             break
-    return order[:fits], int(order[fits]) if fits < len(order) else -1
+        if weight > room:
+            rest = high
+        else:
+            taken, room, rest = [*taken, high], room - weight, rest[~above]
+    order = rest[np.argsort(-scores[rest], kind="stable")]
+    fits = int(np.searchsorted(np.cumsum(weights[order]), room, side="right"))
+    edge = int(order[fits]) if fits < len(order) else -1
+    return np.concatenate([*taken, order[:fits]]), edge
 
 
 def worst_square(view: GaussianView) -> Reading:

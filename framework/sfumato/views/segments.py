@@ -134,10 +134,10 @@ def require_no_underflow(joint: FloatArray) -> FloatArray:
     return joint
 
 
-def _possible(joint: FloatArray) -> FloatArray:
-    """Return the outcomes that are possible, none of which may be too rare for float64."""
+def _compress(joint: FloatArray) -> FloatArray:
+    """Return the outcomes that are possible."""
     some = joint.any(axis=0)  # rows stay contiguous, as by `joint[:, some]` they would not
-    return require_no_underflow(joint if some.all() else np.compress(some, joint, axis=1))
+    return joint if some.all() else np.compress(some, joint, axis=1)
 
 
 def require_products(*factors: FloatArray) -> None:
@@ -188,10 +188,11 @@ class Segments:
         before = self._starts < time * count
         self._check_size(int(before.sum()) * len(members), time)
         told = members * self._seen[time]  # seen at t: what was seen before does not matter
-        if self._channel.after is None:
-            return _possible(self._memoryless(time, members, told))
+        if self._channel.after is None:  # what is hidden has been looked at, factor by factor
+            joint, _ = self._memoryless(time, members, told), require_no_underflow(told)
+            return _compress(joint)
         hidden = self._by_last_release(time, before, members)
-        return _possible(np.concatenate([told, hidden], axis=1))
+        return require_no_underflow(_compress(np.concatenate([told, hidden], axis=1)))
 
     def pieces(self, time: int) -> tuple[FloatArray, ...]:
         """Return the laws of what is seen before, at and after t given X_t, (M, O) each.
@@ -295,4 +296,4 @@ class RememberedSegments:
                     shown = (joint * (1.0 - step.chances)[:, None]).sum(axis=2)  # (S, R, M)
                     parts.append(shown.transpose(1, 0, 2).reshape(len(members), -1))
             parts.append((joint * step.chances[:, None]).sum(axis=(2, 3)).T)
-        return _possible(np.concatenate(parts, axis=1))
+        return require_no_underflow(_compress(np.concatenate(parts, axis=1)))
