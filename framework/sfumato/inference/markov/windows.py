@@ -65,11 +65,14 @@ def worst_window_gap(
         checked_pair(belief, channel)
         informs = bool(((channel.start < 1.0) & reachable_states(belief)).any())
         paths = [_path(belief, channel, mask) for mask in windows]
+    possible, found = reachable_states(belief) & informs, []
     each = zip(windows, paths, unmet_windows(belief, windows).tolist(), strict=True)
-    possible = reachable_states(belief) & informs
-    found = [_gap(unmet, *path, live=bool((mask & possible).any())) for mask, path, unmet in each]
-    event = int(np.argmax([gap.value for gap in found]))
-    return attrs.evolve(found[event], event=event)
+    for event, (mask, (avoided, output, error), unmet) in enumerate(each):
+        # What cannot happen stays so, and where nothing is shown all does.
+        ends = (unmet, avoided, error) if (mask & possible).any() else (unmet, unmet, 0.0)
+        gap = Gap.of(*ends, event=event, output=output)  # of the opposite, which becomes rarer
+        found.append(attrs.evolve(gap, posterior=1.0 - avoided, prior=1.0 - unmet))
+    return max(found, key=lambda gap: gap.value)
 
 
 def unmet_windows(belief: Markov, windows: NDArray[np.bool_]) -> FloatArray:
@@ -78,24 +81,6 @@ def unmet_windows(belief: Markov, windows: NDArray[np.bool_]) -> FloatArray:
     for time in range(belief.steps - 1):
         law = (law @ belief.matrix(time)) * ~windows[:, time + 1]
     return np.asarray(law.sum(axis=1))
-
-
-def _gap(
-    unmet: float, avoided: float, output: tuple[object, ...], error: float, *, live: bool
-) -> Gap:
-    """Return the gap of a window that is unmet so likely, before and at the worst output."""
-    gap, margin = max(0.0, unmet - avoided), error * (unmet + avoided)
-    if not live:
-        gap = margin = 0.0  # what cannot happen stays so, and where nothing is shown all does
-    ceiling, floor = min(1.0, gap + margin), max(0.0, gap - margin)
-    return Gap(
-        value=ceiling,
-        posterior=1.0 - avoided,
-        prior=1.0 - unmet,
-        event=0,
-        output=output,
-        relative_error=0.0 if ceiling == 0.0 else (ceiling - floor) / ceiling,
-    )
 
 
 def _path(
