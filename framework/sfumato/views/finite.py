@@ -131,6 +131,11 @@ class Outcomes:
         """How often the best guess is right: Σ_o max_w Pr[w is right, o]."""
         return self.best_gain(self.hits)
 
+    @property
+    def best_prior_guess(self) -> float:
+        """How often the best guess is right before anything is seen."""
+        return float((self.hits @ self.prior).max())
+
     def best_gain(self, gains: FloatArray) -> float:
         """Return Σ_o max_w Σ_s gains[w, s] Pr[s, o], of gains (W, R)."""
         one_each = np.array_equal(gains, np.eye(len(self.joint)))
