@@ -36,6 +36,7 @@ from sfumato.views.gaussian import (
     GaussianPart,
     GaussianView,
     near_outcomes,
+    near_part,
 )
 from sfumato.views.view import FINITE, GAUSSIAN, view_of
 
@@ -121,12 +122,36 @@ class ViewMeasure(LossMeasure):
                 losses[cell] = -worst if unknown else pick(losses[cell], *ends)
         return losses
 
+    def of_near(self, part: GaussianPart, event: Nearness) -> tuple[float, float]:
+        """Return two ends of the loss of being near a place, for what may rise when less is seen.
+
+        Others are read from the cells of the view. What is told, `part`, is known exactly.
+        """
+        del part, event
+        raise OutsideHypotheses(f"{self.name} may rise when less is seen, as in cells of values.")
+
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the worst loss over what is asked."""
+        if isinstance(question, Nearness) and not self.obeys_processing:
+            parts = [near_part(belief, event, channel) for event in question.parts]
+            each = zip(map(self.require_exact, parts), question.parts, strict=True)
+            ends = [self.of_near(part, event) for part, event in each]
+            worst = max(range(len(ends)), key=lambda number: ends[number][1])
+            witness = {"event": question.parts[worst].name}
+            how = f"{parts[worst].information.how}; posterior means"
+            return self.between(max(low for low, _ in ends), ends[worst][1], witness, how)
         view = view_of(belief, question, channel)
         if isinstance(view, FiniteView):
             return self._of_finite(view)
         return self._of_gaussian(view) if isinstance(view, GaussianView) else view.reading(self)
+
+    def require_exact(self, part: GaussianPart) -> GaussianPart:
+        """Refuse a bound on what is told, for a loss that may rise when less is."""
+        if part.information.bound != "exact":
+            raise OutsideHypotheses(
+                f"{self.name} may rise when less is seen: a bound on what is told says nothing."
+            )
+        return part
 
     def _of_finite(self, view: FiniteView) -> Reading:
         if not (view.is_exact or self.obeys_processing):
