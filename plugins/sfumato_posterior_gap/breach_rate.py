@@ -36,7 +36,7 @@ from sfumato.views.gaussian import ENDS, End, near_chances, near_law
 CONFIDENCE = 0.99
 
 ROUNDS, CLOSE, HALVINGS = 9, 4e-6, 40
-"""How often places are looked at more closely, how close the ends must come, and steps to a root."""
+"""How often places are looked at more closely, how close both ends come, and steps to a root."""
 
 
 @declare
