@@ -216,7 +216,8 @@ def finite_view(
     asked = question.asked()
     if isinstance(channel, RememberingSuppression):
         if all(len(one.times) == 1 for one in asked):
-            return _remembered_view(belief, asked, channel)
+            exact = tuple(_remembered_tables(belief, asked, channel))
+            return FiniteView(exact, exact, "segments")
         belief, channel, asked = _of_pairs(belief, channel, asked)
     checked_pair(belief, channel)
     if isinstance(channel, NoisyVectors):
@@ -229,15 +230,12 @@ def finite_view(
     return FiniteView(tuple(low for low, _, _ in found), above, how)
 
 
-def _remembered_view(
+def _remembered_tables(
     belief: Markov, asked: Sequence[Asked], channel: RememberingSuppression
-) -> FiniteView:
-    segments = RememberedSegments(belief, channel)
+) -> list[Outcomes]:
+    segments = RememberedSegments(belief, channel, MOST)
     error = joint_error(belief, len(channel.visits))
-    exact = tuple(
-        Outcomes.of(one, segments.joint(one.times[0], one.members), error) for one in asked
-    )
-    return FiniteView(exact, exact, "segments")
+    return [Outcomes.of(one, segments.joint(one.times[0], one.members), error) for one in asked]
 
 
 def _of_pairs(
@@ -266,6 +264,9 @@ def _seen(belief: Markov, channel: Emission, wanted: Sequence[Asked]) -> list[En
     """Return what is seen of every secret variable; what is seen around one time is found once."""
     suppression = as_suppression(channel)
     if suppression is not None and all(len(one.times) == 1 for one in wanted):
+        if suppression.after is not None:
+            exact = _remembered_tables(belief, wanted, RememberingSuppression.of(suppression))
+            return [(table, table, "segments") for table in exact]
         segments = Segments(belief, suppression, MOST)
         error = joint_error(belief) + suppression_error(channel)
         exact = []
