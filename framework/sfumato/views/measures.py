@@ -72,8 +72,9 @@ class ViewMeasure(LossMeasure):
     def __init_subclass__(cls, **given: Any) -> None:
         """Read the worlds of finite views, and of Gaussian views where there is a formula."""
         super().__init_subclass__(**given)
-        gaussian = cls.of_part is not ViewMeasure.of_part
-        cls.reads = (*FINITE, *GAUSSIAN) if gaussian else FINITE
+        if "reads" not in vars(cls):  # a measure of more than views says so itself
+            gaussian = cls.of_part is not ViewMeasure.of_part
+            cls.reads = (*FINITE, *GAUSSIAN) if gaussian else FINITE
 
     def scale_end(self, question: type | None) -> ScaleEnd | None:
         """Return the proved end for displacements: of an event the loss may grow with the scale."""
