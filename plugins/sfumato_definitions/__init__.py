@@ -18,7 +18,6 @@ def sfumato_measures() -> list[type[LossMeasure]]:
         guesses.BayesLeakage,
         guesses.BayesSuccess,
         guesses.ExpectedError,
-        guesses.Fano,
         guesses.GVulnerability,
         guesses.MaximalLeakage,
         guesses.PointwiseLeakage,

@@ -10,17 +10,12 @@ import numpy as np
 
 from sfumato.errors import OutsideHypotheses
 from sfumato.parameters import CHOICE, MATRIX, OPTIONAL, POSITIVE, declare, parameter
-from sfumato.protocols import Quantity, Reading
+from sfumato.protocols import Quantity
 from sfumato.values import FloatArray
 from sfumato.views import GaussianPart, GuessMeasure, Outcomes
 from sfumato.views.gaussian import End
 
 BAYES_SUCCESS = Quantity("Bayes success", unit="probability")
-
-
-def best_prior_guess(outcomes: Outcomes) -> float:
-    """Return how often the best guess is right before anything is seen."""
-    return float((outcomes.hits @ outcomes.prior).max())
 
 
 @declare
@@ -122,7 +117,7 @@ class GVulnerability(GuessMeasure):
                 f"gain must have a column for each of {wanted} values of the secret; got "
                 f"{self.gain.shape[1]}."
             )
-        return float((self.gain[:, list(outcomes.values)] @ outcomes.joint).max(axis=0).sum())
+        return outcomes.best_gain(self.gain[:, list(outcomes.values)])
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of a sum in which gains may cancel."""
@@ -162,7 +157,7 @@ class BayesLeakage(GuessMeasure):
 
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return the ratio of the two successes."""
-        return outcomes.best_guess / best_prior_guess(outcomes)
+        return outcomes.best_guess / outcomes.best_prior_guess
 
     def of_part(self, part: GaussianPart, end: End) -> tuple[float, float]:
         """Return two ends of the ratio of the two successes."""
@@ -298,16 +293,14 @@ class ExpectedError(GuessMeasure):
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return the smallest expected distance."""
         if isinstance(self.metric, str):
-            distances = 1.0 - outcomes.hits
-        else:
-            wanted = len(outcomes.asked.names)
-            if self.metric.shape != (wanted, wanted):
-                raise OutsideHypotheses(
-                    f"metric must be a table for {wanted} values of the secret; got "
-                    f"{self.metric.shape}."
-                )
-            distances = self.metric[:, list(outcomes.values)]
-        return float((distances @ outcomes.joint).min(axis=0).sum())
+            return max(0.0, float(outcomes.prior.sum()) - outcomes.best_guess)
+        wanted = len(outcomes.asked.names)
+        if self.metric.shape != (wanted, wanted):
+            raise OutsideHypotheses(
+                f"metric must be a table for {wanted} values of the secret; got "
+                f"{self.metric.shape}."
+            )
+        return -outcomes.best_gain(-self.metric[:, list(outcomes.values)])
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of a sum of the table's numbers times distances."""
@@ -328,71 +321,3 @@ class ExpectedError(GuessMeasure):
         """Return the bound for a sum of probabilities times distances, from below."""
         del turn
         return worst * math.exp(-bend)
-
-
-@declare
-class Fano(GuessMeasure):
-    """An upper bound on the success of any guess, from the information about the secret alone.
-
-    Formula: the p above q at which the binary relative entropy $d(p ‖ q)$ reaches I, q the success
-    of the best guess without the release and I the mutual information about the secret: data
-    processing of "the guess is right" gives $d(p ‖ q) ≤ I$.
-
-    Assumptions: the adversary knows the prior and the channel.
-
-    Guarantee: an upper bound.
-
-    Reference: Fano's inequality in its divergence form, Han and Verdú (1994).
-
-    >>> import sfumato as sf
-    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24, radius=0.25)
-    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
-    >>> round(sf.measures.fano().loss(prior, secret, release).value, 6)
-    0.87679
-    """
-
-    name = "fano"
-    quantity = BAYES_SUCCESS
-    promises = ("unit free", "grows with the secret")
-
-    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return the bound."""
-        found = super().evaluate(belief, question, channel)
-        return attrs.evolve(found, bound="upper", relative_error=0.0, interval=None)
-
-    def of_joint(self, outcomes: Outcomes) -> float:
-        """Return the bound of one secret variable."""
-        told = outcomes.told_nats + 64.0 * outcomes.error
-        return largest_success(best_prior_guess(outcomes) * (1 + 4 * outcomes.error), told)
-
-    def rounding(self, value: float, error: float) -> float:
-        """Return nothing: what goes in is rounded up."""
-        del value, error
-        return 0.0
-
-    def of_part(self, part: GaussianPart, end: End) -> float:
-        """Return the bound from ½ log det(I + Σ_SS M)."""
-        told = part.told_nats(end)
-        return largest_success(part.prior_success(part.radius)[1], told)
-
-
-def largest_success(before: float, told: float) -> float:
-    """Return the largest p with d(p ‖ q) ≤ I, rounded up.
-
-    >>> round(largest_success(0.5, math.log(2)), 9), largest_success(0.25, 0.0)
-    (1.0, 0.25)
-    """
-    from scipy.optimize import brentq
-
-    if told <= 0.0 or before >= 1.0:
-        return min(before, 1.0)
-    if before <= 0.0:
-        return 0.0
-    if told >= -math.log(before):
-        return 1.0
-
-    def excess(p: float) -> float:
-        rest = (1.0 - p) * math.log((1.0 - p) / (1.0 - before)) if p < 1.0 else 0.0
-        return p * math.log(p / before) + rest - told
-
-    return min(1.0, float(brentq(excess, before, 1.0, xtol=1e-15)) + 1e-13)

@@ -16,11 +16,11 @@ from sfumato.protocols import Adversary, LossMeasure
 def sfumato_measures() -> list[type[LossMeasure]]:
     """Register the measures."""
     from sfumato_fano.attacks import AttackSuccess
-    from sfumato_fano.fano import FanoLoose, FanoTight
+    from sfumato_fano.fano import Fano, FanoLoose, FanoTight
     from sfumato_fano.information import MutualInformation
     from sfumato_fano.reconstruction import Reconstruction
 
-    return [AttackSuccess, FanoLoose, FanoTight, MutualInformation, Reconstruction]
+    return [AttackSuccess, Fano, FanoLoose, FanoTight, MutualInformation, Reconstruction]
 
 
 @hookimpl

@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import attrs
 import numpy as np
 
 from sfumato.beliefs import Markov
@@ -21,9 +22,11 @@ from sfumato.inference.markov.probabilities import log_of, max_products
 from sfumato.inference.markov.smoothing import TINY
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import declare
-from sfumato.protocols import Reading
+from sfumato.protocols import Quantity, Reading
 from sfumato.questions import Guess
 from sfumato.values import FloatArray
+from sfumato.views import GaussianPart, GuessMeasure, Outcomes
+from sfumato.views.gaussian import End
 from sfumato_fano.best_guess import SMALLEST, SuccessMeasure
 from sfumato_fano.information import chain_entropy, paper_information
 
@@ -103,6 +106,52 @@ class FanoTight(SuccessMeasure):
         slow = "" if found.exact else "; long hops bounded, as the programme would take too long"
         value = han_verdu_success(told.value, log_best)
         return Reading(value=value, bound="upper", how=f"information by {told.how}{slow}")
+
+
+@declare
+class Fano(GuessMeasure):
+    """An upper bound on the success of any guess, from the information about the secret alone.
+
+    Formula: the p above q at which the binary relative entropy $d(p ‖ q)$ reaches I, q the success
+    of the best guess without the release and I the mutual information about the secret: data
+    processing of "the guess is right" gives $d(p ‖ q) ≤ I$.
+
+    Assumptions: the adversary knows the prior and the channel.
+
+    Guarantee: an upper bound.
+
+    Reference: Fano's inequality in its divergence form, Han and Verdú (1994).
+
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24, radius=0.25)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    >>> round(sf.measures.fano().loss(prior, secret, release).value, 6)
+    0.87679
+    """
+
+    name = "fano"
+    quantity = Quantity("Bayes success", unit="probability")
+    promises = ("unit free", "grows with the secret")
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Return the bound."""
+        found = super().evaluate(belief, question, channel)
+        return attrs.evolve(found, bound="upper", relative_error=0.0, interval=None)
+
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return the bound of one secret variable."""
+        told = outcomes.told_nats + 64.0 * outcomes.error
+        return divergence_success(told, math.log(outcomes.best_prior_guess) + 4 * outcomes.error)
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return nothing: what goes in is rounded up."""
+        del value, error
+        return 0.0
+
+    def of_part(self, part: GaussianPart, end: End) -> float:
+        """Return the bound from ½ log det(I + Σ_SS M)."""
+        before = max(part.prior_success(part.radius)[1], SMALLEST)
+        return divergence_success(part.told_nats(end), math.log(before))
 
 
 # The inequalities, solved for p -------------------------------------------------------------------

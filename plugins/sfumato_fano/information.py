@@ -38,7 +38,7 @@ from sfumato.inference.markov.remembered import (
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
 from sfumato.parameters import CHOICE, declare, parameter
 from sfumato.prior_classes.proofs import prove_growing_determinant
-from sfumato.protocols import LossMeasure, Prior, PriorClass, Quantity, Reading, Release, Secret
+from sfumato.protocols import Prior, PriorClass, Quantity, Reading, Release, Secret
 from sfumato.quantities import MUTUAL_INFORMATION
 from sfumato.questions import Events, Guess, JointStates
 from sfumato.values import FloatArray
@@ -57,7 +57,7 @@ UNDERFLOW = 1e-300
 
 
 @declare
-class MutualInformation(OfPopulation, LossMeasure):
+class MutualInformation(OfPopulation, GuessMeasure):
     """I(X; Y), the expected gain of log-probability of the true trace from the release.
 
     Formula: $∑_{x, y} Pr[x, y] log(Pr[x, y] / (Pr[x] Pr[y]))$.
@@ -123,7 +123,7 @@ class MutualInformation(OfPopulation, LossMeasure):
         if self.about == "secret":
             if isinstance(question, Guess):  # the secret is the whole trace
                 return MutualInformation(self.method).evaluate(belief, question, channel)
-            return AboutSecret().evaluate(belief, question, channel)
+            return super().evaluate(belief, question, channel)
         if isinstance(channel, WholeTrace):
             raise OutsideHypotheses("of one answer about a whole trace, ask for about='secret'.")
         if isinstance(belief, Gaussian):
@@ -132,11 +132,17 @@ class MutualInformation(OfPopulation, LossMeasure):
             return paper_information(belief, channel)
         return best_information(belief, channel)
 
+    def of_joint(self, outcomes: Outcomes) -> float:
+        """Return the information about one secret variable."""
+        return outcomes.told_nats
+
+    def of_part(self, part: GaussianPart, end: End) -> float:
+        """Return the information about one group of real values."""
+        return part.told_nats(end)
+
     def of_informations(self, question: Any, bounds: Sequence[GroupBounds]) -> Any:
         """Return the most that is told of the secret in each of many cells."""
-        if self.about == "trace":
-            return None
-        return AboutSecret().of_informations(question, bounds)
+        return None if self.about == "trace" else super().of_informations(question, bounds)
 
     def proved(
         self,
@@ -171,26 +177,6 @@ class MutualInformation(OfPopulation, LossMeasure):
         if self.about == "secret" and not isinstance(question, Guess):
             return brute_force.information_about_secret(belief, question, channel)
         return brute_force.mutual_information(belief, channel)
-
-
-@declare
-class AboutSecret(GuessMeasure):
-    """I(S; Z), S the secret: on a finite view Σ J log(J / π Pr[o]), else ½ log det(I + Σ_SS M)."""
-
-    name = "mutual_information"
-
-    @property
-    def quantity(self) -> Quantity:
-        """The information about the secret."""
-        return attrs.evolve(MUTUAL_INFORMATION, parameters={"about": "secret"})
-
-    def of_joint(self, outcomes: Outcomes) -> float:
-        """Return the information about one secret variable."""
-        return outcomes.told_nats
-
-    def of_part(self, part: GaussianPart, end: End) -> float:
-        """Return the information about one group of real values."""
-        return part.told_nats(end)
 
 
 # What is known of a Markov chain, in nats, rounded up ---------------------------------------------

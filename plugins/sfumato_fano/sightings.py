@@ -198,17 +198,12 @@ def without_noise(channel: Emission) -> Emission:
     success of those who see the symbols also bounds the success of those who see noise
     (data processing). Any other channel is returned as it is.
     """
-    if not isinstance(channel, NoisyVectors):
-        return channel
-    members = mean_classes(channel)
-    return Symbols(channel.states, tuple(range(members.shape[2])), members)
+    return channel.without_noise() if isinstance(channel, NoisyVectors) else channel
 
 
 def mean_classes(channel: NoisyVectors) -> FloatArray:
     """Return 1 where state m has the y-th different mean of step t, else 0, (T, M, Y)."""
-    found = [np.unique(means, axis=0, return_inverse=True)[1] for means in channel.means]
-    numbers = np.stack(found).reshape(channel.means.shape[:2])
-    return np.asarray(np.eye(int(numbers.max()) + 1)[numbers])
+    return channel.without_noise().probabilities
 
 
 @attrs.frozen(eq=False)

@@ -7,12 +7,12 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.beliefs import Gaussian, Markov
+from sfumato.beliefs import Markov
 from sfumato.channels import (
-    AdditiveGaussian,
     Emission,
     RelabelledSuppression,
     RememberingSuppression,
@@ -20,7 +20,6 @@ from sfumato.channels import (
     WholeTrace,
     suppression_of,
 )
-from sfumato.channels.noisy_vectors import normal_chances
 from sfumato.errors import ImpossibleObservation, OutsideHypotheses
 from sfumato.inference.markov.events import TimedEvents
 from sfumato.inference.markov.remembered import remembered_releases
@@ -32,12 +31,12 @@ from sfumato.quantities import RELEASED_FRACTION
 from sfumato.questions import Events, Nearness
 from sfumato.values import FloatArray
 from sfumato.views import EventMeasure, GaussianPart
-from sfumato.views.gaussian import ENDS, End, near_chances, near_law, near_part
+from sfumato.views.gaussian import ENDS, End, near_chances, near_law
 
 CONFIDENCE = 0.99
 
-ROUNDS, CLOSE = 9, 4e-6
-"""How often places are looked at more closely, and how close both ends must come."""
+ROUNDS, CLOSE, HALVINGS = 9, 4e-6, 40
+"""How often places are looked at more closely, how close both ends come, and steps to a root."""
 
 
 @declare
@@ -102,17 +101,16 @@ class BreachRate(EventMeasure):
         self, prior: float, posteriors: FloatArray, seen: FloatArray, error: float
     ) -> tuple[float, float]:
         """Return Pr[posterior > prior + δ], half-way between what is certain and what may be."""
-        certain = posteriors * (1.0 - error) > prior * (1.0 + error) + self.delta
-        possible = posteriors * (1.0 + error) > prior * (1.0 - error) + self.delta
-        low = float(seen[certain].sum()) * (1.0 - error)
-        high = min(1.0, float(seen[possible].sum()) * (1.0 + error))
+        least, most = (
+            float(seen[posteriors > (prior * (1.0 + side) + self.delta) / (1.0 - side)].sum())
+            for side in (error, -error)
+        )
+        low, high = least * (1.0 - error), min(1.0, most * (1.0 + error))
         return (low + high) / 2.0, (high - low) / 2.0
 
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the chance of a breach, or the share of breaches in the given traces."""
         if self.traces is None:
-            if isinstance(question, Nearness):
-                return self._near(belief, question, channel)
             return super().evaluate(belief, question, channel)
         if not isinstance(question, Events) or question.has_windows:
             raise OutsideHypotheses("breach_rate counts states; an event over a window is none.")
@@ -120,54 +118,21 @@ class BreachRate(EventMeasure):
             raise OutsideHypotheses("breach_rate of traces takes an output for each state.")
         return self._in_traces(belief, question, channel)
 
-    def _near(self, belief: Gaussian, question: Nearness, channel: AdditiveGaussian) -> Reading:
-        """Return the chance of a breach of the worst event, through an interval of posterior means.
-
-        A bound on what is told says nothing, since the chance may rise when less is seen.
-        """
-        ends = []
-        for one in question.parts:
-            part = near_part(belief, one, channel)
-            _require_exact(part)
-            ends.append(self._near_one(part, one))
-        worst = max(range(len(ends)), key=lambda number: ends[number][1])
-        how = f"{part.information.how}; an interval of posterior means"
-        witness = {"event": question.parts[worst].name}
-        return self.between(max(low for low, _ in ends), ends[worst][1], witness, how)
-
-    def _near_one(self, part: GaussianPart, question: Nearness) -> tuple[float, float]:
+    def of_near(self, part: GaussianPart, event: Nearness) -> tuple[float, float]:
         """Return two ends of Pr[p(m) > Pr[A] + δ], p falling with the distance from the place."""
-        from scipy.optimize import brentq
-
-        found = []
-        for end in ENDS:
-            middle, spread, deviation = near_law(part, end)
-            sigma = math.sqrt(float(part.prior[0, 0]))
-            prior = float(near_chances(np.array(middle), question, sigma)[0])
-
-            def rise(away: float, deviation: float = deviation, prior: float = prior) -> float:
-                at = near_chances(np.array(question.place + away), question, deviation)
-                return float(at[0]) - prior - self.delta
-
-            highest = rise(0.0) if deviation > 0.0 else 1.0 - prior - self.delta
-            if spread == 0.0 or highest <= 0.0:
-                found.append(0.0)
-                continue
-            reach = question.radius + 40.0 * deviation
-            half = question.radius if deviation == 0.0 else float(brentq(rise, 0.0, reach))
-            cuts = np.array([question.place - half, question.place + half])
-            found.append(float(normal_chances((cuts - middle) / spread)[0]))
-        return min(found) * (1 - 1e-12), max(found)
+        return self._ends(part, abs(event.place - float(part.mean[0])))
 
     def of_part(self, part: GaussianPart, end: End) -> tuple[float, float]:
         """Return two ends of the chance of a breach of the worst place, for one real value."""
         del end  # nothing is known to grow with the information: both ends are looked at
-        _require_exact(part)
-        if len(part.prior) > 1 or self.delta < 1e-6:
+        if len(self.require_exact(part).prior) > 1 or self.delta < 1e-6:
             raise OutsideHypotheses(
                 "breach_rate knows the worst place of one real value, for a delta of at least 1e-6."
             )
-        found = [_worst_place(part, end, self.delta) for end in ENDS]
+        return self._ends(part, None)
+
+    def _ends(self, part: GaussianPart, away: float | None) -> tuple[float, float]:
+        found = [_chance_of_breach(part, end, self.delta, away) for end in ENDS]
         return min(low for low, _ in found), max(high for _, high in found)
 
     def _in_traces(self, belief: Markov, question: Events, channel: Emission) -> Reading:
@@ -226,49 +191,50 @@ class BreachRate(EventMeasure):
 
 
 @functools.lru_cache(maxsize=64)
-def _worst_place(part: GaussianPart, end: End, delta: float) -> tuple[float, float]:
-    """Return two ends of sup_c Pr[|m − c| < h(c)], p(h) = Pr[c] + δ, in cells of places.
+def _chance_of_breach(
+    part: GaussianPart, end: End, delta: float, away: float | None
+) -> tuple[float, float]:
+    """Return two ends of Pr[|m − c| < h(c)], p(h) = Pr[c] + δ, of a place so far from the mean.
 
-    The prior falls with the distance of c from its mean, so h grows with it, and over a cell [a, b]
-    the chance is at most that of an interval of half-width h(b) around a.
+    None: of the worst place, in cells of places. The prior falls with the distance of c from its
+    mean, so h grows with it, and over a cell [a, b] the chance is at most that of an interval of
+    half-width h(b) around a.
     """
-    from scipy.special import ndtr
-
     _, spread, deviation = near_law(part, end)
-    near, sigma = Nearness(0, 0.0, part.radius), math.sqrt(float(part.prior[0, 0]))
+    near: Any = Nearness(0, 0.0, part.radius)
+    sigma = math.sqrt(float(part.prior[0, 0]))
     if spread == 0.0:
         return 0.0, 0.0
-    if deviation == 0.0:
-        return (min(float(near_chances(np.zeros(1), near, sigma)[0, 0]), 1.0 - delta),) * 2
+    if deviation == 0.0:  # the value itself is told, and surprises unless it was to be expected
+        chance, room = float(near_chances(np.array(away or 0.0), near, sigma)[0]), 1.0 - delta
+        return (min(chance, room) if away is None or chance < room else 0.0,) * 2
     far = part.radius + 40.0 * deviation  # p is below any δ there
     edges, grid = np.linspace(0.0, far + 9.0 * spread, 513), np.linspace(0.0, far, 100_001)
     falling = -near_chances(grid, near, deviation)[0]
     low, high, cells = 0.0, 1.0, np.stack([edges[:-1], edges[1:]])
+    if away is not None:
+        cells = np.full((2, 1), away)
     for _ in range(ROUNDS):
         wanted = near_chances(cells, near, sigma)[0] + delta
         place = np.searchsorted(falling, -wanted)
         least, most = grid[np.maximum(place - 1, 0)], grid[place]
-        for _ in range(14):
+        for _ in range(HALVINGS):
             middle = (least + most) / 2.0
             above = near_chances(middle, near, deviation)[0] > wanted
             least, most = np.where(above, middle, least), np.where(above, most, middle)
-        inner, outer = least[0], np.where(place[1] > 0, most[1], 0.0)
-        reached = ndtr((cells[0] + inner) / spread) - ndtr((cells[0] - inner) / spread)
-        possible = ndtr((cells[0] + outer) / spread) - ndtr((cells[0] - outer) / spread)
+        halves = least[0], np.where(place[1] > 0, most[1], 0.0)
+        reached, possible = (
+            near_chances(cells[0], attrs.evolve(near, radius=half), spread)[0] for half in halves
+        )
         low, high = max(low, float(reached.max())), float(possible.max())
+        if away is not None:
+            return low * (1.0 - 1e-12), high
         cells = cells[:, possible > low * (1.0 + CLOSE)]
         if not cells.size:
             return low, low * (1.0 + 2.0 * CLOSE)
         steps = np.linspace(0.0, 1.0, 9)[:, None] * (cells[1] - cells[0]) + cells[0]
         cells = np.stack([steps[:-1].ravel(), steps[1:].ravel()])
     return low, max(low, high)
-
-
-def _require_exact(part: GaussianPart) -> None:
-    if part.information.bound != "exact":
-        raise OutsideHypotheses(
-            "breach_rate may rise when less is seen: a bound on what is told says nothing."
-        )
 
 
 def _is_deterministic(channel: Any) -> bool:

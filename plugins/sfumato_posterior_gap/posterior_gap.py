@@ -53,7 +53,7 @@ class PosteriorGap(EventMeasure):
         if gap is None:
             return super().evaluate(belief, question, channel)
         witness = {"output": gap.output, "event": question.names[gap.event]}
-        return self.between(gap.value * (1.0 - gap.relative_error), gap.value, witness, "segments")
+        return self.between(gap.floor, gap.ceiling, witness, "segments")
 
     def of_posteriors(
         self, prior: float, posteriors: FloatArray, seen: FloatArray, error: float

@@ -17,7 +17,7 @@ from sfumato.protocols import Quantity, Reading
 from sfumato.questions import Nearness
 from sfumato.values import FloatArray
 from sfumato.views import GaussianPart, GaussianView, Outcomes, PairMeasure
-from sfumato.views.gaussian import ENDS, near_part, near_shifts
+from sfumato.views.gaussian import ENDS, near_shifts
 from sfumato.views.measures import Found, highest, worst_square
 
 
@@ -172,25 +172,13 @@ class OddsGap(PairMeasure):
         slack = (high.value - low) / 2.0 + high.slack
         return attrs.evolve(high, value=(high.value + low) / 2.0, slack=slack)
 
-    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return the gap of the worst pair; near a place from the cells of the posterior mean."""
-        if not isinstance(question, Nearness):
-            return super().evaluate(belief, question, channel)
+    def of_near(self, part: GaussianPart, event: Nearness) -> tuple[float, float]:
+        """Return two ends of the gap: the odds move monotonely in each cell of posterior means."""
         if self.conversion or self.expected:
             raise OutsideHypotheses("conversions and expectations are for pairs of real values.")
-        ends = [self._near(near_part(belief, one, channel), one) for one in question.parts]
-        worst = max(range(len(ends)), key=lambda number: ends[number][1])
-        witness = {"event": question.parts[worst].name}
-        how = "cells of the posterior mean, in each of which the odds move from … to"
-        return self.between(max(low for low, _ in ends), ends[worst][1], witness, how)
-
-    def _near(self, part: GaussianPart, question: Nearness) -> tuple[float, float]:
-        """Return two ends of the gap: the odds move monotonely in each cell."""
-        if part.information.bound != "exact":
-            raise OutsideHypotheses("odds_gap may rise when less is seen: a bound says nothing.")
         found = []
         for end in ENDS:
-            table, *gaps = near_shifts(part, question, end)
+            table, *gaps = near_shifts(part, event, end)
             law = table[0] / table[0].sum()
             for gap, side in zip(gaps, (1.0 + 1e-9, 1.0 - 1e-9), strict=True):
                 found.append(float(gap[highest(gap, law, self.delta * side)[1]]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 import numpy as np
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.markov.segments import expected_releases, worst_segment
-from sfumato.inference.markov.windows import worst_window_gap
+from sfumato.inference.markov.segments import expected_releases
 from sfumato.parameters import CHOICE, TABLE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.questions import Events
+from sfumato.views.segments import worst_gap
 from sfumato_suppression.memoryless_search import best_grid_table, greedy_tables, lower_exactly
 from sfumato_suppression.protected_chain import (
     Chains,
@@ -185,17 +186,10 @@ class Candidate:
 
 
 def _certify(channel: Suppression, members: Members) -> Candidate:
-    ends = []
-    for belief, question in members:
-        if question.has_windows:
-            gap = worst_window_gap(belief, channel, question.masks)
-            ends.append((gap.value * (1.0 - gap.relative_error), gap.value))
-        else:
-            worst = worst_segment(belief, channel, question.masks)
-            ends.append((worst.floor, worst.ceiling))
+    gaps: Any = [worst_gap(belief, question, channel) for belief, question in members]
     utility = min(expected_releases(belief, channel) for belief, _ in members)
-    floors, ceilings = zip(*ends, strict=True)
-    return Candidate(channel, utility, max(floors), max(ceilings))
+    floor, ceiling = max(gap.floor for gap in gaps), max(gap.ceiling for gap in gaps)
+    return Candidate(channel, utility, floor, ceiling)
 
 
 def _utility(candidate: Candidate) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.channels import Suppression
-from sfumato.inference.markov.segments import worst_segment
+from sfumato.inference.markov.segments import worst_segment_gap
 from sfumato_suppression.memoryless_search import (
     MemorylessTable,
     by_worth,
@@ -212,7 +212,7 @@ def compare_checks(title, literal, question, table):
     """Print one accepting check of a table against the literal ones."""
     belief, delta = literal.belief, literal.delta
     channel = Suppression.memoryless(belief.states, table)
-    check, worst = seconds(lambda: worst_segment(belief, channel, question.masks), 50)
+    check, worst = seconds(lambda: worst_segment_gap(belief, channel, question.masks), 50)
     ours = worst.floor <= delta  # what the mechanisms certify with
     loops, cached = seconds(lambda: literal.cached_loops(table), 3)
     printed, third = seconds(lambda: literal.algorithm_3(table))

@@ -91,7 +91,7 @@ class Outcomes:
             state = asked.members[possible].argmax(axis=1)
             parts = tuple(piece[state] + 0.0 for piece in pieces)
         kept = rows if len(possible) == len(rows) else rows[possible]
-        if not kept.all():
+        if np.signbit(kept).any():
             kept = kept + 0.0  # no −0, nor in the pieces: what is divided by it would be below zero
         return cls(asked, kept, tuple(possible.tolist()), error, parts)
 
@@ -129,9 +129,17 @@ class Outcomes:
     @functools.cached_property
     def best_guess(self) -> float:
         """How often the best guess is right: Σ_o max_w Pr[w is right, o]."""
-        one_each = np.array_equal(self.hits, np.eye(len(self.joint)))
-        right = self.joint if one_each else self.hits @ self.joint
-        return float(right.max(axis=0).sum())
+        return self.best_gain(self.hits)
+
+    @property
+    def best_prior_guess(self) -> float:
+        """How often the best guess is right before anything is seen."""
+        return float((self.hits @ self.prior).max())
+
+    def best_gain(self, gains: FloatArray) -> float:
+        """Return Σ_o max_w Σ_s gains[w, s] Pr[s, o], of gains (W, R)."""
+        one_each = np.array_equal(gains, np.eye(len(self.joint)))
+        return float((self.joint if one_each else gains @ self.joint).max(axis=0).sum())
 
     @functools.cached_property
     def pairs(self) -> IntArray:
@@ -208,7 +216,8 @@ def finite_view(
     asked = question.asked()
     if isinstance(channel, RememberingSuppression):
         if all(len(one.times) == 1 for one in asked):
-            return _remembered_view(belief, asked, channel)
+            exact = tuple(_remembered_tables(belief, asked, channel))
+            return FiniteView(exact, exact, "segments")
         belief, channel, asked = _of_pairs(belief, channel, asked)
     checked_pair(belief, channel)
     if isinstance(channel, NoisyVectors):
@@ -221,15 +230,12 @@ def finite_view(
     return FiniteView(tuple(low for low, _, _ in found), above, how)
 
 
-def _remembered_view(
+def _remembered_tables(
     belief: Markov, asked: Sequence[Asked], channel: RememberingSuppression
-) -> FiniteView:
-    segments = RememberedSegments(belief, channel)
+) -> list[Outcomes]:
+    segments = RememberedSegments(belief, channel, MOST)
     error = joint_error(belief, len(channel.visits))
-    exact = tuple(
-        Outcomes.of(one, segments.joint(one.times[0], one.members), error) for one in asked
-    )
-    return FiniteView(exact, exact, "segments")
+    return [Outcomes.of(one, segments.joint(one.times[0], one.members), error) for one in asked]
 
 
 def _of_pairs(
@@ -258,6 +264,9 @@ def _seen(belief: Markov, channel: Emission, wanted: Sequence[Asked]) -> list[En
     """Return what is seen of every secret variable; what is seen around one time is found once."""
     suppression = as_suppression(channel)
     if suppression is not None and all(len(one.times) == 1 for one in wanted):
+        if suppression.after is not None:
+            exact = _remembered_tables(belief, wanted, RememberingSuppression.of(suppression))
+            return [(table, table, "segments") for table in exact]
         segments = Segments(belief, suppression, MOST)
         error = joint_error(belief) + suppression_error(channel)
         exact = []

@@ -36,6 +36,7 @@ from sfumato.views.gaussian import (
     GaussianPart,
     GaussianView,
     near_outcomes,
+    near_part,
 )
 from sfumato.views.view import FINITE, GAUSSIAN, view_of
 
@@ -71,8 +72,9 @@ class ViewMeasure(LossMeasure):
     def __init_subclass__(cls, **given: Any) -> None:
         """Read the worlds of finite views, and of Gaussian views where there is a formula."""
         super().__init_subclass__(**given)
-        gaussian = cls.of_part is not ViewMeasure.of_part
-        cls.reads = (*FINITE, *GAUSSIAN) if gaussian else FINITE
+        if "reads" not in vars(cls):  # a measure of more than views says so itself
+            gaussian = cls.of_part is not ViewMeasure.of_part
+            cls.reads = (*FINITE, *GAUSSIAN) if gaussian else FINITE
 
     def scale_end(self, question: type | None) -> ScaleEnd | None:
         """Return the proved end for displacements: of an event the loss may grow with the scale."""
@@ -121,12 +123,36 @@ class ViewMeasure(LossMeasure):
                 losses[cell] = -worst if unknown else pick(losses[cell], *ends)
         return losses
 
+    def of_near(self, part: GaussianPart, event: Nearness) -> tuple[float, float]:
+        """Return two ends of the loss of being near a place, for what may rise when less is seen.
+
+        Others are read from the cells of the view. What is told, `part`, is known exactly.
+        """
+        del part, event
+        raise OutsideHypotheses(f"{self.name} may rise when less is seen, as in cells of values.")
+
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the worst loss over what is asked."""
+        if isinstance(question, Nearness) and not self.obeys_processing:
+            parts = [near_part(belief, event, channel) for event in question.parts]
+            each = zip(map(self.require_exact, parts), question.parts, strict=True)
+            ends = [self.of_near(part, event) for part, event in each]
+            worst = max(range(len(ends)), key=lambda number: ends[number][1])
+            witness = {"event": question.parts[worst].name}
+            how = f"{parts[worst].information.how}; posterior means"
+            return self.between(max(low for low, _ in ends), ends[worst][1], witness, how)
         view = view_of(belief, question, channel)
         if isinstance(view, FiniteView):
             return self._of_finite(view)
         return self._of_gaussian(view) if isinstance(view, GaussianView) else view.reading(self)
+
+    def require_exact(self, part: GaussianPart) -> GaussianPart:
+        """Refuse a bound on what is told, for a loss that may rise when less is."""
+        if part.information.bound != "exact":
+            raise OutsideHypotheses(
+                f"{self.name} may rise when less is seen: a bound on what is told says nothing."
+            )
+        return part
 
     def _of_finite(self, view: FiniteView) -> Reading:
         if not (view.is_exact or self.obeys_processing):
@@ -326,23 +352,32 @@ class PairMeasure(ViewMeasure):
 def highest(scores: FloatArray, weights: FloatArray, limit: float) -> tuple[IntArray, int]:
     """Return the outcomes of highest score that weigh at most `limit` together, and the next one.
 
-    Only those are sorted that a sample takes for high enough. −1 stands for no next outcome.
+    Those that are higher than one of a sample are taken or, if they weigh more, the others left,
+    until few are to be sorted. −1 stands for no next outcome.
 
     >>> highest(np.array([3.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.25]), 0.4)
     (array([0]), 2)
     """
-    some = (np.modf(np.arange(SAMPLE) * 0.6180339887)[0] * len(scores)).astype(np.intp)
-    some = some[np.argsort(-scores[some])]
-    heavy = np.cumsum(weights[some]) * (len(scores) / len(some))
-    place = int(np.searchsorted(heavy, limit))
-    for beyond in (MARGIN, 4 * MARGIN, SAMPLE):
-        least = scores[some[place + beyond]] if place + beyond < SAMPLE else -math.inf
-        rest = np.flatnonzero(scores >= least)
-        order = rest[np.argsort(-scores[rest], kind="stable")]
-        fits = int(np.searchsorted(np.cumsum(weights[order]), limit, side="right"))
-        if fits < len(order):
+    some = np.modf(np.arange(SAMPLE) * 0.6180339887)[0]
+    rest, taken, room = np.arange(len(scores)), [np.empty(0, dtype=np.intp)], limit
+    while len(rest) > SAMPLE:
+        left, few = scores[rest], rest[(some * len(rest)).astype(np.intp)]
+        few = few[np.argsort(-scores[few])]
+        heavy = np.cumsum(weights[few]) * (len(rest) / SAMPLE)
+        place = min(int(np.searchsorted(heavy, room)) + MARGIN, SAMPLE // 2)
+        above = left > scores[few[place]]
+        high = rest[above]
+        weight = float(weights[high].sum())
+        if not len(high):  # many are alike
             break
-    return order[:fits], int(order[fits]) if fits < len(order) else -1
+        if weight > room:
+            rest = high
+        else:
+            taken, room, rest = [*taken, high], room - weight, rest[~above]
+    order = rest[np.argsort(-scores[rest], kind="stable")]
+    fits = int(np.searchsorted(np.cumsum(weights[order]), room, side="right"))
+    edge = int(order[fits]) if fits < len(order) else -1
+    return np.concatenate([*taken, order[:fits]]), edge
 
 
 def worst_square(view: GaussianView) -> Reading:

@@ -32,6 +32,7 @@ from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.remembered import (
     follow_segments,
+    possible_starts,
     remembered_releases,
     worst_remembered_gap,
 )
@@ -134,10 +135,18 @@ def require_no_underflow(joint: FloatArray) -> FloatArray:
     return joint
 
 
-def _possible(joint: FloatArray) -> FloatArray:
-    """Return the outcomes that are possible, none of which may be too rare for float64."""
+def _compress(joint: FloatArray) -> FloatArray:
+    """Return the outcomes that are possible."""
     some = joint.any(axis=0)  # rows stay contiguous, as by `joint[:, some]` they would not
-    return require_no_underflow(joint if some.all() else np.compress(some, joint, axis=1))
+    return joint if some.all() else np.compress(some, joint, axis=1)
+
+
+def _check_size(entries: int, most: int) -> None:
+    if entries > most:
+        raise OutsideHypotheses(
+            f"a table of segments has {entries:,} numbers, more than {most:,}: ask about fewer "
+            "states or a shorter trace."
+        )
 
 
 def require_products(*factors: FloatArray) -> None:
@@ -156,25 +165,22 @@ def marginals_up_to(belief: Markov, time: int) -> FloatArray:
 
 
 class Segments:
-    """The segments of one chain under one suppression, for any time that is asked about."""
+    """The segments of one chain under a suppression without memory, for any time."""
 
     def __init__(self, belief: Markov, channel: Suppression, most: int) -> None:
         self._belief, self._channel, self._most = belief, channel, most
         self._seen = release_probabilities(belief, channel)
         steps, count = self._seen.shape
-        codes = np.flatnonzero(self._seen.ravel() > 0.0)
-        self._starts = np.concatenate([[BEGINNING], codes])
-        self._weights = np.concatenate([[1.0], self._seen.ravel()[codes]])
-        self._states = np.arange(steps * count)
-        if channel.after is None:
-            if (steps * count + 1) ** 2 > most:
-                raise OutsideHypotheses(
-                    f"{steps} steps of {count} states have too many segments to list; take at "
-                    f"most {(math.isqrt(most) - 1) // count} steps."
-                )
-            every = np.concatenate([[BEGINNING], self._states])[None]
-            self._kernels = silent_kernels(belief, channel.start[None], every)[0]
-            require_products(self._kernels, channel.start, belief.transitions)
+        if (steps * count + 1) ** 2 > most:
+            raise OutsideHypotheses(
+                f"{steps} steps of {count} states have too many segments to list; take at "
+                f"most {(math.isqrt(most) - 1) // count} steps."
+            )
+        self._starts = np.append(BEGINNING, np.flatnonzero(self._seen.ravel() > 0.0))
+        self._weights = np.append(1.0, self._seen.ravel()[self._starts[1:]])
+        every = np.arange(BEGINNING, steps * count)[None]
+        self._kernels = silent_kernels(belief, channel.start[None], every)[0]
+        require_products(self._kernels, channel.start, belief.transitions)
 
     def joint(self, time: int, members: BoolArray) -> FloatArray:
         """Return Pr[value of X_t, segment], (R, O), for values given by their states, (R, M).
@@ -184,22 +190,19 @@ class Segments:
         >>> Segments(chain, channel, 10**6).joint(0, np.eye(2, dtype=bool)).tolist()
         [[0.0, 0.5], [0.25, 0.25]]
         """
-        count = self._belief.state_count
-        before = self._starts < time * count
-        self._check_size(int(before.sum()) * len(members), time)
+        into, after = self._around(time)
+        _check_size(len(members) * into.shape[0] * after.shape[1], self._most)
         told = members * self._seen[time]  # seen at t: what was seen before does not matter
-        if self._channel.after is None:
-            return _possible(self._memoryless(time, members, told))
-        hidden = self._by_last_release(time, before, members)
-        return _possible(np.concatenate([told, hidden], axis=1))
+        after = self._channel.start[time][:, None] * after
+        require_products(into, after)
+        joint = np.empty((len(members), told.shape[1] + len(into) * after.shape[1]))
+        joint[:, : told.shape[1]] = require_no_underflow(told)
+        for own, row in zip(members, joint[:, told.shape[1] :], strict=True):
+            np.matmul(into[:, own], after[own], out=row.reshape(len(into), -1))
+        return _compress(joint)
 
     def pieces(self, time: int) -> tuple[FloatArray, ...]:
-        """Return the laws of what is seen before, at and after t given X_t, (M, O) each.
-
-        They are independent where the channel has no memory; otherwise there are none.
-        """
-        if self._channel.after is not None:
-            return ()
+        """Return the laws of what is seen before, at and after t given X_t, (M, O) each."""
         silent = self._channel.start[time]
         into, after = self._around(time)
         prior = self._belief.marginals()[time]
@@ -209,21 +212,6 @@ class Segments:
         now = np.concatenate([np.diag(1.0 - silent), silent[:, None]], axis=1)
         return past, now, after
 
-    def _check_size(self, starts: int, time: int) -> None:
-        ends = (self._belief.steps - time - 1) * self._belief.state_count + 1
-        if starts * ends > self._most:
-            raise OutsideHypotheses(
-                f"the table of segments around time {time} has {starts * ends} numbers: too many; "
-                f"ask about fewer states or a shorter trace."
-            )
-
-    def _after(self, kernels: FloatArray, table: FloatArray, time: int) -> FloatArray:
-        """Return Pr[then the end v, y | X_t = a], (M, E), the trace's end last."""
-        count = self._belief.state_count
-        first = (time + 1) * count
-        shown = np.append((1.0 - table).ravel()[first:], 1.0)
-        return np.asarray(kernels[:, first:] * shown)
-
     def _around(self, time: int) -> tuple[FloatArray, FloatArray]:
         """Return Pr[start u, x, then X_t = a], (S, M), and Pr[end v, y | X_t = a], (M, E)."""
         count = self._belief.state_count
@@ -231,46 +219,19 @@ class Segments:
         before = self._starts < time * count
         into = self._weights[before, None] * self._kernels[self._starts[before] + 1, here]
         onward = self._kernels[1 + time * count : 1 + (time + 1) * count]
-        return into, self._after(onward, self._channel.start, time)
-
-    def _memoryless(self, time: int, members: BoolArray, told: FloatArray) -> FloatArray:
-        """Return the joint of all that is seen: past and future are independent given the state."""
-        into, after = self._around(time)
-        after = self._channel.start[time][:, None] * after
-        require_products(into, after)
-        joint = np.empty((len(members), told.shape[1] + len(into) * after.shape[1]))
-        joint[:, : told.shape[1]] = told
-        for own, row in zip(members, joint[:, told.shape[1] :], strict=True):
-            np.matmul(into[:, own], after[own], out=row.reshape(len(into), -1))
-        return joint
-
-    def _by_last_release(self, time: int, before: BoolArray, members: BoolArray) -> FloatArray:
-        """Return the joint of the segments, each under the law in force after its start."""
-        count, belief = self._belief.state_count, self._belief
-        here = slice(time * count, (time + 1) * count)
-        now = np.arange(time * count, (time + 1) * count)
-        parts = []
-        for start, weight in zip(self._starts[before], self._weights[before], strict=True):
-            last = None if start == BEGINNING else divmod(int(start), count)
-            table = self._channel.table(last)
-            origins = np.concatenate([[start], now])[None]
-            kernels = silent_kernels(belief, table[None], origins)[0]
-            into = weight * kernels[0, here]
-            after = table[time][:, None] * self._after(kernels[1:], table, time)
-            require_products(kernels, table, belief.transitions)
-            require_products(into, after)
-            parts.append(members @ (into[:, None] * after))
-        return np.concatenate(parts, axis=1)
+        first = (time + 1) * count
+        shown = np.append((1.0 - self._channel.start).ravel()[first:], 1.0)
+        return into, onward[:, first:] * shown
 
 
 class RememberedSegments:
-    """The segments of a chain whose suppression has a hidden memory since the last release.
+    """The segments of a chain whose suppression depends on its last release and a hidden memory.
 
     The memory is not seen: it is added up at the end of every segment.
     """
 
-    def __init__(self, belief: Markov, channel: RememberingSuppression) -> None:
-        self._belief, self._channel = belief, channel
+    def __init__(self, belief: Markov, channel: RememberingSuppression, most: int) -> None:
+        self._belief, self._channel, self._most = belief, channel, most
         self._seen = remembered_releases(belief, channel)
 
     def joint(self, time: int, members: BoolArray) -> FloatArray:
@@ -278,14 +239,16 @@ class RememberedSegments:
 
         >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
         >>> channel = RememberingSuppression.of(Suppression.memoryless("sx", [[1.0, 0.5]]))
-        >>> RememberedSegments(chain, channel).joint(0, np.eye(2, dtype=bool)).tolist()
+        >>> RememberedSegments(chain, channel, 10**6).joint(0, np.eye(2, dtype=bool)).tolist()
         [[0.0, 0.5], [0.25, 0.25]]
         """
+        ends = (self._belief.steps - time - 1) * self._belief.state_count + 1
+        starts = 1 + int(np.count_nonzero(self._seen[:time]))
+        _check_size(len(members) * starts * ends, self._most)
         parts = [members * self._seen[time]]
         asked = TimedEvents(np.full(len(members), time), members)
         for start in range(-1, time):
-            states = np.flatnonzero(self._seen[start]) if start >= 0 else np.zeros(1, dtype=np.intp)
-            weights = self._seen[start, states] if start >= 0 else np.ones(1)
+            states, weights = possible_starts(self._seen, start)
             if not len(states):
                 continue
             for step in follow_segments(self._belief, self._channel, start, states, asked):
@@ -295,4 +258,4 @@ class RememberedSegments:
                     shown = (joint * (1.0 - step.chances)[:, None]).sum(axis=2)  # (S, R, M)
                     parts.append(shown.transpose(1, 0, 2).reshape(len(members), -1))
             parts.append((joint * step.chances[:, None]).sum(axis=(2, 3)).T)
-        return _possible(np.concatenate(parts, axis=1))
+        return require_no_underflow(_compress(np.concatenate(parts, axis=1)))

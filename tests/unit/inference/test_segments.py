@@ -14,7 +14,6 @@ from sfumato.inference.markov.segments import (
     BEGINNING,
     release_probabilities,
     silent_kernels,
-    worst_segment,
     worst_segment_gap,
 )
 from sfumato.values import SUPPRESSED
@@ -22,11 +21,11 @@ from sfumato.values import SUPPRESSED
 
 def is_private(belief, channel, masks, delta):
     """Whether no gap is proved to exceed δ."""
-    return worst_segment(belief, channel, masks).floor <= delta
+    return worst_segment_gap(belief, channel, masks).floor <= delta
 
 
 def worst_posteriors(belief, channel, masks):
-    return [worst_segment(belief, channel, [mask]).posterior for mask in masks]
+    return [worst_segment_gap(belief, channel, [mask]).posterior for mask in masks]
 
 
 def joint_laws(initial, transitions, chance):
@@ -137,7 +136,7 @@ def check_everything(initial, transitions, chance, channel, events):
     gaps = [worst - prior_of(laws, event) for worst, event in zip(expected, events, strict=True)]
     gap = worst_segment_gap(belief, channel, masks)
     # Rounded up, by no more than it says.
-    assert gap.value * (1 - gap.relative_error) <= max(gaps) <= gap.value
+    assert gap.floor <= max(gaps) <= gap.value
     assert gap.value == pytest.approx(float(max(gaps)), rel=1e-12, abs=1e-13)
     # The witness really attains what is claimed.
     truth = posterior_of(laws, gap.output, events[gap.event])
@@ -342,7 +341,7 @@ def test_an_output_of_probability_far_below_float64_counts():
     gap = worst_segment_gap(belief, channel, masks)
     assert gap.posterior - gap.prior == pytest.approx(3 / 4, rel=1e-12)
     # In logarithms of up to 860 the proved error is larger than the error.
-    assert gap.value * (1 - gap.relative_error) <= 3 / 4 <= gap.value <= 3 / 4 + 1e-9
+    assert gap.floor <= 3 / 4 <= gap.value <= 3 / 4 + 1e-9
     assert gap.output == (*[SUPPRESSED] * 32, "j")
     assert not is_private(belief, channel, masks, 0.74)
     # With j hidden as well nothing is left but the release of a: 1/2 against a prior of 1/4.
@@ -390,16 +389,16 @@ def test_masks_outside_their_domain():
         np.ones((1, 2, 2)),  # numbers
     ):
         with pytest.raises(ParameterError, match="mask"):
-            worst_segment(belief, channel, masks)
+            worst_segment_gap(belief, channel, masks)
 
 
 def test_other_states_or_steps_are_incompatible():
     belief = chain({}, [["s", "x"]])
     mask = [[[True, False]]]
     with pytest.raises(Incompatible, match="states"):
-        worst_segment(belief, Suppression.memoryless("xs", [[1.0, 1.0]]), mask)
+        worst_segment_gap(belief, Suppression.memoryless("xs", [[1.0, 1.0]]), mask)
     with pytest.raises(Incompatible, match="steps"):
-        worst_segment(belief, Suppression.memoryless("sx", np.ones((2, 2))), mask)
+        worst_segment_gap(belief, Suppression.memoryless("sx", np.ones((2, 2))), mask)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -14,7 +14,7 @@ import pytest
 import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
-from sfumato.inference.markov.segments import worst_segment
+from sfumato.inference.markov.segments import worst_segment_gap
 
 TENTHS = [0.1, 0.2, 0.7]
 
@@ -80,7 +80,7 @@ def test_the_check_holds_the_worst_gap(seed, numbers, monkeypatch):
     start = rng.choice([0.0, 1.0, 1.0, 0.25, 0.625, 1 / 3, 1e-9], size=(steps, count))
     after = rng.choice([0.0, 1.0, 1.0, 0.5, 0.1], size=(steps, count) * 2)
     channel = Suppression(range(count), start, after if seed % 2 else None)
-    worst, truth = worst_segment(belief, channel, masks), worst_gap(belief, channel, masks)
+    worst, truth = worst_segment_gap(belief, channel, masks), worst_gap(belief, channel, masks)
     assert worst.floor <= truth <= worst.ceiling
     assert worst.ceiling - worst.floor < (1e-13 if numbers == "ordinary" else 1e-11)
 

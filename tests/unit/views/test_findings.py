@@ -211,7 +211,7 @@ def test_a_breach_of_what_is_all_but_sure(left):
 
 
 def test_a_breach_rate_is_not_read_from_a_bound_on_what_is_told(monkeypatch):
-    from sfumato_posterior_gap import breach_rate
+    from sfumato.views import measures
 
     def bounded(*given):
         part = near_part(*given)
@@ -219,7 +219,7 @@ def test_a_breach_rate_is_not_read_from_a_bound_on_what_is_told(monkeypatch):
 
     prior, secret = sf.priors.rbf(length_scale=2.0, times=3), sf.secrets.near(0.0, 0.5, 1)
     release = sf.mechanisms.gaussian_uniform(mse=0.1).protect(prior, sf.secrets.basic(1))
-    monkeypatch.setattr(breach_rate, "near_part", bounded)
+    monkeypatch.setattr(measures, "near_part", bounded)
     with pytest.raises(sf.OutsideHypotheses, match="a bound on what is told says nothing"):
         sf.measures.breach_rate().loss(prior, secret, release)
 

@@ -62,17 +62,30 @@ class TimedEvents:
 
 @attrs.frozen
 class Gap:
-    """Pr[event | output] − Pr[event] at its worst.
+    """Pr[event | output] − Pr[event] at its worst: between `floor` and `ceiling`, both proved.
 
-    The value may exceed the truth by `relative_error` of it.
-
-    >>> Gap(value=0.25, posterior=0.75, prior=0.5, event=0, output=("home",)).value
-    0.25
+    >>> gap = Gap.of(0.75, 0.5, 1e-13, event=0, output=("home",))
+    >>> gap.floor < 0.25 < gap.ceiling
+    True
     """
 
-    value: float
     posterior: float
     prior: float
     event: int  # its number among the masks
     output: tuple[Any, ...]
-    relative_error: float = 0.0
+    floor: float
+    ceiling: float
+
+    @classmethod
+    def of(
+        cls, posterior: float, prior: float, error: float, *, event: int, output: tuple[Any, ...]
+    ) -> Gap:
+        """Return the gap of two probabilities with that relative error; some output has none."""
+        gap, margin = max(0.0, posterior - prior), error * (posterior + prior)
+        ends = max(0.0, gap - margin), min(1.0, gap + margin)
+        return cls(posterior, prior, event, output, *ends)
+
+    @property
+    def value(self) -> float:
+        """The gap, rounded up."""
+        return self.ceiling

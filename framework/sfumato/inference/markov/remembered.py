@@ -150,24 +150,11 @@ def worst_remembered_gap(belief: Markov, channel: RememberingSuppression, masks:
     # Certain and impossible events stay what they are, whatever is seen.
     live = (events.members & there).any(axis=1) & (~events.members & there).any(axis=1)
     search = _Search(belief, channel, events.only(np.flatnonzero(live)), priors[live])
-    posterior, prior, event = (
-        search.posterior,
-        search.prior,
-        int(np.flatnonzero(live)[search.event]) if live.any() else 0,
-    )
-    gap = max(0.0, posterior - prior)
-    margin = error * (posterior + prior)
-    ceiling, floor = min(1.0, gap + margin), max(0.0, gap - margin)
-    if not search.informs:
-        ceiling = floor = 0.0  # no release can happen, or there is nothing to be learnt
-    return Gap(
-        value=ceiling,
-        posterior=posterior,
-        prior=prior,
-        event=event,
-        output=search.output(),
-        relative_error=0.0 if ceiling == 0.0 else (ceiling - floor) / ceiling,
-    )
+    event = int(np.flatnonzero(live)[search.event]) if live.any() else 0
+    posterior, prior, output = search.posterior, search.prior, search.output()
+    if not search.informs:  # no release can happen, or there is nothing to be learnt
+        posterior, error = prior, 0.0
+    return Gap.of(posterior, prior, error, event=event, output=output)
 
 
 class _Search:

@@ -46,7 +46,6 @@ from sfumato.inference.markov.probabilities import log_of, log_product, reachabl
 from sfumato.values import SUPPRESSED, FloatArray
 
 IntArray = NDArray[np.intp]
-Release = tuple[int, int]
 
 BEGINNING, NEVER = -1, -2
 """The codes of the beginning and of no release; a release has the code time · M + state."""
@@ -169,34 +168,6 @@ def expected_releases(belief: Markov, channel: Suppression) -> float:
 # The check ----------------------------------------------------------------------------------------
 
 
-@attrs.frozen
-class WorstSegment:
-    """Where an output raises the probability of an event most, Pr[A | o] − Pr[A].
-
-    No gap of any output exceeds `ceiling`, and the worst is not below `floor`: both are proved.
-    """
-
-    posterior: float
-    prior: float
-    event: int  # its number among the masks
-    releases: tuple[Release, ...]  # of the output up to the segment's end: (time, state)
-    until: int  # how many steps that fixes: those not in `releases` are suppressed
-    ceiling: float
-    floor: float
-
-
-def worst_segment(belief: Markov, channel: Suppression, masks: ArrayLike) -> WorstSegment:
-    """Return where Pr[A | o] − Pr[A] is largest over all possible outputs o and events A.
-
-    >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
-    >>> channel = Suppression.memoryless("sx", [[1.0, 1 / 3]])
-    >>> worst = worst_segment(chain, channel, [[[True, False]]])
-    >>> round(worst.posterior, 12), worst.floor <= 0.25 <= worst.ceiling < 0.25 + 1e-13
-    (0.75, True)
-    """
-    return _sweep(belief, channel, masks).worst()
-
-
 def check_error(belief: Markov, smallest_chance: float | None = None) -> float:
     """Return the proved relative error of a posterior or prior found by the check.
 
@@ -222,36 +193,20 @@ def check_length(belief: Markov) -> None:
         )
 
 
-def _sweep(belief: Markov, channel: Suppression, masks: ArrayLike) -> _Sweep:
-    checked_pair(belief, channel)
-    check_length(belief)
-    events = TimedEvents.from_masks(belief, masks)
-    sweep = _Sweep(belief, channel, events, ORDINARY)
-    return sweep if sweep.is_ordinary else _Sweep(belief, channel, events, LOGARITHMS)
-
-
 def worst_segment_gap(belief: Markov, channel: Suppression, masks: ArrayLike) -> Gap:
-    """Return the worst gap, rounded up, with a complete output that attains it.
+    """Return where Pr[A | o] − Pr[A] is largest over all possible outputs o and events A.
 
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
     >>> channel = Suppression.memoryless("sx", [[1.0, 1 / 3]])
     >>> gap = worst_segment_gap(chain, channel, [[[True, False]]])
-    >>> gap.output, round(gap.value, 12)
-    ((sf.SUPPRESSED,), 0.25)
+    >>> gap.output, round(gap.posterior, 12), gap.floor <= 0.25 <= gap.ceiling < 0.25 + 1e-13
+    ((sf.SUPPRESSED,), 0.75, True)
     """
-    worst = worst_segment(belief, channel, masks)
-    prefix: list[Any] = [SUPPRESSED] * worst.until
-    for time, state in worst.releases:
-        prefix[time] = belief.states[state]
-    value = worst.ceiling
-    return Gap(
-        value=value,
-        posterior=worst.posterior,
-        prior=worst.prior,
-        event=worst.event,
-        output=complete_output(belief, channel, prefix),
-        relative_error=0.0 if value == 0.0 else (value - worst.floor) / value,
-    )
+    checked_pair(belief, channel)
+    check_length(belief)
+    events = TimedEvents.from_masks(belief, masks)
+    sweep = _Sweep(belief, channel, events, ORDINARY)
+    return (sweep if sweep.is_ordinary else _Sweep(belief, channel, events, LOGARITHMS)).worst()
 
 
 @attrs.frozen
@@ -309,28 +264,23 @@ class _Sweep:
         if self.is_ordinary or numbers is LOGARITHMS:
             self._run(possible)
 
-    def worst(self) -> WorstSegment:
-        """Return the worst that was found, with the releases that lead to it."""
-        found, over = self._worst, self._previous.size
+    def worst(self) -> Gap:
+        """Return the worst that was found, with a complete output that leads to it."""
+        found, over, belief = self._worst, self._previous.size, self._belief
         prior = float(self._priors[found.event])
-        error = self._error * (found.posterior + prior)
-        gap = max(0.0, found.posterior - prior)  # some output leaves an event as it is
+        posterior, error = max(found.posterior, prior), self._error  # some output leaves it
         if (self._previous == NEVER).all() or not self._open.any():
-            gap = error = 0.0  # no release can happen, or there is nothing to be learnt
-        releases = [found.end] if 0 <= found.end < over else []
-        start = found.start
-        while start != BEGINNING:
-            releases.append(start)
-            start = int(self._previous[start])
-        return WorstSegment(
-            posterior=prior + gap,
-            prior=prior,
-            event=int(self._order[found.event]),
-            releases=tuple(divmod(code, self._count) for code in reversed(releases)),
-            until=self._belief.steps if found.end == over else found.end // self._count + 1,
-            ceiling=min(1.0, gap + error),
-            floor=max(0.0, gap - error),
-        )
+            posterior, error = prior, 0.0  # no release can happen, or there is nothing to be learnt
+        until = belief.steps if found.end == over else found.end // self._count + 1
+        prefix: list[Any] = [SUPPRESSED] * until
+        code = found.end if 0 <= found.end < over else found.start
+        while code != BEGINNING:
+            time, state = divmod(code, self._count)
+            prefix[time] = belief.states[state]
+            code = found.start if code == found.end else int(self._previous[code])
+        output = complete_output(belief, self._channel, prefix)
+        event = int(self._order[found.event])
+        return Gap.of(posterior, prior, error, event=event, output=output)
 
     def _at_most(self, posteriors: FloatArray, events: slice) -> FloatArray:
         """Return gaps of E events, (E,), rounded up, for their posteriors."""

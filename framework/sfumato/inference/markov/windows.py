@@ -6,12 +6,11 @@ the window's states are avoided in the segment from release a to release b, that
     Pr[no visit | o] = Π R over the segments of o,
 
 and the worst posterior is one minus the least product over all chains of releases: a shortest
-path, found backwards in time. With K the silent kernels and K' those that also avoid the states,
-R = K' / K. The gap is Pr[no visit] − Π R, of two sums of non-negative terms.
+path, found backwards in time. R is J / F of `remembered`, J being joint with having met none of the
+states; a channel without hidden memory is one with none. The gap is Pr[no visit] − Π R.
 
-**Rounding.** The kernels of all segments of an output take together no more steps than the trace
-has, so the product errs by at most twice the error of a posterior in `segments`, or in
-`remembered`.
+**Rounding.** The segments of an output take together no more steps than the trace has, so the
+product errs by at most twice the error of a posterior in `remembered`.
 """
 
 from __future__ import annotations
@@ -26,22 +25,7 @@ from sfumato.channels.suppression import Suppression
 from sfumato.inference.markov.enumeration import checked_pair
 from sfumato.inference.markov.events import Gap
 from sfumato.inference.markov.probabilities import reachable_states
-from sfumato.inference.markov.remembered import (
-    follow_segments,
-    possible_starts,
-    remembered_error,
-    remembered_releases,
-)
-from sfumato.inference.markov.segments import (
-    BEGINNING,
-    LOGARITHMS,
-    ORDINARY,
-    SMALLEST_FACTOR,
-    Numbers,
-    are_normal,
-    check_error,
-    silent_kernels,
-)
+from sfumato.inference.markov.remembered import follow_segments, remembered_error
 from sfumato.values import SUPPRESSED, FloatArray
 
 
@@ -57,19 +41,20 @@ def worst_window_gap(
     (0.25, 0.75, 'x')
     """
     windows = np.asarray(masks, dtype=bool)
-    if isinstance(channel, RememberingSuppression):
-        released = remembered_releases(belief, channel)
-        informs, error = bool(released.any()), 2.0 * remembered_error(belief, channel)
-        paths = [(*_remembered_path(belief, channel, mask, released), error) for mask in windows]
-    else:
+    if isinstance(channel, Suppression):
         checked_pair(belief, channel)
-        informs = bool(((channel.start < 1.0) & reachable_states(belief)).any())
-        paths = [_path(belief, channel, mask) for mask in windows]
-    each = zip(windows, paths, unmet_windows(belief, windows).tolist(), strict=True)
-    possible = reachable_states(belief) & informs
-    found = [_gap(unmet, *path, live=bool((mask & possible).any())) for mask, path, unmet in each]
-    event = int(np.argmax([gap.value for gap in found]))
-    return attrs.evolve(found[event], event=event)
+        channel = RememberingSuppression.of(channel)
+    possible, error = reachable_states(belief), 2.0 * remembered_error(belief, channel)
+    informs, found = bool(((channel.tables[0][0] < 1.0) & possible[:, None]).any()), []
+    each = zip(windows, unmet_windows(belief, windows).tolist(), strict=True)
+    for event, (mask, unmet) in enumerate(each):
+        avoided, output = _shortest_path(belief, channel, mask, possible)
+        # What cannot happen stays so, and where nothing is shown all does.
+        live = informs and bool((mask & possible).any())
+        ends = (unmet, avoided, error) if live else (unmet, unmet, 0.0)
+        gap = Gap.of(*ends, event=event, output=output)  # of the opposite, which becomes rarer
+        found.append(attrs.evolve(gap, posterior=1.0 - avoided, prior=1.0 - unmet))
+    return max(found, key=lambda gap: gap.value)
 
 
 def unmet_windows(belief: Markov, windows: NDArray[np.bool_]) -> FloatArray:
@@ -80,52 +65,18 @@ def unmet_windows(belief: Markov, windows: NDArray[np.bool_]) -> FloatArray:
     return np.asarray(law.sum(axis=1))
 
 
-def _gap(
-    unmet: float, avoided: float, output: tuple[object, ...], error: float, *, live: bool
-) -> Gap:
-    """Return the gap of a window that is unmet so likely, before and at the worst output."""
-    gap, margin = max(0.0, unmet - avoided), error * (unmet + avoided)
-    if not live:
-        gap = margin = 0.0  # what cannot happen stays so, and where nothing is shown all does
-    ceiling, floor = min(1.0, gap + margin), max(0.0, gap - margin)
-    return Gap(
-        value=ceiling,
-        posterior=1.0 - avoided,
-        prior=1.0 - unmet,
-        event=0,
-        output=output,
-        relative_error=0.0 if ceiling == 0.0 else (ceiling - floor) / ceiling,
-    )
-
-
-def _path(
-    belief: Markov, channel: Suppression, mask: NDArray[np.bool_]
-) -> tuple[float, tuple[object, ...], float]:
-    """Return the least Π R, an output that attains it, and the relative error of both."""
-    tables = (channel.start,) if channel.after is None else (channel.start, channel.after)
-    smallest = min(float(table.min(initial=1.0, where=table > 0.0)) for table in tables)
-    avoided, output, is_normal = _shortest_path(belief, channel, mask, ORDINARY)
-    if is_normal and min(smallest, belief.smallest_probability) >= SMALLEST_FACTOR:
-        return avoided, output, 2.0 * check_error(belief)
-    avoided, output, _ = _shortest_path(belief, channel, mask, LOGARITHMS)
-    return avoided, output, 2.0 * check_error(belief, smallest)
-
-
-def _remembered_path(
+def _shortest_path(
     belief: Markov,
     channel: RememberingSuppression,
     mask: NDArray[np.bool_],
-    released: FloatArray,
+    possible: NDArray[np.bool_],
 ) -> tuple[float, tuple[object, ...]]:
-    """Return the least Π R and an output that attains it, where a hidden memory decides.
-
-    R is J / F of `remembered`, J being joint with having met none of the window's states.
-    """
-    steps, count = released.shape
+    """Return the least Π R and an output that attains it."""
+    steps, count = possible.shape
     over = steps * count
     least, following = np.ones(over + 1), np.full(over + 1, over)
     for start in range(steps - 2, -2, -1):
-        states, _ = possible_starts(released, start)
+        states = np.flatnonzero(possible[start]) if start >= 0 else np.zeros(1, dtype=np.intp)
         products = np.full((len(states), over + 1), np.inf)
         for step in follow_segments(belief, channel, start, states, avoided=mask):
             unmet = (step.joint[:, 0] * (1.0 - step.chances)).sum(axis=1)
@@ -140,40 +91,6 @@ def _remembered_path(
             least[start * count + states] = values
             following[start * count + states] = best
     return float(values[0]), _output(belief, following, int(best[0]))
-
-
-def _shortest_path(
-    belief: Markov, channel: Suppression, mask: NDArray[np.bool_], numbers: Numbers
-) -> tuple[float, tuple[object, ...], bool]:
-    """Return the least Π R, an output that attains it, and whether nothing can have vanished."""
-    steps, count = belief.steps, belief.state_count
-    over = steps * count
-    least = np.full(over + 1, np.inf)
-    least[over] = 1.0
-    following = np.full(over + 1, over)
-    least[over - count : over] = np.where(mask[-1], 0.0, 1.0)  # the last release ends the trace
-    for start in range(steps - 2, -2, -1):
-        codes = start * count + np.arange(count) if start >= 0 else np.array([BEGINNING])
-        if start < 0 or channel.after is None:
-            tables = np.broadcast_to(channel.start, (len(codes), steps, count))
-        else:
-            tables = channel.after[start]
-        avoiding = silent_kernels(belief, tables * ~mask, codes[:, None], numbers)[:, 0]
-        kernels = silent_kernels(belief, tables, codes[:, None], numbers)[:, 0]
-        if numbers is ORDINARY and not (are_normal(kernels) and are_normal(avoiding)):
-            return 0.0, (), False
-        ratio = numbers.value(numbers.times(avoiding, numbers.inverse(kernels)))
-        chances = np.concatenate(
-            [tables.reshape(len(codes), -1), np.zeros((len(codes), 1))], axis=1
-        )
-        possible = (kernels > numbers.zero) & (chances < 1.0)
-        products = np.where(possible, ratio * np.where(possible, least, 1.0), np.inf)
-        best = products.argmin(axis=1)
-        values = products[np.arange(len(codes)), best]
-        if start >= 0:
-            least[codes] = np.where(mask[start], 0.0, values)
-            following[codes] = best
-    return float(values[0]), _output(belief, following, int(best[0])), True
 
 
 def _output(belief: Markov, following: NDArray[np.intp], code: int) -> tuple[object, ...]:
