@@ -14,10 +14,10 @@ from sfumato.channels import Suppression
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.segments import expected_releases, worst_segment
 from sfumato.inference.markov.windows import worst_window_gap
-from sfumato.parameters import CHOICE, TABLE, UNIT, declare, parameter
+from sfumato.parameters import TABLE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.questions import Events
-from sfumato_suppression.memoryless_search import best_grid_table, greedy_tables, lower_exactly
+from sfumato_suppression.memoryless_search import greedy_tables
 from sfumato_suppression.protected_chain import (
     Chains,
     Members,
@@ -215,10 +215,9 @@ def _raise_chances(channel: Suppression) -> Suppression:
 class Probabilistic(_Certified):
     """Suppress state j at time t with probability p[t, j], searched for high utility.
 
-    ``search="greedy"`` lowers one probability after the other, in several orders, on the grid of
-    tenths and then exactly; ``search="exhaustive"`` finds the best table on that grid, which is
-    possible for small chains only, and lowers it exactly.
-    Either way the table is certified δ-private before it is returned.
+    One probability after the other is lowered, in several orders, on the grid of tenths and then
+    exactly. The table is certified δ-private before it is returned; `suppress_optimal` says how
+    much more any other suppression could release.
 
     Reference: Götz, Nath and Gehrke (2012), section 3 and algorithm 3.
 
@@ -234,25 +233,10 @@ class Probabilistic(_Certified):
 
     name = "suppress_probabilistic"
 
-    search: str = parameter(
-        CHOICE("greedy", "exhaustive"), default="greedy", doc="how tables are searched"
-    )
-
     def channels(self, chains: Chains) -> Iterator[Suppression]:
-        """Yield those of the greedy search, after the best on the grid where that is asked for.
-
-        Lowering it exactly leaves the grid, so the best table on it need not stay the best.
-        """
-        if self.search == "exhaustive":
-            table = lower_exactly(chains, best_grid_table(chains))
+        """Yield those of the greedy search."""
+        for table in greedy_tables(chains):
             yield Suppression.memoryless(chains[0].belief.states, table)
-        yield from memoryless_channels(chains)
-
-
-def memoryless_channels(chains: Chains) -> Iterator[Suppression]:
-    """Yield the channels of the greedy search."""
-    for table in greedy_tables(chains):
-        yield Suppression.memoryless(chains[0].belief.states, table)
 
 
 @declare
@@ -298,7 +282,7 @@ class Hybrid(_Certified):
 
     def channels(self, chains: Chains) -> Iterator[Suppression]:
         """Yield the channels of both checks."""
-        yield from memoryless_channels(chains)
+        yield from Probabilistic(delta=self.delta).channels(chains)
         yield simulatable_channel(chains)
 
 
@@ -328,7 +312,6 @@ class Segmented(_Certified):
 
     def channels(self, chains: Chains) -> Iterator[Suppression]:
         """Yield the segmented channel and the hybrid's, which it starts from."""
-        seeds = list(memoryless_channels(chains))
-        yield segmented_channel(chains, np.array([seed.start for seed in seeds]))
+        seeds = list(Hybrid(delta=self.delta).channels(chains))
+        yield segmented_channel(chains, np.array([seed.start for seed in seeds[:-1]]))
         yield from seeds
-        yield simulatable_channel(chains)

@@ -1,4 +1,4 @@
-"""Greedy and exhaustive search for memoryless suppression tables of high utility."""
+"""Greedy search for memoryless suppression tables of high utility."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.segments import BEGINNING, silent_kernels
 from sfumato.values import FloatArray
 from sfumato_suppression.protected_chain import (
@@ -177,9 +176,6 @@ class MemorylessTable:
         return min(present, float(Line.join(lines).lowest(np.array([grid]))[0])) if lines else 0.0
 
 
-GRID = 10
-"""The finest grid: probabilities are multiples of 1/10 before they are lowered exactly."""
-
 COARSE_TO_FINE = ((10, 0), (2, 10, 0), (1, 10, 0))
 """Grids to pass through, 0 being exact: taking all the slack at once leaves none for others."""
 
@@ -206,13 +202,6 @@ def lower_all(table: MemorylessTable, order: NDArray[np.intp], grid: int) -> Non
         table.lower(place, grid)
 
 
-def lower_exactly(chains: Chains, chances: FloatArray) -> FloatArray:
-    """Return a private table with all the slack taken, the likeliest states first."""
-    table = MemorylessTable(chains, chances)
-    lower_all(table, by_worth(expected_worth(chains)), grid=0)
-    return table.chances
-
-
 def expected_worth(chains: Chains) -> FloatArray:
     """Return Pr[X_t = k], (T, M), on average over the class."""
     return np.asarray(np.mean([chain.belief.marginals() for chain in chains], axis=0))
@@ -230,85 +219,3 @@ def _plans(worth: FloatArray) -> Iterator[tuple[NDArray[np.intp], tuple[int, ...
     most, entries = SHUFFLES
     for seed in range(max(1, min(most, entries // worth.size))):  # the same design every time
         yield np.random.default_rng(seed).permutation(worth.size), COARSE_TO_FINE[-1]
-
-
-LIMIT = 20_000
-"""How many partial tables are looked at before refusing."""
-
-PROBES = 8
-"""How many random descents estimate, before the search, how many partial tables there are."""
-
-HOPELESS = 10 * LIMIT
-"""Estimates vary widely: from this on the search would not end."""
-
-Partial = tuple[FloatArray, NDArray[np.intp]]
-"""A table, and the entries that are still at one."""
-
-
-def best_grid_table(chains: Chains) -> FloatArray:
-    """Return a table of multiples of 1/10 with the largest utility of all private ones, (T, M).
-
-    Entries are fixed one by one, the rest being suppressed for certain. An entry can never fall
-    below the lowest value it could have now, as more suppression never harms the privacy of a
-    memoryless table (Götz, Nath and Gehrke 2012, theorem 1): that bounds all completions.
-    """
-    return _Search(chains).best
-
-
-class _Search:
-    def __init__(self, chains: Chains) -> None:
-        self._chains, self._worth = chains, expected_worth(chains)
-        order = by_worth(self._worth)
-        table = MemorylessTable(chains, np.ones(self._worth.shape))
-        lower_all(table, order, GRID)
-        self.best, self._looked_at = table.chances, 0
-        root = np.ones(self._worth.shape), order[self._worth.flat[order] > 0.0]
-        if self._estimated_tables(root) > HOPELESS or not self._visit(root):
-            steps, count = self._worth.shape
-            raise OutsideHypotheses(
-                f"exhaustive search looks at most at {LIMIT} partial tables, too few for {steps} "
-                f"steps and {count} states; use search='greedy'."
-            )
-
-    def _estimated_tables(self, root: Partial) -> float:
-        """Estimate how many partial tables a search looks at, up to about `HOPELESS`.
-
-        A descent that takes one of b completions at random stands for b of them, so the product
-        of its b's is an unbiased estimate at every depth (Knuth 1975).
-        """
-        rng = np.random.default_rng(0)  # the same answer every time
-        total = 0.0
-        for _ in range(PROBES):
-            partial, stands_for = root, 1.0
-            while total <= PROBES * HOPELESS and (completions := self._completions(partial)):
-                stands_for *= len(completions)
-                total += stands_for
-                partial = completions[rng.integers(len(completions))]
-        return total / PROBES
-
-    def _visit(self, partial: Partial) -> bool:
-        """Complete a table in every way that may be worth it; return whether that ended."""
-        self._looked_at += 1
-        return self._looked_at <= LIMIT and all(map(self._visit, self._completions(partial)))
-
-    def _utility(self, chances: FloatArray) -> float:
-        return float((self._worth * (1.0 - chances)).sum())
-
-    def _completions(self, partial: Partial) -> list[Partial]:
-        """Return the table with one more entry fixed, if that can beat the best so far."""
-        chances, left = partial
-        table = MemorylessTable(self._chains, chances)
-        lowest = chances.copy()
-        for place in left:
-            time, state = divmod(int(place), chances.shape[1])
-            lowest[time, state] = table.lowest(time, state, GRID)
-        if self._utility(chances) > self._utility(self.best):
-            self.best = chances
-        open_places = left[lowest.flat[left] < 1.0]
-        if not len(open_places) or self._utility(lowest) <= self._utility(self.best) + 1e-12:
-            return []
-        place, rest = open_places[0], open_places[1:]
-        values = np.arange(round(lowest.flat[place] * GRID), GRID + 1) / GRID
-        chosen = np.repeat(chances[None], len(values), axis=0)
-        chosen.reshape(len(values), -1)[:, place] = values
-        return [(table, rest) for table in chosen]

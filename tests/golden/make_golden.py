@@ -306,8 +306,8 @@ def chains():
     for delta, name in product((0.0, 0.05, 0.5, 1.0), ("probabilistic", "segmented", "hybrid")):
         mechanism = {"name": f"suppress_{name}", "delta": delta}
         yield group(f"short: {name} {delta}", short, secrets.contexts([1]), mechanism, GAP)
-    exhaustive = mechanisms.suppress_probabilistic(0.1, search="exhaustive")
-    yield group("short: exhaustive", short, secrets.contexts([1]), exhaustive, GAP)
+    probabilistic = mechanisms.suppress_probabilistic(0.1)
+    yield group("short: probabilistic", short, secrets.contexts([1]), probabilistic, GAP)
     long = priors.markov_chain("stationary", STEP, 25, LABELS)
     for name in ("segmented", "simulatable", "sensitive"):
         yield group(f"long: {name}", long, HOSPITAL, SUPPRESSIONS[name], GAP)

@@ -18,8 +18,7 @@ from sfumato.inference.markov.windows import worst_window_gap
 from sfumato_suppression.limits import (
     RELAXED,
     Budget,
-    SegmentLimit,
-    first_laws,
+    bound_segments,
     utility_bound,
 )
 from sfumato_suppression.protected_chain import ProtectedChain, releasable
@@ -436,13 +435,11 @@ def prove_bound(belief, question, delta):
         for t, inside in zip(chain.times, chain.members, strict=True)
     ]
     said = np.zeros(able.shape)
-    for start in range(belief.steps - 2, -2, -1):
-        limit = SegmentLimit(chain, able, start)
+    for starts in bound_segments(chain, able, Budget()):
+        start, limit = starts.time, starts.limit
         limit.exact = [th for th, t in zip(thresholds, chain.times, strict=True) if t > start]
-        states, laws = first_laws(belief, start, able)
-        bounds = limit.bounds(laws, said[start + 1 :], Budget())
         to_go = [[Fraction(float(x)) for x in row] for row in said[start + 1 :]]
-        for first, bound in zip(laws, bounds, strict=True):
+        for first, bound in zip(starts.laws, starts.bounds, strict=True):
             proved = proved_value(
                 belief,
                 limit,
@@ -455,8 +452,8 @@ def prove_bound(belief, question, delta):
             assert proved <= Fraction(bound.value)
             assert bound.value <= float(proved) * (1 + 1e-6) + 1e-9
         if start >= 0:
-            said[start, states] = [bound.value for bound in bounds]
-    return bounds[0].value
+            said[start, starts.states] = [bound.value for bound in starts.bounds]
+    return starts.bounds[0].value
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,6 +1,5 @@
 """The searches against exhaustive enumeration and the paper's own recursions."""
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 import sfumato as sf
 from sfumato_suppression.memoryless_search import (
     MemorylessTable,
-    best_grid_table,
     greedy_tables,
 )
 from sfumato_suppression.protected_chain import FINEST, ProtectedChain
@@ -22,57 +20,6 @@ def protected(chain, secret, delta):
 
 def memoryless(chain, table):
     return sf.mechanisms.suppress_given(probabilities=table)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_exhaustive_search_finds_the_best_table_on_the_grid(seed, brute_force_gap, monkeypatch):
-    monkeypatch.setattr("sfumato_suppression.memoryless_search.GRID", 3)
-    rng = np.random.default_rng(seed)
-    chain = sf.priors.markov_chain(
-        initial=rng.dirichlet(np.ones(3)), transitions=rng.dirichlet(np.ones(3), size=3), steps=2
-    )
-    secret, delta = sf.secrets.contexts({0}), (0.1, 0.2, 0.35)[seed % 3]
-    belief = chain.belief()
-    question, worth = secret.question(belief), belief.marginals()
-    best = 0.0
-    for values in itertools.product(np.arange(4) / 3, repeat=4):  # the sensitive state is hidden
-        table = np.ones((2, 3))
-        table[:, 1:] = np.reshape(values, (2, 2))
-        utility = float((worth * (1 - table)).sum())
-        if utility <= best:
-            continue
-        channel = sf.mechanisms.suppress_given(probabilities=table).protect(chain, secret).channel
-        if brute_force_gap(belief, channel, question) <= delta + 1e-12:
-            best = utility
-    found = best_grid_table([protected(chain, secret, delta)])
-    assert float((worth * (1 - found)).sum()) == pytest.approx(best, rel=1e-12, abs=1e-12)
-
-
-def test_exhaustive_search_refuses_what_is_too_large(monkeypatch):
-    monkeypatch.setattr("sfumato_suppression.memoryless_search.LIMIT", 3)
-    rng = np.random.default_rng(0)
-    chain = sf.priors.markov_chain(
-        initial=rng.dirichlet(np.ones(4)), transitions=rng.dirichlet(np.ones(4), size=4), steps=4
-    )
-    mechanism = sf.mechanisms.suppress_probabilistic(delta=0.1, search="exhaustive")
-    with pytest.raises(sf.OutsideHypotheses, match="greedy"):
-        mechanism.protect(chain, sf.secrets.contexts({0}))
-
-
-@pytest.mark.parametrize(("steps", "count"), [(6, 6), (24, 19)])
-def test_exhaustive_search_refuses_a_hopeless_chain_before_it_starts(steps, count, monkeypatch):
-    def visit(*_):
-        pytest.fail("the search was begun")
-
-    monkeypatch.setattr("sfumato_suppression.memoryless_search._Search._visit", visit)
-    chain = sf.priors.markov_chain(
-        initial=np.full(count, 1 / count),
-        transitions=np.full((count, count), 1 / count),
-        steps=steps,
-    )
-    mechanism = sf.mechanisms.suppress_probabilistic(delta=0.1, search="exhaustive")
-    with pytest.raises(sf.OutsideHypotheses, match="greedy"):
-        mechanism.protect(chain, sf.secrets.contexts({0, 1, 2}))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -227,18 +174,3 @@ def test_underflow_does_not_let_a_breach_through():
         release = getattr(sf.mechanisms, mechanism)(delta=0.1).protect(chain, secret)
         loss = sf.measures.posterior_gap().loss(chain, secret, release)
         assert loss.value <= 0.1 + 1e-12
-
-
-def test_an_exhaustive_search_is_never_below_the_greedy_one():
-    chain = sf.priors.markov_chain(
-        initial=[5 / 12, 7 / 12],
-        transitions=[[5 / 12, 7 / 12], [0.2, 0.8]],
-        steps=2,
-        states=["s", "x"],
-    )
-    secret = sf.secrets.contexts({"s"})
-    greedy, exhaustive = (
-        sf.mechanisms.suppress_probabilistic(delta=0.25, search=search).protect(chain, secret)
-        for search in ("greedy", "exhaustive")
-    )
-    assert exhaustive.utility() >= greedy.utility()
