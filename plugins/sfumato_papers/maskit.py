@@ -244,7 +244,7 @@ def figure_5(request: FigureRequest) -> Drawing:
     found, words = _with_three_contexts(request)
     found.sort(key=lambda one: one["probabilistic"])
     curves = [
-        Curve(name, range(len(found)), [one[name] for one in found])
+        _check_curve(name, range(len(found)), [one[name] for one in found])
         for name in ("probabilistic", "simulatable", "segmented (ours)", OPTIMAL, CEILING)
     ]
     across = "person, sorted by the probabilistic check"
