@@ -280,4 +280,4 @@ def _draw_bars(axes: Axes, curve: Curve, place: int, count: int, colour: str) ->
     left = curve.x + (place - (count - 1) / 2) * width
     bars = axes.bar(left, curve.y, width=0.94 * width, color=colour, label=curve.label)
     numbers = [f"{value:.3g}" if value < 1000 else f"{value:.0f}" for value in curve.y]
-    axes.bar_label(bars, numbers, fontsize=6, padding=1)
+    axes.bar_label(bars, numbers, fontsize=6, padding=1, rotation=90 if count > 2 else 0)

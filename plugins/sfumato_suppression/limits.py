@@ -212,23 +212,25 @@ class SegmentLimit:
         return entries.matrix((row + len(self._times), self._width))
 
     def bounds(
-        self,
-        laws: Sequence[FloatArray],
-        to_go: FloatArray,
-        budget: Budget,
-        first: Budget | None = None,
+        self, laws: Sequence[FloatArray], to_go: FloatArray, budget: Budget, share: float = 1.0
     ) -> list[SegmentBound]:
         """Return the bounds from laws of the first state, (M,), with values to go (L, M).
 
         Duals that were found for one law prove something for all, those for the laws' mean nearly
-        as much as its own. Where time is short that is solved `first`: a law for which there is no
-        program of its own has the best of these, and of those without any event.
+        as much as its own. Where time is short that is solved first, and each law's own program
+        only if a share of the time is enough for all; without any, there are duals of no event.
         """
         if not len(laws):
             return []
         programs = [self._program(law, to_go) for law in laws]
-        common = self._program(np.mean(laws, axis=0), to_go).solve(first) if first else None
-        solved = results_in_threads(lambda program: program.solve(budget), programs)
+        solved = list[tuple[FloatArray, FloatArray] | None]([None] * len(laws))
+        common, enough, began = None, math.isinf(budget.end), time.monotonic()
+        if not enough:
+            common = self._program(np.mean(laws, axis=0), to_go).solve(budget.part(0.5))
+            took, budget = time.monotonic() - began, budget.part(share)
+            enough = common is not None and 1 < len(laws) < budget.left / took
+        if enough:
+            solved = results_in_threads(lambda program: program.solve(budget), programs)
         some = [solution[1] for solution in (common, *solved) if solution]
         found, bounds = [self._unbound_duals(to_go), *some], []
         for program, own in zip(programs, solved, strict=True):
@@ -283,14 +285,37 @@ def follow_law(initial: FloatArray, moves: FloatArray) -> FloatArray:
     return np.array(laws)
 
 
-def first_laws(
-    belief: Markov, start: int, able: NDArray[np.bool_]
-) -> tuple[IntArray, list[FloatArray]]:
-    """Return the states that may start a segment at `start`, and the law of the next for each."""
-    if start < 0:
-        return np.zeros(1, dtype=np.intp), [belief.initial]
-    states = np.flatnonzero(able[start])
-    return states, list(belief.matrix(start)[states])
+@attrs.frozen(eq=False)
+class Starts:
+    """The releases of one time that may start a segment, −1 for the beginning of the trace.
+
+    Each of the states has its law of the next state and the bound on what is released from then on.
+    """
+
+    time: int
+    limit: SegmentLimit
+    states: IntArray
+    laws: list[FloatArray]
+    bounds: list[SegmentBound]
+
+
+def bound_segments(chain: ProtectedChain, able: NDArray[np.bool_], budget: Budget) -> list[Starts]:
+    """Return the bounds of all segments, those of the latest starts first."""
+    belief, to_go, found = chain.belief, np.zeros(able.shape), list[Starts]()
+    times = range(belief.steps - 2, -2, -1)
+    # A program takes about as long as the fourth power of its segment's length.
+    costs = [(belief.steps - start) ** 4 for start in times]
+    for number, start in enumerate(with_progress(times, "bounds", len(times))):
+        states, laws = np.zeros(1, dtype=np.intp), [belief.initial]
+        if start >= 0:
+            states = np.flatnonzero(able[start])
+            laws = list(belief.matrix(start)[states])
+        limit = SegmentLimit(chain, able, start)
+        share = costs[number] / sum(costs[number:])
+        bounds = limit.bounds(laws, to_go[start + 1 :], budget, share)
+        to_go[start, states] = [bound.value for bound in bounds]  # of time −1 nobody asks
+        found.append(Starts(start, limit, states, laws, bounds))
+    return found
 
 
 def utility_bound(prior: PriorClass, secret: Secret, delta: float) -> float:
@@ -322,15 +347,8 @@ def belief_bound(
     belief: Markov, question: Events, delta: float, budget: Budget | None = None
 ) -> float:
     """Return the bound for one belief; without a budget it takes the time that it needs."""
-    first, budget = budget, budget or Budget()
     chain = ProtectedChain.of(belief, question, delta + RELAXED)
-    able = releasable([chain])
-    to_go = np.zeros(able.shape)
-    for start in with_progress(range(belief.steps - 2, -1, -1), "bounds", belief.steps - 1):
-        states, laws = first_laws(belief, start, able)
-        bounds = SegmentLimit(chain, able, start).bounds(laws, to_go[start + 1 :], budget, first)
-        to_go[start, states] = [bound.value for bound in bounds]
-    return SegmentLimit(chain, able, -1).bounds([belief.initial], to_go, budget)[0].value
+    return bound_segments(chain, releasable([chain]), budget or Budget())[-1].bounds[0].value
 
 
 @declare

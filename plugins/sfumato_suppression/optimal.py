@@ -21,7 +21,7 @@ from sfumato.quantities import EXPECTED_RELEASES
 from sfumato.questions import Events
 from sfumato.values import FloatArray
 from sfumato.views.segments import worst_gap
-from sfumato_suppression.limits import RELAXED, Budget, SegmentLimit, belief_bound, first_laws
+from sfumato_suppression.limits import RELAXED, Budget, belief_bound, bound_segments
 from sfumato_suppression.mechanisms import HALVINGS, Candidate, Segmented
 from sfumato_suppression.memory_program import SegmentProgram, Start
 from sfumato_suppression.protected_chain import (
@@ -131,42 +131,32 @@ class Optimal(Mechanism):
         """Return the channel and the bound, from the latest segments to the first."""
         loose = ProtectedChain.of(belief, question, delta + RELAXED)
         strict = ProtectedChain.of(belief, question, delta * (1.0 - ROOM))
-        may, able = releasable([loose]), releasable([strict])
-        most, attained = np.zeros(may.shape), np.zeros(may.shape)
+        able, attained = releasable([strict]), np.zeros((belief.steps, belief.state_count))
+        every = bound_segments(loose, releasable([loose]), budget.part(0.7))
         tables: list[FloatArray] = []
-        times = range(belief.steps - 2, -2, -1)
         # A program takes about as long as the cube of its segment's length.
-        costs = [(belief.steps - start) ** 3 * may[max(start, 0)].sum() + 1 for start in times]
-        for number, start in enumerate(with_progress(times, "segments", len(times))):
-            part = budget.part(costs[number] / sum(costs[number:]))
-            limit, program = SegmentLimit(loose, may, start), SegmentProgram(strict, able, start)
-            states, laws = first_laws(belief, start, may)
-            first = None if self.seconds is None else budget.part(0.3)
-            bounds = limit.bounds(laws, most[start + 1 :], part.part(0.5), first)
-            some = [n for n, state in enumerate(states) if start < 0 or able[start, state]]
-            begun = [
-                Start(
-                    laws[n],
-                    _seed_chances(
-                        seed.channel.table(None if start < 0 else (start, int(states[n])))[
-                            start + 1 :
-                        ],
-                        program.hidden.shape,
-                    ),
-                    program.suggest(limit, bounds[n]),
-                    bounds[n].value * (1.0 - self.gap / 10.0),
-                )
-                for n in some
-            ]
+        costs = [(belief.steps - starts.time) ** 3 * len(starts.laws) + 1 for starts in every]
+        for number, starts in enumerate(with_progress(every, "segments", len(every))):
+            part, start = budget.part(costs[number] / sum(costs[number:])), starts.time
+            program = SegmentProgram(strict, able, start)
+            some = [n for n, state in enumerate(starts.states) if start < 0 or able[start, state]]
+            begun = []
+            for n in some:
+                last = None if start < 0 else (start, int(starts.states[n]))
+                table = seed.channel.table(last)[start + 1 :]
+                enough = starts.bounds[n].value * (1.0 - self.gap / 10.0)
+                suggested = program.suggest(starts.limit, starts.bounds[n])
+                chances = _seed_chances(table, program.hidden.shape)
+                begun.append(Start(starts.laws[n], chances, suggested, enough))
             improve = partial(program.improve, to_go=attained[start + 1 :], budget=part)
             after = [program.hidden] * (1 if start < 0 else belief.state_count)
-            for state, best in zip(states[some], results_in_threads(improve, begun), strict=True):
+            found = zip(starts.states[some], results_in_threads(improve, begun), strict=True)
+            for state, best in found:
                 after[state] = best.chances
                 attained[start, state] = best.value  # of time −1 nobody asks
-            most[start, states] = [bound.value for bound in bounds]
             tables.insert(0, np.array(after))
         channel = RememberingSuppression(belief.states, _visits(strict), tuple(tables))
-        return channel, bounds[0].value
+        return channel, every[-1].bounds[0].value
 
 
 def _seed_chances(table: FloatArray, shape: tuple[int, ...]) -> FloatArray:

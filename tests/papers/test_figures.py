@@ -163,11 +163,17 @@ def test_made_up_people_are_breached_only_by_the_naive_mask():
 
 def test_set_labels_cost_utility():
     from sfumato_papers.homes import simulated_person
-    from sfumato_papers.maskit import weaker_utility
+    from sfumato_papers.maskit import weaker_release, weaker_utility
 
     person = simulated_person(1, days=10)
     one, four = (weaker_utility((person, count, "suppress_hybrid")) for count in (1, 4))
     assert four <= one
+    # Not all of them are possible at one time: no state may have more than its own δ for that.
+    for count in (1, 3, 6):
+        claims = weaker_release(person, count, "suppress_simulatable").claims
+        assert claims["delta"] == pytest.approx(0.1, rel=1e-12)
+        assert claims["posterior_gap"] <= 0.1 * (1 + 1e-9)
+        assert (claims["multiplicity"] < count) == (count > 1)
 
 
 def test_figures_of_real_people_ask_for_data():

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 
 import numpy as np
 import pytest
 
-from sfumato.figures import Curve, Drawing, FigureRequest, MatrixPanel, Panel, write_drawing
+from sfumato.figures import (
+    Curve,
+    Drawing,
+    FigureRequest,
+    MatrixPanel,
+    Panel,
+    draw,
+    write_drawing,
+)
 
 
 def drawing():
@@ -87,3 +96,14 @@ def test_bars_are_labelled_and_legends_do_not_squeeze_the_panels(tmp_path):
         svg = write_drawing(drawn, tmp_path, name, "title")[2].read_text(encoding="utf-8")
         heights.append(float(svg.partition('height="')[2].partition("pt")[0]))
     assert heights[0] > heights[1] + 8 * 11  # nine rows of a legend, in points
+
+
+def test_numbers_of_many_bars_do_not_meet():
+    kinds = [Curve(name, range(6), [0.158] * 6, "bars") for name in "abcd"]
+    panel = Panel(title="a", x="", y="", curves=kinds, names=tuple("pqrstu"))
+    picture = draw(Drawing(panels=[panel], columns=1), "title")
+    picture.canvas.draw()
+    (axes,) = [axes for axes in picture.axes if axes.texts]
+    extents = [text.get_window_extent() for text in axes.texts]
+    assert len(extents) == 24
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(extents, 2))
