@@ -39,19 +39,16 @@ def best_noise(
     for: the ratios of what it returns are computed, and its ε lowered until the true one is kept.
     """
     found: dict[Place, tuple[FloatArray, FloatArray]] = {}
-    units = (
-        [whole_noise(laws[0][0].shape[1] - 1, scale, one) for one in np.eye(2 * reach + 1)]
-        if laws
-        else []
-    )
-    total, mean, square = moments(reach, scale)
+    most = laws[0][0].shape[1] - 1 if laws else 0
+    units = [whole_noise(most, scale, one) for one in np.eye(2 * reach + 1)]
+    weights = _, _, square = moments(reach, scale)
     geometric = math.tanh(0.5 / scale) * np.exp(-np.abs(np.arange(-reach, reach + 1.0)) / scale)
     # No chance of k exceeds the least variance over k²: the search comes from there.
     spread = float(square @ geometric) / np.maximum(square, 1.0)
     best = np.maximum(geometric, geometric.max() * np.minimum(spread, 1.0))
     least, target = LEAST_SHARE * geometric, epsilon * (1.0 - 1e-8)
     for _ in range(ROUNDS):
-        core = _solve(list(found.values()), math.exp(target), best, least, (total, mean, square))
+        core = _solve(list(found.values()), math.exp(target), best, least, weights)
         worst, places = _violated(laws, core, scale, target)
         new = [place for place in places if place not in found]
         if worst <= epsilon * (1.0 - 1e-12):
@@ -107,11 +104,11 @@ def _solve(
         b_ub=np.zeros(len(limits)) if limits else None,
         A_eq=np.array([total, mean / float(np.abs(mean).sum())]),
         b_eq=[1.0, 0.0],
-        bounds=np.stack([np.maximum(least / best, 1.0 / STRIDE), np.full(len(best), STRIDE)], 1),
+        bounds=[(max(low, 1.0 / STRIDE), STRIDE) for low in (least / best).tolist()],
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     if not solved.success:
         raise Undecidable(f"the solver found no noise: {solved.message}")
-    core = np.maximum(solved.x * best, least)
+    core = np.maximum(np.asarray(solved.x) * best, least)
     return np.asarray(core / float(weights[0] @ core))
