@@ -23,9 +23,7 @@ def _worst(belief: Any, question: Any, channel: Any, loss: Any, worse: Any = max
     if isinstance(question, Nearness):
         raise OutsideHypotheses("brute force looks at states.")
     return from_table(
-        lambda table: worse(loss(joint) for _, joint in secret_tables(table, question)),
-        belief,
-        channel,
+        lambda one: worse(loss(joint) for _, joint in secret_tables(one, question)), belief, channel
     )
 
 

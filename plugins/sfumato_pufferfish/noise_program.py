@@ -46,15 +46,16 @@ def best_noise(
     # No chance of k exceeds the least variance over k²: the search comes from there.
     spread = float(square @ geometric) / np.maximum(square, 1.0)
     best = np.maximum(geometric, geometric.max() * np.minimum(spread, 1.0))
-    least, target = LEAST_SHARE * geometric, epsilon * (1.0 - 1e-8)
+    least, least_yet, target = LEAST_SHARE * geometric, math.inf, epsilon * (1.0 - 1e-8)
     for _ in range(ROUNDS):
         core = _solve(list(found.values()), math.exp(target), best, least, weights)
         worst, places = _violated(laws, core, scale, target)
         new = [place for place in places if place not in found]
         if worst <= epsilon * (1.0 - 1e-12):
-            if square @ core >= square @ best * (1.0 - SETTLED):
-                return core
-            best = core
+            variance, last = float(square @ core), least_yet
+            best, least_yet = (core, variance) if variance < last else (best, last)
+            if variance >= last * (1.0 - SETTLED):
+                return best
             continue
         for number, one, other, z in new:
             law = laws[number][0]
