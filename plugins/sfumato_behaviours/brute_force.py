@@ -92,8 +92,8 @@ def renyi(p: Law, q: Law, order: float) -> float:
             spread = order + (1 - order) * w
             if spread <= 0:
                 return math.inf
-            log_moment = ((1 - order) * mp.log(w) - mp.log(spread)) / 2
-            total += order * shift**2 / spread / 2 + log_moment / (order - 1)
+            slope = w - 1 if order == 1 else mp.log(spread) / (1 - order)
+            total += (order * shift**2 / spread - mp.log(w) + slope) / 2
         return float(total)
 
 

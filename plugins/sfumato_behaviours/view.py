@@ -97,8 +97,9 @@ class BehaviourView(OwnView):
 
         A and B are the covariances of P_i and P_j, S = λB + (1−λ)A, δ the difference of the means;
         infinite unless S ≻ 0. At the order ∞, with B − A in place of S, ½ δᵀ(B−A)⁻¹δ +
-        ½ (log |B| − log |A|), infinite unless B ⪰ A. Where B − A is not definite, and not seen to
-        be indefinite, infinity is an upper end.
+        ½ (log |B| − log |A|), infinite unless B ⪰ A; at the order 1, ½ (δᵀB⁻¹δ + tr(B⁻¹A − I) +
+        log |B| − log |A|). Where B − A is not definite, and not seen to be indefinite, infinity is
+        an upper end.
         """
         if self._same(i, j):
             return 0.0, 0.0
@@ -133,7 +134,10 @@ class BehaviourView(OwnView):
             return None
         apart = numbers.matrix([[numbers.number(float(x))] for x in self._apart(i, j)])
         square = (apart.transpose() * exact.solve(middle, apart))[0, 0]
-        if math.isinf(order):
+        if order in (1.0, math.inf):
+            if order == 1.0:
+                ratio = exact.solve(b, a)
+                square = sum((ratio[k, k] - 1 for k in range(a.nrows())), square)
             ball = (square + logs[2] - logs[1]) / 2
         else:
             rest = numbers.number(1.0) - power

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.brute_force import from_table, secret_tables, worst_of_tables
+from sfumato.laws.brute_force import from_table, secret_tables
 from sfumato.protocols import Reading
 from sfumato.questions import Nearness
 from sfumato.values import FloatArray
@@ -18,20 +18,12 @@ MOST = 5_000
 """Numbers of a channel, at most, for the convex solver."""
 
 
-def _worst(belief: Any, question: Any, channel: Any, loss: Any) -> Reading:
-    if isinstance(question, Nearness):
-        raise OutsideHypotheses("brute force looks at states.")
-    return worst_of_tables(belief, question, channel, loss)
-
-
-def _mildest(belief: Any, question: Any, channel: Any, left: Any) -> Reading:
-    """Return the smallest ``left(joint)`` over the secret variables."""
+def _worst(belief: Any, question: Any, channel: Any, loss: Any, worse: Any = max) -> Reading:
+    """Return the worst ``loss(joint)`` over the secret variables."""
     if isinstance(question, Nearness):
         raise OutsideHypotheses("brute force looks at states.")
     return from_table(
-        lambda table: min(left(joint) for _, joint in secret_tables(table, question)),
-        belief,
-        channel,
+        lambda one: worse(loss(joint) for _, joint in secret_tables(one, question)), belief, channel
     )
 
 
@@ -42,7 +34,7 @@ def _laws(joint: FloatArray) -> list[list[float]]:
 def bayes_capacity(belief: Any, question: Any, channel: Any, form: str) -> Reading:
     """Return the largest ratio, or difference, of successes over laws uniform on a set."""
 
-    def largest(joint: FloatArray, _: Any) -> float:
+    def largest(joint: FloatArray) -> float:
         laws, best = _laws(joint), 1.0 if form == "multiplicative" else 0.0
         for size in range(1, len(laws) + 1):
             for some in itertools.combinations(laws, size):
@@ -58,7 +50,7 @@ def shannon_capacity(belief: Any, question: Any, channel: Any) -> Reading:
     """Return max over laws of H(O) − H(O | S), by a general convex solver."""
     from scipy.optimize import minimize
 
-    def capacity(joint: FloatArray, _: Any) -> float:
+    def capacity(joint: FloatArray) -> float:
         laws = np.array(_laws(joint))
         if len(laws) == 1:
             return 0.0
@@ -89,12 +81,10 @@ def remaining_entropy(belief: Any, question: Any, channel: Any) -> Reading:
     def entropy(masses: FloatArray) -> float:
         return math.fsum(-p * math.log(p) for p in masses.ravel().tolist() if p > 0.0)
 
-    return _mildest(
-        belief,
-        question,
-        channel,
-        lambda joint: max(0.0, entropy(joint) - entropy(joint.sum(axis=0))),
-    )
+    def left(joint: FloatArray) -> float:
+        return max(0.0, entropy(joint) - entropy(joint.sum(axis=0)))
+
+    return _worst(belief, question, channel, left, min)
 
 
 def guessing_entropy(belief: Any, question: Any, channel: Any) -> Reading:
@@ -106,4 +96,4 @@ def guessing_entropy(belief: Any, question: Any, channel: Any) -> Reading:
         ranks = np.array(list(itertools.permutations(range(1, len(joint) + 1))), dtype=float)
         return math.fsum((ranks @ joint).min(axis=0).tolist())
 
-    return _mildest(belief, question, channel, questions)
+    return _worst(belief, question, channel, questions, min)

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
+import attrs
 import numpy as np
 
 from sfumato.beliefs import Markov
@@ -44,8 +45,6 @@ LEAST = 1.0 / 64.0
 ROOM = 1.0 - 1e-6
 """The share of ε that the noise a program begins with takes: the solver needs some."""
 
-MEMBERS = "noise is calibrated to the members of a class: give them by AnyOf."
-
 Laws = list[tuple[FloatArray, IntArray]]
 """Of every secret variable, the law of the count under each value, and the pairs of values."""
 
@@ -75,7 +74,9 @@ class CountMechanism(Mechanism):
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Add Laplace noise that suffices for every member."""
         if not prior.finite and getattr(self, "scale", None) is None:
-            raise OutsideHypotheses(MEMBERS)
+            raise OutsideHypotheses(
+                "noise is calibrated to the members of a class: give them by AnyOf."
+            )
         belief: Markov = next(prior.members()).belief()
         weights = self.weights(belief)
 
@@ -302,14 +303,10 @@ class OptimalCountNoise(CountMechanism):
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Solve the program for all members together, from the scale of the worst one."""
-        if not prior.finite:
-            raise OutsideHypotheses(MEMBERS)
+        channel = super().design(prior, secret).channel
         beliefs = [member.belief() for member in prior.members()]
-        weights = self.weights(beliefs[0])
-        found = [(belief, secret.question(belief)) for belief in beliefs]
-        scale = max(self.noise_for(*one, weights) for one in found)
-        each = [count_laws(*one, weights) for one in found]
+        each = [count_laws(one, secret.question(one), channel.weights) for one in beliefs]
         allowed = self.epsilon - 8.0 * max(error for _, error in each)
-        core = best_noise([law for laws, _ in each for law in laws], allowed, scale, self.reach)
-        channel = NoisyCount(beliefs[0].states, beliefs[0].steps, weights, scale, core)
-        return self._release(prior, secret, channel)
+        laws = [law for own, _ in each for law in own]
+        core = best_noise(laws, allowed, channel.scale, self.reach)
+        return self._release(prior, secret, attrs.evolve(channel, core=core))

@@ -19,6 +19,12 @@ ADDED = 64
 LEAST_SHARE = 1e-6
 """No chance is below this share of the geometric noise's: every output stays possible."""
 
+STRIDE = 1e3
+"""How many times larger or smaller than the best noise so far a chance may become at a time."""
+
+SETTLED = 1e-6
+"""The search ends where the variance falls by no more than this share."""
+
 Place = tuple[int, int, int, int]
 """A constraint: the number of the secret variable, the two rows of the pair, the output."""
 
@@ -33,18 +39,24 @@ def best_noise(
     for: the ratios of what it returns are computed, and its ε lowered until the true one is kept.
     """
     found: dict[Place, tuple[FloatArray, FloatArray]] = {}
-    units = (
-        [whole_noise(laws[0][0].shape[1] - 1, scale, one) for one in np.eye(2 * reach + 1)]
-        if laws
-        else []
-    )
-    target = epsilon * (1.0 - 1e-8)
+    most = laws[0][0].shape[1] - 1 if laws else 0
+    units = [whole_noise(most, scale, one) for one in np.eye(2 * reach + 1)]
+    weights = _, _, square = moments(reach, scale)
+    geometric = math.tanh(0.5 / scale) * np.exp(-np.abs(np.arange(-reach, reach + 1.0)) / scale)
+    # No chance of k exceeds the least variance over k²: the search comes from there.
+    spread = float(square @ geometric) / np.maximum(square, 1.0)
+    best = np.maximum(geometric, geometric.max() * np.minimum(spread, 1.0))
+    least, least_yet, target = LEAST_SHARE * geometric, math.inf, epsilon * (1.0 - 1e-8)
     for _ in range(ROUNDS):
-        core = _solve(list(found.values()), math.exp(target), scale, reach)
+        core = _solve(list(found.values()), math.exp(target), best, least, weights)
         worst, places = _violated(laws, core, scale, target)
         new = [place for place in places if place not in found]
         if worst <= epsilon * (1.0 - 1e-12):
-            return core
+            variance, last = float(square @ core), least_yet
+            best, least_yet = (core, variance) if variance < last else (best, last)
+            if variance >= last * (1.0 - SETTLED):
+                return best
+            continue
         for number, one, other, z in new:
             law = laws[number][0]
             found[number, one, other, z] = tuple(  # type: ignore[assignment]  # two of them
@@ -74,28 +86,30 @@ def _violated(
 
 
 def _solve(
-    rows: list[tuple[FloatArray, FloatArray]], factor: float, scale: float, reach: int
+    rows: list[tuple[FloatArray, FloatArray]],
+    factor: float,
+    best: FloatArray,
+    least: FloatArray,
+    weights: tuple[FloatArray, FloatArray, FloatArray],
 ) -> FloatArray:
-    """Return the noise of least variance under some of the constraints."""
+    """Return the noise of least variance under some of the constraints, not far from the best."""
     from scipy.optimize import linprog
 
-    total, mean, square = moments(reach, scale)
-    geometric = math.tanh(0.5 / scale) * np.exp(-np.abs(np.arange(-reach, reach + 1.0)) / scale)
-    # Unknowns are multiples of the geometric noise, and constraints shares of the second law's
-    # chance under it: all numbers are then of one size.
-    scaled = [(p * geometric, q * geometric) for p, q in rows]
-    limits = [(p - factor * q) / float(q.sum()) for p, q in scaled]
+    # Unknowns are multiples of the best noise so far, and constraints shares of e^ε times the
+    # second law's chance under it: all numbers that count are then of one size.
+    total, mean, square = (one * best for one in weights)
+    limits = [(p / factor - q) * (best / float(q @ best)) for p, q in rows]
     solved = linprog(
-        square * geometric / float(square @ geometric),
+        square / float(square.sum()),
         A_ub=np.array(limits) if limits else None,
         b_ub=np.zeros(len(limits)) if limits else None,
-        A_eq=np.array([total * geometric, mean * geometric / float(np.abs(mean) @ geometric)]),
+        A_eq=np.array([total, mean / float(np.abs(mean).sum())]),
         b_eq=[1.0, 0.0],
-        bounds=(LEAST_SHARE, None),
+        bounds=[(max(low, 1.0 / STRIDE), STRIDE) for low in (least / best).tolist()],
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     if not solved.success:
         raise Undecidable(f"the solver found no noise: {solved.message}")
-    core = np.maximum(np.asarray(solved.x), LEAST_SHARE) * geometric
-    return np.asarray(core / float(total @ core))
+    core = np.maximum(np.asarray(solved.x) * best, least)
+    return np.asarray(core / float(weights[0] @ core))

@@ -114,16 +114,10 @@ def supremum(matrix: FloatArray, epsilon: float) -> float:
             return alpha
         half = (1.0 - d - q * factor) / 2.0
         rest = (1.0 - q) * factor
-        if d == 0.0 and half >= 0.0:
-            root = rest / (2.0 * half) if half > 0.0 else math.inf
-        elif d == 0.0:
-            root = math.inf
-        elif half > 0.0:
-            root = rest / (half + math.sqrt(half * half + d * rest))
-        else:
-            root = (math.sqrt(half * half + d * rest) - half) / d
-        if math.isinf(root):
+        spread = math.sqrt(half * half + d * rest)
+        if half <= 0.0 and d == 0.0:
             return math.inf
+        root = rest / (half + spread) if half > 0.0 else (spread - half) / d
         alpha = max(math.log(root), leaked + epsilon)
 
 

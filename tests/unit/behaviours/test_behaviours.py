@@ -103,6 +103,17 @@ def test_two_entries_agree_with_a_fine_grid():
     assert loss(sf.measures.renyi(order=order), prior, 0.4).value == pytest.approx(truth, rel=1e-4)
 
 
+def test_order_one_is_the_kullback_leibler_divergence():
+    prior = kernels((1.0, 1.0), (1.0, 4.0), means=[[0.0], [1.5]])
+    measure = sf.measures.renyi(order=1.0)
+    release = sf.mechanisms.behaviour_noise(mse=1.0).protect(prior, SECRET)
+    belief = prior.belief()
+    brute = SECRET.question(belief).brute_force(measure, belief, release.channel)
+    truth = max((v / w - 1 - math.log(v / w) + 1.5**2 / w) / 2 for v, w in [(2, 5), (5, 2)])
+    assert brute.value == pytest.approx(truth, rel=1e-12)
+    assert measure.loss(prior, SECRET, release).value == pytest.approx(truth, rel=1e-9)
+
+
 def test_a_long_trace_agrees_with_draws():
     prior = kernels((9.0, 1.0), (2.0, 1.0), times=30, weights=[0.4, 0.6])
     noise, rng, n = np.eye(30), np.random.default_rng(3), 40_000

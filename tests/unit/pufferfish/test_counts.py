@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,14 @@ from scipy.optimize import linprog
 import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.questions import StateAt
-from sfumato_pufferfish.counts import CountLaws, NoisyCount, count_query, histogram, whole_noise
+from sfumato_pufferfish.counts import (
+    CountLaws,
+    NoisyCount,
+    count_query,
+    histogram,
+    moments,
+    whole_noise,
+)
 from sfumato_pufferfish.mechanisms import count_laws, exact_scale, transport_distance
 from sfumato_pufferfish.noise_program import best_noise
 from sfumato_pufferfish.quilts import quilt_scale
@@ -356,6 +364,48 @@ def test_quilts_of_a_tiny_epsilon_lack_nothing_by_rounding(epsilon):
             if ahead[a] + ahead[b] < epsilon
         )
         assert quilt_scale(belief, epsilon) >= min(scale, 200 / mp.mpf(epsilon))
+
+
+@pytest.mark.parametrize(("steps", "reach"), [(12, 12), (30, 5)])
+@pytest.mark.parametrize("epsilon", [1.0, 5.0, 8.0, 10.0, 15.0, 30.0])
+def test_no_noise_is_better_by_weak_duality(steps, reach, epsilon):
+    """For any y ≥ 0, μ and λ the least variance v is at least λ + Σ_k min(0, r_k) n(k).
+
+    r_k = k² − λ − μk + Σ_i y_i c_ik, and n(k) ≤ v/k² of any noise; evaluated in 60 digits.
+    """
+    chain, secret = two_states(steps), sf.secrets.every_point()
+    mechanism = sf.mechanisms.optimal_count_noise(states=[1], epsilon=epsilon, reach=reach)
+    release = mechanism.protect(chain, secret)
+    core, scale = release.channel.core, release.channel.scale
+    assert sf.measures.pufferfish().loss(chain, secret, release).value <= epsilon
+    total, mean, square = moments(reach, scale)
+    found = square @ core
+    assert abs(mean @ core) <= 1e-8 * math.sqrt(found)
+    belief = chain.belief()
+    laws, _ = count_laws(belief, secret.question(belief), np.array([[0], [1]]))
+    units = np.array([whole_noise(steps, scale, one) for one in np.eye(len(core))])
+    given = [np.einsum("rk,jkz->rzj", law, units) for law, _ in laws]
+    pairs = [(a, b) for law in given for a, b in ((law[0], law[1]), (law[1], law[0]))]
+    above, below = (np.concatenate(one) for one in zip(*pairs, strict=True))
+    most = np.minimum(1.0, found / np.maximum(square, 1e-300))
+    limits = (above * math.exp(-epsilon) - below) * most
+    sizes = np.abs(limits).max(axis=1)
+    dual = linprog(
+        np.append(np.zeros(len(limits)), [0.0, -1.0]),
+        A_ub=np.c_[-limits.T / sizes, mean * most / math.sqrt(found), total * most],
+        b_ub=square * most / found,
+        bounds=[(0, None)] * len(limits) + [(None, None)] * 2,
+    )
+    *costs, slope, level = map(mp.mpf, dual.x)
+    with mp.workdps(60):
+        factor = mp.exp(-mp.mpf(epsilon))
+        bound = level
+        for k in range(len(core)):
+            spent = zip(costs, sizes, above[:, k], below[:, k], strict=True)
+            rest = mp.mpf(square[k]) / found - level * total[k] - slope * mean[k] / mp.sqrt(found)
+            rest += mp.fsum(y / size * (p * factor - q) for y, size, p, q in spent)
+            bound += min(rest, 0) * most[k]
+    assert bound >= 1 - 1e-5
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 2.0])
