@@ -49,7 +49,7 @@ class Optimal(Calibrated):
     `independent_secret_noise`, of that class); their `relative_gap`; and `class_seen`, which says
     "searched" where a larger loss may hide between the members looked at. Over intervals of
     parameters it says "proved" where no member loses more than `worst_loss`; then `attained_loss`
-    is what one of them loses, and `floor` the share of independent noise, raised up to 1e-3 where a
+    is what one of them loses, and `floor` the share of independent noise, raised up to 1e-2 where a
     smaller one allows no proof.
 
     Guarantee: no noise of the budget loses less than `lower_bound`. The gap is at most `tolerance`,
