@@ -84,17 +84,14 @@ def prove_design(task: Task, route: Callable[[Task], Certified]) -> tuple[Task, 
     A route sees the members that it looks at. What the proof finds to be worse enters, and the
     route is taken again.
     """
-    found = route(task)
-    if task.members.prior.finite:
-        return task, found, found.losses.attained
-    raised, proved = _prove(task, found)
-    for _ in range(EXCHANGES):
-        limit = found.losses.worst * (1 + task.tolerance) / (1 - raised.floor)
-        if proved.losses.attained <= limit:
+    for _ in range(EXCHANGES + 1):
+        found = route(task)
+        if task.members.prior.finite:
+            return task, found, found.losses.attained
+        raised, proved = _prove(task, found)
+        if proved.losses.attained <= found.losses.worst * (1 + task.tolerance) / (1 - raised.floor):
             break
         task.members.enter(proved.losses.readings[0][0])
-        found = route(task)
-        raised, proved = _prove(task, found)
     return raised, proved, proved.losses.attained
 
 
