@@ -135,11 +135,6 @@ def _free_values(copies: Array, group: Group) -> tuple[Array, Array, Balls]:
     return values, 1 / np.sqrt(taken), tuple(tuple(np.flatnonzero(c).tolist()) for c in seen)
 
 
-def is_isotropic(covariance: Array) -> bool:
-    """Whether a block is v I, for independent values that are alike."""
-    return np.array_equal(covariance, covariance[0, 0] * np.eye(len(covariance)))
-
-
 def entries_of_single_groups(question: Displacements) -> Indices | None:
     """Return the one entry of every group; None where a group has more."""
     entries = [[entry for ball in group for entry in ball] for group in question.groups]
@@ -173,6 +168,9 @@ class Member:
             asked = self.question
             self._blocks[group] = block_of(self.belief, asked.groups[group], asked.radii[group])
         return self._blocks[group]
+
+
+Seen = dict[Prior, tuple[Member, WorstSquares]]
 
 
 @attrs.frozen(eq=False)
@@ -247,15 +245,7 @@ class Members:
 
     def losses(self, noise: Matrix) -> ClassLosses:
         """Return the losses of all members of a finite class; else of those that a search keeps."""
-        channel = AdditiveGaussian(noise, dimensions=self.first.belief.dimensions)
-        seen: dict[Prior, tuple[Member, WorstSquares]] = {}
-
-        def loss(prior: Prior) -> float:
-            member = self._known.get(prior) or Member(prior, self.secret)
-            losses = worst_squares(member.belief, member.question, channel)
-            seen[prior] = member, losses
-            return float(np.nan_to_num(losses.ceilings.max(), nan=np.inf, posinf=np.inf))
-
+        loss, seen = self._reader(noise)
         supremum = self._supremum(noise, loss)
         worst = seen.pop(supremum.member)
         self._known.setdefault(supremum.member, worst[0])
@@ -269,21 +259,26 @@ class Members:
         """
         if self.prior.finite:
             return self.losses(noise)
+        loss, seen = self._reader(noise)
+        proof = prove_over_class(self.prior, self.first.question, noise, largest_square, loss)
+        if proof is None:
+            return self.losses(noise)
+        worst = max(seen.values(), key=lambda pair: float(pair[1].ceilings.max()))
+        self._known.setdefault(worst[0].prior, worst[0])
+        return ClassLosses(proof.ceiling, "proved", (worst,))
+
+    def _reader(self, noise: Matrix) -> tuple[Callable[[Prior], float], Seen]:
+        """Return a member's loss as a function, and what it has found of whom."""
         channel = AdditiveGaussian(noise, dimensions=self.first.belief.dimensions)
-        seen: list[tuple[Member, WorstSquares]] = []
+        seen: Seen = {}
 
         def loss(prior: Prior) -> float:
             member = self._known.get(prior) or Member(prior, self.secret)
-            seen.append((member, worst_squares(member.belief, member.question, channel)))
-            return float(seen[-1][1].ceilings.max())
+            losses = worst_squares(member.belief, member.question, channel)
+            seen[prior] = member, losses
+            return float(np.nan_to_num(losses.ceilings.max(), nan=np.inf, posinf=np.inf))
 
-        question = self.first.question
-        proof = prove_over_class(self.prior, question, noise, largest_square, loss)
-        if proof is None:
-            return self.losses(noise)
-        worst = max(seen, key=lambda pair: float(pair[1].ceilings.max()))
-        self._known.setdefault(worst[0].prior, worst[0])
-        return ClassLosses(proof.ceiling, "proved", (worst,))
+        return loss, seen
 
     def _supremum(self, noise: Matrix, loss: Callable[[Prior], float]) -> Supremum:
         """Return the worst member: of an interval, ranked by rough losses of many at once."""

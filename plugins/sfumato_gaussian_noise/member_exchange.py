@@ -40,7 +40,7 @@ UNLEARNT = 2
 LARGEST_PROGRAM = 400
 EXCHANGES = 5  # members at most that a proof adds to a design for intervals
 AFFORDABLE = 1e-2  # relative gap of a proof up to which the floor of a design is left as it is
-FLOOR_STEP, LARGEST_FLOOR = 10.0, 1e-3  # else it is raised by this factor, up to this share
+FLOOR_STEP, LARGEST_FLOOR = 10.0, 1e-2  # else it is raised by this factor, up to this share
 
 
 def member_exchange(task: Task) -> Certified:
@@ -82,35 +82,48 @@ def prove_design(task: Task, route: Callable[[Task], Certified]) -> tuple[Task, 
     """Return a design whose loss is proved over intervals of parameters, and what it attains.
 
     A route sees the members that it looks at. What the proof finds to be worse enters, and the
-    route is taken again. A smaller floor of noise takes more cells to prove: where they run out,
-    the floor is raised, at a price of 1/(1 − floor) in the loss, which the task then says; but not
-    where they run out even for this very noise with the largest floor.
+    route is taken again.
     """
-    found = route(task)
-    best = task, found, found.losses.attained
-    while not task.members.prior.finite:
-        proved = task.members.proved_losses(found.noise)
-        for _ in range(EXCHANGES):
-            if proved.attained <= found.losses.worst * (1 + task.tolerance):
-                break
-            task.members.enter(proved.readings[0][0])
-            found = route(task)
-            proved = task.members.proved_losses(found.noise)
-        if proved.how == "proved":
-            worst = max(proved.worst, found.losses.worst)
-            losses = attrs.evolve(found.losses, worst=worst, how=proved.how)
-            best = task, attrs.evolve(found, losses=losses), proved.attained
-            if proved.worst <= proved.attained * (1 + AFFORDABLE):
-                break
-        if not is_provable(task.members.prior) or task.floor * FLOOR_STEP > LARGEST_FLOOR:
-            break
-        even = task.even_noise().scaled(LARGEST_FLOOR)
-        noise = Sum((found.noise.scaled(1 - LARGEST_FLOOR), even))
-        if task.members.proved_losses(noise).how != "proved":
-            break
-        task = attrs.evolve(task, floor=task.floor * FLOOR_STEP)
+    for _ in range(EXCHANGES + 1):
         found = route(task)
-    return best
+        if task.members.prior.finite:
+            return task, found, found.losses.attained
+        raised, proved = _prove(task, found)
+        if proved.losses.attained <= found.losses.worst * (1 + task.tolerance) / (1 - raised.floor):
+            break
+        task.members.enter(proved.losses.readings[0][0])
+    return raised, proved, proved.losses.attained
+
+
+def _prove(task: Task, found: Certified) -> tuple[Task, Certified]:
+    """Return the design with the floor that its proof can afford; with its own, if there is none.
+
+    A smaller floor of noise takes more cells to prove. Where they run out, it is raised at a price
+    of 1/(1 − floor) in the loss: as far as it may be, and from there down as far as cells suffice.
+    """
+    own = _with_floor(task, found, task.floor)
+    if _is_close(own) or not is_provable(task.members.prior):
+        return own
+    proved = [own] if own[1].losses.how == "proved" else []
+    floor = task.floor * FLOOR_STEP ** math.floor(math.log10(LARGEST_FLOOR / task.floor) + 1e-9)
+    while floor > 2 * task.floor and _is_close(tried := _with_floor(task, found, floor)):
+        proved.append(tried)
+        floor /= FLOOR_STEP
+    return min(proved, key=lambda pair: pair[1].losses.worst, default=own)
+
+
+def _with_floor(task: Task, found: Certified, floor: float) -> tuple[Task, Certified]:
+    """Return the task and its design with a floor that is no lower, and losses proved if may be."""
+    share, noise = (floor - task.floor) / (1 - task.floor), found.noise
+    if share > 0:
+        noise = Sum((noise.scaled(1 - share), task.even_noise().scaled(share)))
+    losses = task.members.proved_losses(noise)
+    return attrs.evolve(task, floor=floor), attrs.evolve(found, noise=noise, losses=losses)
+
+
+def _is_close(design: tuple[Task, Certified]) -> bool:
+    losses = design[1].losses
+    return losses.how == "proved" and losses.worst <= losses.attained * (1 + AFFORDABLE)
 
 
 def _attempts(task: Task) -> Iterator[tuple[float, ReadingSpace | None]]:

@@ -24,7 +24,6 @@ from sfumato_gaussian_noise.design import (
     Task,
     Witness,
     dual_bound,
-    is_isotropic,
 )
 from sfumato_gaussian_noise.member_exchange import member_exchange, prove_design
 
@@ -49,7 +48,7 @@ class Optimal(Calibrated):
     `independent_secret_noise`, of that class); their `relative_gap`; and `class_seen`, which says
     "searched" where a larger loss may hide between the members looked at. Over intervals of
     parameters it says "proved" where no member loses more than `worst_loss`; then `attained_loss`
-    is what one of them loses, and `floor` the share of independent noise, raised up to 1e-3 where a
+    is what one of them loses, and `floor` the share of independent noise, raised up to 1e-2 where a
     smaller one allows no proof.
 
     Guarantee: no noise of the budget loses less than `lower_bound`. The gap is at most `tolerance`,
@@ -92,15 +91,7 @@ class Optimal(Calibrated):
         budget = mse * members.first.belief.entries
         task = Task(members.smallest, budget, self.floor, self.tolerance, independent=apart)
         task, found, attained = prove_design(task, cheapest_route)
-        claims = self._claims(task, found)
-        if members.smallest is not members and found.losses.how != "searched":
-            claims["class_seen"] = "finite" if members.prior.finite else "proved"
-        if claims["class_seen"] == "proved":
-            claims |= {"attained_loss": attained, "floor": task.floor}
-        return Design(found.noise, claims, found.losses.worst)
-
-    def _claims(self, task: Task, found: Certified) -> dict[str, Any]:
-        claims = {
+        claims: dict[str, Any] = {
             "worst_loss": found.losses.worst,
             "lower_bound": task.lower(found),
             "relative_gap": task.gap(found),
@@ -110,7 +101,11 @@ class Optimal(Calibrated):
         if self.epsilon is not None and self.order is not None:
             smallest = found.bound.budget(2 * self.epsilon / self.order)
             claims["smallest_mse_of_any"] = smallest / task.belief.entries
-        return claims
+        if members.smallest is not members and found.losses.how != "searched":
+            claims["class_seen"] = "finite" if members.prior.finite else "proved"
+        if claims["class_seen"] == "proved":
+            claims |= {"attained_loss": attained, "floor": task.floor}
+        return Design(found.noise, claims, found.losses.worst)
 
 
 def cheapest_route(task: Task) -> Certified:
@@ -283,8 +278,8 @@ def _covers_alike(task: Task) -> bool:
         return False
     if sorted(entries) != list(range(belief.entries)) or any(len(g) > 1 for g in question.groups):
         return False
-    balls = [group[0] for group in question.groups if len(group[0]) > 1]
-    return all(is_isotropic(belief.covariance.block(ball, ball)) for ball in balls)
+    blocks = (belief.covariance.block(b, b) for (b,) in question.groups if len(b) > 1)
+    return all(np.array_equal(block, variances[0] * np.eye(len(block))) for block in blocks)
 
 
 # One ball of a long trace -------------------------------------------------------------------------

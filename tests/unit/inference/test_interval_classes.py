@@ -137,6 +137,26 @@ def test_a_class_optimal_design_is_proved_whatever_its_floor(floor):
     assert loss.value == pytest.approx(release.claims["worst_loss"], rel=1e-9)
 
 
+def test_a_floor_is_raised_as_far_as_cells_suffice(monkeypatch):
+    """An interval of periods takes more cells than there are, unless the floor is a hundredth."""
+    monkeypatch.setattr("sfumato.prior_classes.proofs.MOST_CELLS", 200)
+    prior = sf.priors.periodic(length_scale=1.0, period=sf.Interval(4, 5), times=12)
+    release = sf.mechanisms.gaussian_optimal(mse=0.1).protect(prior, sf.secrets.basic(5))
+    claims, noise = release.claims, release.channel.noise.dense()
+    assert (claims["class_seen"], claims["floor"]) == ("proved", pytest.approx(1e-2))
+    assert np.trace(noise) == pytest.approx(1.2)
+    assert np.linalg.eigvalsh(noise)[0] == pytest.approx(1e-3, rel=1e-6)
+
+    def covariance(point):
+        return problems._matrix(range(12), lambda lag: problems._per(lag, point[0], 1))
+
+    grid = np.linspace(4, 5, 101)
+    truth = max(problems.true_loss(covariance, [([5], 1.0)], noise, [period]) for period in grid)
+    assert claims["lower_bound"] <= truth <= claims["worst_loss"]
+    assert claims["attained_loss"] <= truth * 1.001
+    assert claims["worst_loss"] <= claims["lower_bound"] / (1 - 0.01) * 1.002
+
+
 def test_a_target_holds_for_the_whole_interval():
     prior, secret = sf.priors.rbf(length_scale=sf.Interval(3, 6), times=20), sf.secrets.basic(9)
     for mechanism in (sf.mechanisms.gaussian_uniform, sf.mechanisms.gaussian_optimal):

@@ -14,7 +14,7 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError, Undecidable
 from sfumato.inference import exact
-from sfumato.inference.gaussian.grid_information import grid_information
+from sfumato.inference.gaussian.grid_information import grid_information, norms
 from sfumato.matrices import Dense, Diagonal
 from sfumato.matrices.matrix import (
     MAX_DENSE,
@@ -454,10 +454,10 @@ def _solve(regression: Regression, total: Array, error: float, floor: float) -> 
     missed = (
         (size + 2)
         * ROUNDOFF
-        * (_norms(weights) + float(np.linalg.norm(root)) * (root @ np.abs(solution)))
+        * (norms(weights) + float(np.linalg.norm(root)) * (root @ np.abs(solution)))
     )
-    lengths = _norms(solution)
-    off = (_norms(residual) + missed + _norms(regression.weights_error) + error * lengths) / scale
+    lengths = norms(solution)
+    off = (norms(residual) + missed + norms(regression.weights_error) + error * lengths) / scale
     first = 2 * _gram(regression.weights_error, solution, scale)
     first += 2 * (size + 4) * ROUNDOFF * _gram(weights, solution, scale)
     first += error * float(np.sum((lengths / scale) ** 2))
@@ -470,10 +470,6 @@ def _solve(regression: Regression, total: Array, error: float, floor: float) -> 
             break
     # M/(1 + ρ) ≤ M_true must hold as well as M_true ≤ M/(1 − ρ).
     return matrix, relative / (1 - relative) if relative < 0.5 else math.inf
-
-
-def _norms(columns: Array) -> Array:
-    return np.asarray(np.linalg.norm(columns, axis=0))
 
 
 def _gram(left: Array, right: Array, scale: Array) -> float:

@@ -110,7 +110,7 @@ class GridRegression:
         """
         moved = self.spread(readings) / unit
         terms = 2 * np.sum(readings * self.weights, axis=0) - np.sum(readings * moved, axis=0)
-        lengths, shifted, spread = (_norms(x) for x in (readings, self.weights, moved))
+        lengths, shifted, spread = (norms(x) for x in (readings, self.weights, moved))
         sums = _sum_error(len(readings)) * lengths * (2 * shifted + spread)
         inputs = lengths * (2 * self.weights_error() + self.spread_error(readings) / unit)
         return terms, sums + inputs
@@ -126,13 +126,13 @@ class GridRegression:
         """
         weights = self.weights
         total = (self.spread(readings) + noise.apply(readings)) / unit
-        lengths = _norms(readings)
+        lengths = norms(readings)
         value = readings.T @ weights
         value = value + value.T - readings.T @ total
         value = (value + value.T) / 2
         off = (self.spread_error(readings) + noise.error_bound() * lengths) / unit
-        off += self.weights_error() + _sum_error(len(readings)) * _norms(total)
-        missed = _norms(weights - total) + off
+        off += self.weights_error() + _sum_error(len(readings)) * norms(total)
+        missed = norms(weights - total) + off
         floor = 0.99 * noise.smallest_eigenvalue()
         left = float(np.sum(missed**2)) * (unit / floor) if floor > 0 else math.inf
         least = float(np.diagonal(value).min())
@@ -156,7 +156,7 @@ def grid_information(
         return None
     pushed = noise.apply(regression.weights)
     again = noise.apply(pushed)
-    sigma = float(np.max(_norms(again) / np.maximum(_norms(pushed), 1e-300)))
+    sigma = float(np.max(norms(again) / np.maximum(norms(pushed), 1e-300)))
     if not sigma > 0:
         return None
     best = None
@@ -172,7 +172,8 @@ def _over_time(covariance: Matrix) -> Matrix:
     return covariance.time if isinstance(covariance, Kronecker) else covariance
 
 
-def _norms(columns: Array) -> Array:
+def norms(columns: Array) -> Array:
+    """Return the length of every column."""
     return np.asarray(np.linalg.norm(columns, axis=0))
 
 
