@@ -105,7 +105,7 @@ def test_the_difference_of_two_values_is_not_told(release, seed):
         begun.append(stream.send(value))
         saved.append(stream.state)
     for replayed in (release.stream(state=saved[0]), release.stream(state=json.dumps(saved[0]))):
-        with pytest.raises(sf.OverBudget, match="step 0 .* another value"):
+        with pytest.raises(sf.OverBudget, match="step 0 of this stream was answered"):
             replayed.send(second[0])
         assert replayed.send(first[0]) == begun[0]  # a refusal changes nothing
         with pytest.raises(sf.OverBudget, match="step 1 "):

@@ -1,9 +1,9 @@
 """Streams: a release that answers while the trace happens, and can be saved and resumed.
 
-What is random at a step is a function of a secret key and of the step alone: nothing is drawn twice,
-to be averaged. Nor is it used for two values, whose difference would be told: once a state is saved,
-a record outside of it holds a keyed digest of every answer, and a step that was answered is only
-answered the same again, or refused, in whichever process and from whichever copy of the state.
+What is random at a step is a function of a secret key and of the step alone: nothing is drawn
+twice, to be averaged. Nor is it used for two values, whose difference would be told: once a state
+is saved, a record outside of it holds a keyed digest of every answer, and a step that was answered
+is only answered the same again, or refused, in any process and from any copy of the state.
 """
 
 from __future__ import annotations
