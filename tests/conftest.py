@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import tempfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, settings
 _below = Path(tempfile.gettempdir(), f"sfumato-{getpass.getuser()}", "tests")
 _below.mkdir(parents=True, exist_ok=True, mode=0o700)
 tempfile.tempdir = str(_below)
+os.environ["SFUMATO_STREAMS"] = str(_below / "streams")  # not among the user's own
 
 settings.register_profile(
     "ci",

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
+import attrs
 import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.inference.exact import Differences
 from sfumato.matrices import BlockDiagonal
+from sfumato.prior_classes.joint_traces import joint_traces
 
 RENYI = sf.measures.renyi(order=2.0)
 
@@ -183,3 +188,24 @@ def test_a_prefix_of_the_trace_is_a_selection_like_any_other():
     composed = sf.compose([release], longer, secret, positions=[[0, 1, 2]])
     expected = renyi.loss(shorter, secret, release).value
     assert renyi.loss(composed.prior, secret, composed).value == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_time_taken_twice_is_told_from_nearly_equal_ones_without_a_formula_of_all():
+    """By positions, and by balls of the whole joint trace: the same entries are copies."""
+    positions = (0, 3, 1, 3, 2, 0)
+    near = sf.priors.rbf(length_scale=1e7, times=4)  # neighbours are equal in float64
+    belief = joint_traces(near, positions).belief()
+
+    def whole(numbers):
+        return numbers.block(near.belief().exact(numbers), positions, positions)
+
+    by_balls = Differences(attrs.evolve(belief, exact=whole))
+
+    def never(_):
+        raise AssertionError("the formula of all entries was evaluated")
+
+    quick = Differences(attrs.evolve(belief, exact=attrs.evolve(belief.exact, whole=never)))
+    pairs = list(itertools.product(range(6), repeat=2))
+    found = [quick.is_copy(*pair) for pair in pairs]
+    assert found == [positions[i] == positions[j] for i, j in pairs]
+    assert found == [by_balls.is_copy(*pair) for pair in pairs]

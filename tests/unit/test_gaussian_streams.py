@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -89,6 +93,105 @@ def test_a_replayed_state_gives_no_second_answer(release):
     saved = release.stream().state
     assert len({release.stream(state=saved).send(value) for _ in range(20)}) == 1
     assert len({release.stream().send(value) for _ in range(20)}) == 20
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+def test_the_difference_of_two_values_is_not_told(release, seed):
+    """The noise of a step would cancel: z' - z = x' - x, whatever the noise."""
+    first, second = trace_of(release, 1), trace_of(release, 2)
+    stream = release.stream(seed if seed is None else np.random.default_rng(seed))
+    begun, saved = [], [stream.state]
+    for value in first[:2]:
+        begun.append(stream.send(value))
+        saved.append(stream.state)
+    for replayed in (release.stream(state=saved[0]), release.stream(state=json.dumps(saved[0]))):
+        with pytest.raises(sf.OverBudget, match="step 0 of this stream was answered"):
+            replayed.send(second[0])
+        assert replayed.send(first[0]) == begun[0]  # a refusal changes nothing
+        with pytest.raises(sf.OverBudget, match="step 1 "):
+            replayed.send(second[1])
+        assert replayed.send(first[1]) == begun[1]
+    answer = release.stream(state=saved[2]).send(second[2])  # not answered so far
+    assert stream.send(second[2]) == answer
+    with pytest.raises(sf.OverBudget, match="step 2 "):
+        release.stream(state=saved[2]).send(first[2])
+
+
+def test_what_was_answered_before_a_state_was_saved_is_not_answered_again(release):
+    first, second = trace_of(release, 1), trace_of(release, 2)
+    stream = release.stream()
+    stream.send(first[0])
+    forged = {**stream.state, "time": 0}
+    with pytest.raises(sf.OverBudget, match="step 0 "):
+        release.stream(state=forged).send(second[0])
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="never copied"):
+            copied(stream)
+
+
+REPLAY = """
+import json, sys
+import sfumato as sf
+prior = sf.priors.rbf(length_scale=2.0, times=12)
+release = sf.mechanisms.gaussian_uniform(mse=0.3).protect(prior, sf.secrets.basic(5))
+stream = release.stream(state=sys.argv[1])
+print(stream.send(float(sys.argv[2])))
+"""
+
+
+def in_another_process(saved, *values):
+    found = []
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", REPLAY, json.dumps(saved), str(value)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for value in values
+    ]
+    for process in started:
+        out, err = process.communicate(timeout=120)
+        found.append(float(out) if out else err)
+    return found
+
+
+def test_processes_that_resume_one_state_at_once_answer_one_value():
+    release = next(releases())
+    saved = release.stream().state
+    found = in_another_process(saved, 1.0, 2.0)
+    answers = [answer for answer in found if isinstance(answer, float)]
+    assert len(answers) == 1
+    assert sum("OverBudget" in str(answer) for answer in found) == 1
+    value = float(1 + found.index(answers[0]))
+    assert in_another_process(saved, value) == answers  # verbatim
+    assert release.stream(state=saved).send(value) == answers[0]
+
+
+def test_a_record_that_is_lost_cut_or_half_written(release, tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_STREAMS", str(tmp_path / "deep" / "records"))
+    trace = trace_of(release)
+    stream = release.stream()
+    states = [stream.state]
+    answers = []
+    for value in trace[:2]:
+        answers.append(stream.send(value))
+        states.append(stream.state)
+    (record,) = (tmp_path / "deep" / "records").iterdir()
+    assert record.stat().st_mode & 0o077 == 0
+    whole = record.read_bytes()
+    assert states[0]["key"] not in record.name + whole.decode()
+    record.write_bytes(whole[:-3])  # as by a writer who was killed: step 1 was not answered
+    with pytest.raises(sf.ParameterError, match="record of the 2 steps"):
+        release.stream(state=states[2])
+    assert release.stream(state=states[1]).send(trace[1]) == answers[1]
+    assert record.read_bytes() == whole
+    record.unlink()
+    for state in states:
+        with pytest.raises(sf.ParameterError, match="must have the record"):
+            release.stream(state=state)
+    with pytest.raises(sf.ParameterError, match="must have the record"):
+        stream.send(trace[2])
 
 
 def test_what_does_not_belong_is_refused(release):

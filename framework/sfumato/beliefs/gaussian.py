@@ -30,6 +30,19 @@ from sfumato.values import ByContent
 Formula: TypeAlias = Callable[[Arithmetic], Any]
 
 
+@attrs.frozen(eq=False)
+class ExactBlock:
+    """Some entries of a formula, of which `definite` says that no two different ones are copies."""
+
+    whole: Formula
+    entries: list[int]
+    definite: bool
+
+    def __call__(self, numbers: Arithmetic) -> Any:
+        """Return the entries' covariance."""
+        return numbers.block(self.whole(numbers), self.entries, self.entries)
+
+
 def _dimensions(_: object, __: object, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ParameterError(
@@ -169,9 +182,9 @@ class Gaussian(ByContent):
 
     def exact_block(self, entries: Indices) -> Formula | None:
         """Return the exact form of the entries' covariance, in any order and with repetitions."""
-        if (exact := self.exact) is None:
+        if self.exact is None:
             return None
-        return lambda numbers: numbers.block(exact(numbers), entries, entries)
+        return ExactBlock(self.exact, np.asarray(entries).tolist(), self.definite)
 
     def _exact_multiple(self, factor: float) -> Formula | None:
         if (exact := self.exact) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import sys
@@ -27,13 +28,14 @@ from sfumato.commands.arguments import (
 from sfumato.comparison.executors import progress
 from sfumato.datasets import Preparation, RealTrace, StateSequence
 from sfumato.datasets.preparation import Window, usual_step
-from sfumato.errors import DataError
+from sfumato.errors import REFUSALS, DataError, OverBudget
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Release
 from sfumato.release.certificates import (
     certificate_text,
     certify,
     default_measures,
+    is_limited,
     sealed,
     spoken,
 )
@@ -42,6 +44,9 @@ from sfumato.values import SUPPRESSED, refuse_unwritable, write_whole
 
 MARK = "⊥"
 """What stands for a state that was withheld, in files and streams."""
+
+ALONE = "each release on its own, not several together"
+"""What is covered where nothing can be proved of several releases of a person."""
 
 UNNAMED = "somebody"
 """The person of all data in a ledger that do not say whose they are."""
@@ -99,7 +104,8 @@ def command(
     With --stream there is no TRACE: states (or numbers, d of them with commas between) come on
     standard input, one on each line.
     With --ledger, what was released before about the same person counts, too: a second release of
-    the same times is refused, unless the ledger has a budget and it stays within.
+    the same times is refused, unless the ledger has a budget and it stays within. Several windows
+    are always counted together, without --ledger in one beside the output, OUTPUT.ledger.
     """
     registry = default_registry()
     rng = None if seed is None else np.random.default_rng(seed)
@@ -122,20 +128,21 @@ def command(
         windows = _windows(records, preparation)
         text = _released_text(release, windows, given, rng)
         table["released_sha256"] = hash_of(text)
+        if counted is None and preparation.window is not None and len(windows) > 1:
+            counted = _open_ledger(output.with_name(f"{output.name}.ledger"), None, registry)
         if counted is not None:  # before anything is released
-            planned, step = _planned(release, windows, preparation, person, trace)
-            table |= _count(counted, planned, step, hash_of(text))
+            planning = functools.partial(_planned, release, windows, preparation, person, trace)
+            claims, must = table.get("guarantees", ()), ledger is not None or len(counted) > 0
+            table |= _count(counted, planning, hash_of(text), claims, must=must)
         # The certificate first: killed in between, nothing is released without one.
         _seal(certificate, table)
         write_whole(output, text)
         count = "1 trace" if len(records) == 1 else f"{len(records)} traces"
         click.echo(f"released {count} to {output}", err=True)
         if preparation.window is not None:
-            done = _words_prepared(records, windows, preparation)
-            if counted is None or counted.budget is None:
-                done += "; the secret is hidden in each window on its own, which does not cover "
-                done += "windows together"
-            click.echo(done, err=True)
+            click.echo(_words_prepared(records, windows, preparation), err=True)
+        if certificate is None and "covers" in table:
+            click.echo(f"covers: {table['covers']}", err=True)
     if stream:
         _seal(certificate, table)
         _answer(release, rng, state, counted, person)
@@ -151,7 +158,6 @@ def _certified(
     with progress("certifying the release"):
         table = certify(release, used, rng, left_out)
     if preparation.window is not None:
-        table["covers"] = f"each window of {preparation.window} on its own, not several together"
         table["preparation"] = preparation.plain()
     return table
 
@@ -235,18 +241,55 @@ def _name(window: Window, person: str | None, named: set[str]) -> str:
 
 
 def _count(
-    ledger: Any, planned: Sequence[tuple[Any, ...]], step: float | None, released: str
+    ledger: Any,
+    planning: Callable[[], tuple[list[tuple[Any, ...]], float | None]],
+    released: str,
+    claims: Sequence[Mapping[str, Any]],
+    *,
+    must: bool,
 ) -> dict[str, Any]:
-    """Count the releases of all windows, or none; return what the certificate says of it."""
-    entries = ledger.record_all(planned, step=step, released=released)
-    budget, covers = ledger.budget, "each release on its own, and no time of a person twice"
-    if budget is not None:
-        covers = f"all releases of a person together: {budget.measure.quantity} within "
-        covers += f"{budget.limit:g}"
+    """Count the releases of all windows, or none; return what the certificate says of it.
+
+    What cannot be counted is refused if it must be, else it is said that nothing covers several.
+    """
+    try:
+        planned, step = planning()
+        entries = ledger.record_all(planned, step=step, released=released)
+    except (DataError, OverBudget, *REFUSALS) as refusal:
+        if must:
+            raise
+        return {"covers": f"{ALONE} ({str(refusal).partition(';')[0].rstrip('.')})"}
+    if ledger.budget is not None:
+        measure, limit = ledger.budget.measure, f"within {ledger.budget.limit:g}"
+        covers = f"all releases of a person together: {measure.quantity} {limit}"
+    else:
+        covers = f"no time of a person twice, and {_together(ledger, planned, claims)}"
     if step is None:
         covers += "; a person's traces of states of other times are independent"
     covers += f", as the ledger {ledger.path.name} has them; not what was released elsewhere"
     return {"ledger": entries, "covers": covers}
+
+
+def _together(
+    ledger: Any, planned: Sequence[tuple[Any, ...]], claims: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return what all releases of a person tell of any one's secret, by the first claim's measure.
+
+    In words: each on its own where nothing is claimed, or nothing can be proved of several.
+    """
+    claim = next((claim for claim in claims if not claim["utility"]), None)
+    if claim is None:
+        return ALONE
+    measure = default_registry().build("measure", claim["measure"])
+    try:
+        losses = [
+            ledger.known(measure, one.secret, person=who, at=at) for one, who, at, *_ in planned
+        ]
+    except REFUSALS as refusal:
+        return f"{ALONE} ({str(refusal).rstrip('.')})"
+    worse = claim["worse"] == "larger"
+    worst = max(losses, key=lambda loss: loss.ceiling if worse else -loss.floor)
+    return f"all releases of a person together: {worst}" if is_limited(worst) else ALONE
 
 
 def _refuse_mark(release: Release) -> None:

@@ -19,6 +19,7 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs import Gaussian
+from sfumato.beliefs.gaussian import ExactBlock
 from sfumato.errors import Undecidable
 from sfumato.matrices.matrix import ROUNDOFF, Array, Indices, Matrix
 
@@ -286,8 +287,11 @@ class Differences:
         stored = self.belief.covariance.formula(Rationals(), [one, other])
         if stored[0, 0] + stored[1, 1] != 2 * stored[0, 1]:
             return False
-        if one == other or self.belief.exact is None:
+        block = self.belief.exact
+        if one == other or block is None:
             return True
+        if isinstance(block, ExactBlock) and block.definite:
+            return block.entries[one] == block.entries[other]
         with precision(LAST_BITS):
             balls = self._balls
             return not balls[one, one] + balls[other, other] - 2 * balls[one, other] > 0

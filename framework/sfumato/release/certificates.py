@@ -56,7 +56,7 @@ def certify(
             found["refusals"].append({"measure": measure.specification(), "reason": str(refusal)})
         else:
             entry = _entry(measure, loss, release)
-            found["guarantees" if _limited(loss) else "estimates"].append(entry)
+            found["guarantees" if is_limited(loss) else "estimates"].append(entry)
     for measure in left_out:
         reason = f"slow, so by default only for {measure.default_for}; name it to have it"
         found["left_out"].append({"measure": measure.specification(), "reason": reason})
@@ -178,7 +178,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _limited(loss: Loss) -> bool:
+def is_limited(loss: Loss) -> bool:
     """Whether the loss cannot be worse than a known number."""
     if loss.quantity.worse == "larger":
         return loss.ceiling < math.inf
@@ -187,7 +187,7 @@ def _limited(loss: Loss) -> bool:
 
 def _entry(measure: LossMeasure, loss: Loss, release: Release) -> dict[str, Any]:
     scope = "against the worst belief found; worse is not ruled out"
-    if _limited(loss):
+    if is_limited(loss):
         scope = "against every belief of the class"
     entry = {
         "statement": f"{loss.quantity} {reading_text(loss)} {scope}",

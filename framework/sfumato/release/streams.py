@@ -1,29 +1,39 @@
 """Streams: a release that answers while the trace happens, and can be saved and resumed.
 
-What is random at a step is a function of a secret key and of the step alone. So whoever resumes a
-saved state, once or many times, meets the same noise and the same coins again: nothing is ever
-drawn twice for a step, and nobody gets a second answer to average with the first.
+What is random at a step is a function of a secret key and of the step alone: nothing is drawn
+twice, to be averaged. Nor is it used for two values, whose difference would be told: once a state
+is saved, a record outside of it holds a keyed digest of every answer, and a step that was answered
+is only answered the same again, or refused, in any process and from any copy of the state.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
 from sfumato.channels import AdditiveGaussian
 from sfumato.channels.additive_gaussian import as_trace, on_grid
-from sfumato.errors import ParameterError
+from sfumato.errors import OverBudget, ParameterError
 from sfumato.randomness import generator_or_secure
+from sfumato.values import write_whole
 
 if TYPE_CHECKING:
     from sfumato.protocols import Release
 
 KEY_BYTES = 32
+
+ENVIRONMENT = "SFUMATO_STREAMS"
+"""Names the folder where answered steps are recorded, instead of one in the user's state folder."""
+
+LINE = 65
+"""Bytes of an answered step in its record: a digest in hexadecimal digits, and the line's end."""
 
 
 class Stream:
@@ -35,11 +45,21 @@ class Stream:
     def __init__(self, release: Release, key: bytes, time: int = 0) -> None:
         self._release, self._key, self._time = release, key, time
         self._steps = int(release.channel.trace_form[0])
+        self._answers: list[Any] = []  # while no state was saved
+        self._record: Path | None = None
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a stream is saved by its state, and never copied.")
 
     @property
     def state(self) -> dict[str, Any]:
-        """What is needed to go on later, in plain values for JSON."""
+        """What is needed to go on later, in plain values for JSON; from now on it is recorded."""
         release = fingerprint(self._release)
+        if self._record is None:
+            self._record = record_path(self._key, release)
+            self._record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lines = [self._line(*answered) for answered in enumerate(self._answers)]
+            write_whole(self._record, b"".join(lines).decode(), confidential=True)
         return {"time": self._time, "key": self._key.hex(), "release": release}
 
     @classmethod
@@ -54,9 +74,38 @@ class Stream:
         """Return what is released for the value of now."""
         if self._time == self._steps:
             raise ParameterError(f"a stream must have at most {self._steps} states; got one more.")
+        before = dict(vars(self))
         answer = self.answer(value, self._time)
+        if self._record is None:
+            self._answers.append(answer)
+        elif not self._is_only(answer):
+            vars(self).update(before)
+            raise OverBudget(
+                f"step {self._time} of this stream was answered for another value: two answers by "
+                "the same noise would tell how the values differ; nothing was released."
+            )
         self._time += 1
         return answer
+
+    def _line(self, time: int, answer: Any) -> bytes:
+        said = f"{time} {answer!r}".encode()
+        return f"{hashlib.blake2b(said, key=self._key, digest_size=32).hexdigest()}\n".encode()
+
+    def _is_only(self, answer: Any) -> bool:
+        """Whether nothing else was answered for the step of now; it is on the disk from then on."""
+        import fcntl
+
+        line = self._line(self._time, answer)
+        with _opened(self._record, self._time) as record:
+            fcntl.flock(record, fcntl.LOCK_EX)
+            record.seek(self._time * LINE)
+            found = record.read(LINE)
+            if len(found) < LINE:  # new, or half a line of a writer who was killed before answering
+                record.seek(self._time * LINE)
+                record.write(line)
+                record.flush()
+                os.fsync(record.fileno())
+        return len(found) < LINE or found == line
 
     def answer(self, value: Any, time: int) -> Any:
         """Return what is released at a step."""
@@ -127,7 +176,26 @@ def open_stream(
             f"state must have been saved by a stream of this release, {own}; got one of release "
             f"{saved_by!r}, whose answers this release's tables do not fit."
         )
+    stream._record = record_path(stream._key, own)  # noqa: SLF001 - of the same module
+    _opened(stream._record, saved["time"]).close()  # noqa: SLF001
     return stream  # type: ignore[return-value]  # `resumed` is of the class
+
+
+def record_path(key: bytes, release: str) -> Path:
+    """Return where the answered steps of a stream are recorded."""
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    folder = Path(os.environ.get(ENVIRONMENT) or Path(home) / "sfumato" / "streams")
+    return folder / hashlib.sha256(key + release.encode()).hexdigest()
+
+
+def _opened(record: Path | None, time: int) -> Any:
+    """Return the record of a stream that has answered so many steps, or refuse to go on."""
+    if record is None or not record.exists() or record.stat().st_size < time * LINE:
+        raise ParameterError(
+            f"a saved stream must have the record of the {time} steps it has answered, {record}; "
+            "without it nobody can tell what was answered since: begin another stream."
+        )
+    return record.open("r+b", buffering=0)
 
 
 def fingerprint(release: Release) -> str:

@@ -457,6 +457,17 @@ class CoinsTossedAgain(OtherProbabilities):
         return stream
 
 
+@declare
+class CoinsForTwoStates(CoinsTossedAgain):
+    """Streams whose saved state answers a step again, by the same coin, for any other state."""
+
+    name = "mutant_coins_for_two_states"
+
+    def resumed(self, stream: Any) -> Any:
+        """Return the stream that goes on."""
+        return stream
+
+
 MUTANTS = (
     Mutant("sampling.honest", DrawsUsedTwice, "different calls must draw independently"),
     Mutant("sampling.honest", ForgetsLastRelease, "the draw must depend on the last release"),
@@ -493,5 +504,6 @@ MUTANTS = (
         "sampling.stream", OtherProbabilities, "a stream draws what the batch draws", "two doors"
     ),
     Mutant("sampling.stream", CoinsTossedAgain, "no decision is drawn twice", "two doors"),
+    Mutant("sampling.stream", CoinsForTwoStates, "no step has two answers", "two doors"),
     Mutant("sampling.seeds", ReusedSeed, "calls without a seed must not repeat themselves"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 
 import numpy as np
@@ -281,8 +282,51 @@ def test_a_trace_is_thinned_and_cut_as_those_fitted(tmp_path, seconds, points, k
     assert 0 < np.abs(noise).max() < 1.5
     table = json.loads(paper.read_text(encoding="utf-8"))
     assert table["preparation"] == {"seconds": 10.0, "window": 30}
-    assert table["covers"] == "each window of 30 on its own, not several together"
-    assert "does not cover windows together" in done.stderr
+    several = points[-1] >= 30 and seconds == 10
+    assert ("all releases of a person together: Rényi" in table["covers"]) == several
+    assert ("each released trace on its own" in table["covers"]) != several
+
+
+def test_windows_are_counted_together_in_a_ledger_beside_the_output(tmp_path):
+    prior, paper, trace = (tmp_path / name for name in ("prior.toml", "c.json", "t.csv"))
+    assert run("fit", walks(tmp_path), "--prior", "rbf", "-o", prior).exit_code == 0
+    rows = [f"ann,{10 * k},{100 * np.sin(k / 3)}" for k in range(71)]
+    trace.write_text("\n".join(["user,time,x", *rows]) + "\n", encoding="utf-8")
+    done = release_of(trace, prior, tmp_path / "o.csv", "--certificate", paper)
+    covers = json.loads(paper.read_text(encoding="utf-8"))["covers"]
+    assert f"covers:     {covers}" in done.stderr
+    # The same noise on all 90 times at once, read without any ledger.
+    table = {**read(prior)["prior"], "times": 90}
+    whole = sf.registry.build("prior", table)
+    renyi, uniform = sf.measures.renyi(), sf.mechanisms.gaussian_uniform(mse=0.04)
+    losses = [
+        renyi.loss(whole, secret, uniform.protect(whole, secret))
+        for secret in (sf.secrets.basic(k, radius=0.5) for k in (9, 39, 69))
+    ]
+    said = float(re.search(r"≤ ([\d.]+), as the ledger o.csv.ledger", covers)[1])
+    assert said >= max(loss.floor for loss in losses) * (1 - 1e-5)  # it has six digits
+    assert said == pytest.approx(max(loss.ceiling for loss in losses), rel=1e-3)
+    checked = run("certificate", "check", paper, "--ledger", tmp_path / "o.csv.ledger")
+    assert ", 0 false" in checked.output
+    assert "the ledger holds the entries that the certificate names" in checked.output
+    before = (tmp_path / "o.csv").read_bytes()
+    again = release_of(trace, prior, tmp_path / "o.csv")
+    assert "were released before" in str(again.exception)
+    assert (tmp_path / "o.csv").read_bytes() == before
+    free = release_of(trace, prior, tmp_path / "free.csv")  # no certificate: said all the same
+    assert "covers: no time of a person twice, and each release on its own" in free.stderr
+
+
+def test_windows_that_nothing_can_count_are_released_and_said_to_be_alone(tmp_path):
+    """Traces of nobody's name that overlap: whether they are one person's cannot be told."""
+    prior, paper, trace = (tmp_path / name for name in ("prior.toml", "c.json", "t.csv"))
+    assert run("fit", walks(tmp_path), "--prior", "rbf", "-o", prior).exit_code == 0
+    rows = [f"{name},{10 * k},{np.sin(k / 3)}" for name in "ab" for k in range(30)]
+    trace.write_text("\n".join(["trace,time,x", *rows]) + "\n", encoding="utf-8")
+    done = release_of(trace, prior, tmp_path / "o.csv", "--certificate", paper)
+    assert done.exit_code == 0, done.output
+    covers = json.loads(paper.read_text(encoding="utf-8"))["covers"]
+    assert covers.startswith("each release on its own, not several together (times 0 to 29 of")
 
 
 def test_a_slower_trace_than_the_fitted_ones_is_refused(tmp_path):
@@ -395,9 +439,18 @@ def test_metres_are_refused_for_data_that_are_not_degrees(tmp_path):
     assert "--metres must have data in degrees" in str(done.exception)
 
 
-def test_a_prior_that_must_be_told_more_says_what(tmp_path):
+def test_a_prior_that_must_be_told_more_says_what(tmp_path, monkeypatch):
+    def fit(cls, traces, start, **settings):
+        raise AssertionError
+
+    monkeypatch.setattr(sf.priors.rbf.plugin, "fit", classmethod(fit))
+    done = run("fit", walks(tmp_path), "--prior", "rbf", "-o", tmp_path / "p.toml")
+    assert "the prior 'rbf' must be given start to be fitted" in str(done.exception)
+
+
+def test_a_prior_that_nobody_fits_is_refused(tmp_path):
     done = run("fit", walks(tmp_path), "--prior", "kernel", "-o", tmp_path / "p.toml")
-    assert "the prior 'kernel' must be given kernel to be fitted" in str(done.exception)
+    assert "fitted to numbers, such as rbf; got 'kernel'" in str(done.exception)
 
 
 FORMAT = """

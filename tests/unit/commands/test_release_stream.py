@@ -108,6 +108,11 @@ def test_numbers_are_answered_and_a_killed_stream_gives_no_second_answer(tmp_pat
     second = run("2.0\n3.0\n", *NOISE, "--state", state).stdout
     state.write_text(saved, encoding="utf-8")
     assert run("2.0\n3.0\n", *NOISE, "--state", state).stdout == second
+    copied = tmp_path / "copied.json"
+    copied.write_text(saved, encoding="utf-8")
+    other = run("2.5\n", *NOISE, "--state", copied)  # would tell 0.5 exactly
+    assert "answered for another value" in str(other.exception)
+    assert other.stdout == ""
     assert "must hold numbers" in str(run("home\n", *NOISE).exception)
     plane = ("--prior", "rbf length_scale=3.0 times=3 dimensions=2", *NOISE[2:])
     assert len(run("1.0,2.0\n", *plane).stdout.split(",")) == 2

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import secrets
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
@@ -18,13 +20,14 @@ import numpy as np
 from sfumato import randomness
 from sfumato.channels import AdditiveGaussian
 from sfumato.channels.emission import label_array
-from sfumato.errors import Incompatible
+from sfumato.errors import Incompatible, OverBudget
 from sfumato.laws.attacks import Attempt, demonstrated_loss
 from sfumato.laws.capabilities import counts_loss, read
 from sfumato.laws.goodness_of_fit import worst_p_value
 from sfumato.laws.law import NotHere, Violation, law, require
 from sfumato.parameters import SEED
 from sfumato.protocols import Release, Situation
+from sfumato.release.streams import ENVIRONMENT
 
 FALSE_ALARM = 1e-9
 """The chance that an honest sampler is rejected, over all stages of one example."""
@@ -202,7 +205,7 @@ def _from_source(
 def stream_answers_as_the_batch_does(
     at: Situation, release: Release, seed: int, draws: int
 ) -> None:
-    """A stream draws what the channel claims, and goes on where it was when it is resumed."""
+    """A stream draws what the channel claims, goes on where it was, and answers a step once."""
     rng = np.random.default_rng(seed)
     try:
         release.stream(rng)
@@ -215,15 +218,24 @@ def stream_answers_as_the_batch_does(
         return [tuple([one.send(state) for state in trace]) for one in streams]
 
     _require_honest(release.channel, trace, streamed, max(draws // CALLS_SHARE, 200), "a stream")
-    for place in range(len(trace)):
-        stream = release.stream(rng)
-        before = [stream.send(state) for state in trace[:place]]
-        resumed = release.stream(state=json.loads(json.dumps(stream.state)))
-        rest = [[one.send(state) for state in trace[place:]] for one in (stream, resumed)]
-        require(
-            rest[0] == rest[1],
-            f"a stream resumed after {before} must answer {rest[0]}; got {rest[1]}",
-        )
+    with TemporaryDirectory() as folder, patch.dict(os.environ, {ENVIRONMENT: folder}):
+        for place, other in enumerate(at.belief.sample(rng)):
+            stream = release.stream(rng)
+            before = [stream.send(state) for state in trace[:place]]
+            saved = json.loads(json.dumps(stream.state))
+            streams = (stream, release.stream(state=saved))
+            rest = [[one.send(state) for state in trace[place:]] for one in streams]
+            require(
+                rest[0] == rest[1],
+                f"a stream resumed after {before} must answer {rest[0]}; got {rest[1]}",
+            )
+            second = rest[0][0]
+            with suppress(OverBudget):
+                second = release.stream(state=saved).send(other)
+            require(
+                second == rest[0][0],
+                f"a step answered with {rest[0][0]} must be answered so or refused; got {second}",
+            )
 
 
 UNDER_AUDIT = 1e-6
