@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
 from sfumato.errors import REFUSALS
 from sfumato.laws.brute_force import between, expected_releases, measures_of, true_value
@@ -93,7 +94,8 @@ def promise_is_for_every_member(
     release = design(mechanism, prior_class, secret)
     require(release.prior == prior_class, "the release must be for the whole class it is asked for")
     listed = list(prior_class.members())
-    inside = [] if prior_class.finite else [member_at(prior_class, place)]
+    places = () if prior_class.finite else (place, (place + 1 / 3) % 1, (place + 2 / 3) % 1)
+    inside = [member_at(prior_class, other) for other in places]
     if prior_class.finite:
         utility_is_what_it_says.statement(release)
     for parameter, measure in promised(mechanism):
@@ -123,15 +125,15 @@ def _require_all_kept(release: Release, every: Iterable[tuple[str, Any]]) -> Non
         _require_kept(release, parameter, measure, spent)
 
 
-LONGER = 9
-"""Times by which a trace is made longer."""
+LONGER = {Gaussian: 40, Markov: 9}
+"""Times by which a trace is made longer; what is designed for chains is often searched for."""
 
 
 @law("budget.size", over=("mechanism",), cost=2)
 def promise_is_kept_on_long_traces(prior: Any, secret: Any, mechanism: Any) -> None:
     """What a mechanism promises of a short trace it also promises, and keeps, of a long one."""
     tried = 0
-    for extra in (1, LONGER):
+    for extra in (1, LONGER.get(type(prior.belief()), 9)):
         longer = Longer(prior=prior, extra=extra)
         with suppress(NotHere, *REFUSALS):  # such as a search that is for short traces
             release = design(mechanism, longer, secret)
