@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -107,10 +108,12 @@ def calls_of(work: Callable[[], object], author: object) -> dict[bytes, str]:
             seen[what + repr(code.co_names).encode()] = called
 
     sys.setprofile(note)
+    threading.setprofile(note)
     try:
         work()
     finally:
         sys.setprofile(None)
+        threading.setprofile(None)
     return seen
 
 

@@ -180,7 +180,7 @@ def _question_among(question: Any, places: Places, states: Places, shape: tuple[
     raise NotHere("what does not matter to such a question is not known")
 
 
-REPEATED = 12
+REPEATED = 24
 """How often the first thing that is asked about is asked about again."""
 
 

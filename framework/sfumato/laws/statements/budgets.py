@@ -7,23 +7,18 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
+from sfumato.channels import NoisyVectors, Symbols
 from sfumato.errors import REFUSALS
 from sfumato.laws.brute_force import between, expected_releases, measures_of, true_value
 from sfumato.laws.capabilities import (
     both,
     counts_loss,
     design,
-    falls_with_information,
     keeps,
     promise_or_skip,
     promised,
     read,
-    releases,
-    require_channel_no_worse,
     require_no_worse,
     takes,
     text_of,
@@ -32,8 +27,8 @@ from sfumato.laws.capabilities import (
     with_values,
 )
 from sfumato.laws.law import NotHere, law, require
-from sfumato.laws.transformations import Longer, member_at, more_suppressed, noisier
-from sfumato.parameters import OPEN_UNIT, POSITIVE, SEED, UNIT
+from sfumato.laws.transformations import Longer, member_at
+from sfumato.parameters import OPEN_UNIT, UNIT
 from sfumato.protocols import Quantity, Reading, Release, Situation
 from sfumato.quantities import (
     EXPECTED_RELEASES,
@@ -160,63 +155,21 @@ def _require_kept(release: Release, parameter: str, measure: Any, spent: Reading
 
 
 @law(
-    "monotone.noise",
-    over=("measure",),
-    applies=both(falls_with_information, releases(AdditiveGaussian)),
-    seed=SEED,
-    amount=POSITIVE,
-)
-def more_noise_loses_less(at: Situation, measure: Any, seed: int, amount: float) -> None:
-    """With a larger noise covariance, in the order of matrices, the loss is no worse."""
-    if not isinstance(at.channel, AdditiveGaussian):
-        raise NotHere("the release adds no Gaussian noise")
-    louder = noisier(at.channel, np.random.default_rng(seed), amount)
-    require_channel_no_worse(measure, at, louder, "adding noise")
-
-
-@law(
-    "monotone.suppression",
-    over=("measure",),
-    applies=both(falls_with_information, releases(Suppression)),
-    seed=SEED,
-)
-def more_suppression_loses_less(at: Situation, measure: Any, seed: int) -> None:
-    """With larger memoryless suppression probabilities, the loss is no worse."""
-    if not isinstance(at.channel, Suppression) or at.channel.after is not None:
-        raise NotHere("the release is not memoryless suppression")
-    less = more_suppressed(at.channel, np.random.default_rng(seed))
-    require_channel_no_worse(measure, at, less, "suppressing more")
-
-
-@law(
-    "monotone.radius",
+    "monotone.secret",
     over=("secret", "measure"),
-    applies=both(counts_loss, takes("secret", "radius")),
+    applies=both(counts_loss, takes("secret", "radius", "mistakes")),
     share=OPEN_UNIT,
 )
-def smaller_radius_loses_less(
+def smaller_secret_loses_less(
     prior: Any, secret: Any, release: Release, measure: Any, share: float
 ) -> None:
-    """With a smaller radius, the loss is no worse."""
+    """With a smaller radius, or with fewer allowed mistakes, the loss is no worse."""
     promise_or_skip(measure, "grows with the secret")
     before = measure.loss(prior, secret, release)
-    after = measure.loss(prior, with_values(secret, radius=secret.radius * share), release)
-    require_no_worse(after, before, measure.quantity.sign, "a smaller radius")
-
-
-@law(
-    "monotone.mistakes",
-    over=("secret", "measure"),
-    applies=both(counts_loss, takes("secret", "mistakes")),
-)
-def fewer_mistakes_lose_less(prior: Any, secret: Any, release: Release, measure: Any) -> None:
-    """With fewer allowed mistakes, the loss is no worse."""
-    promise_or_skip(measure, "grows with the secret")
-    if secret.mistakes == 0:
-        raise NotHere("no fewer mistakes than none")
-    before = measure.loss(prior, secret, release)
-    after = measure.loss(prior, with_values(secret, mistakes=secret.mistakes - 1), release)
-    require_no_worse(after, before, measure.quantity.sign, "fewer mistakes")
+    radius, mistakes = value_of(secret, "radius"), value_of(secret, "mistakes")
+    smaller = {"radius": radius * share} if radius else {"mistakes": (mistakes or 0) - 1}
+    after = measure.loss(prior, with_values(secret, **smaller), release)
+    require_no_worse(after, before, measure.quantity.sign, f"a smaller {next(iter(smaller))}")
 
 
 @law(
