@@ -121,6 +121,8 @@ class TemporalResponse(Mechanism):
         if not prior.finite:
             raise OutsideHypotheses("budgets are for the members of a class: give them by AnyOf.")
         beliefs = [member.belief() for member in prior.members()]
+        if secret.question(beliefs[0]).has_windows:
+            raise OutsideHypotheses("the budgets are for single times: a window loses more.")
         budgets = np.min([allocate(belief, self.epsilon) for belief in beliefs], axis=0)
         count = beliefs[0].state_count
         laws = np.empty((len(budgets), count, count))

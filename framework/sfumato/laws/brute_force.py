@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -39,6 +40,10 @@ MOST = 20_000
 
 HALVINGS = 200
 """Steps of a bisection, after which float64 has no number between the ends."""
+
+
+COPIED = 100
+"""Bytes of code from which on two functions that do the same are one and its copy."""
 
 
 # What brute force knows ---------------------------------------------------------------------------
@@ -75,9 +80,10 @@ def true_value(check: LossMeasure, at: Situation) -> Reading | None:
     return check.brute_force(at.belief, at.question, at.channel)
 
 
-def calls_of(work: Callable[[], object], author: object) -> set[str]:
+def calls_of(work: Callable[[], object], author: object) -> dict[bytes, str]:
     """Return the functions that some work calls: of the author, of measures, of the framework.
 
+    They are known by what they do, so that a copy under another name is the same.
     Of the framework, only `sfumato.inference` counts, but for exact numbers: everybody asks
     beliefs and channels. What a cache of the author's module remembers is forgotten before, so that
     the function behind it is called.
@@ -87,7 +93,7 @@ def calls_of(work: Callable[[], object], author: object) -> set[str]:
     for held in list(vars(sys.modules[home]).values()):
         if callable(getattr(held, "cache_clear", None)):
             held.cache_clear()
-    seen: set[str] = set()
+    seen: dict[bytes, str] = {}
 
     def note(frame: Any, event: str, _: object) -> None:
         name, code = str(frame.f_globals.get("__name__")), frame.f_code
@@ -97,13 +103,17 @@ def calls_of(work: Callable[[], object], author: object) -> set[str]:
         plain = not code.co_name.startswith("__") or code.co_name == "__call__"
         plain &= code.co_name != "quantity"  # by which a measure is only named
         if event == "call" and inside and plain:
-            seen.add(f"{name}.{code.co_qualname} (line {code.co_firstlineno})")
+            called = f"{name}.{code.co_qualname} (line {code.co_firstlineno})"
+            what = code.co_code if len(code.co_code) >= COPIED else called.encode()
+            seen[what + repr(code.co_names).encode()] = called
 
     sys.setprofile(note)
+    threading.setprofile(note)
     try:
         work()
     finally:
         sys.setprofile(None)
+        threading.setprofile(None)
     return seen
 
 
@@ -128,7 +138,7 @@ class Table:
         """Multiply out the chain and the channel, for every output or for those given."""
         traces, prior = every_trace(belief)
         listed = list(outputs) or every_output(channel)
-        return cls(traces, listed, prior[:, None] * likelihoods(channel, traces, listed))
+        return cls(traces, listed, _product(prior, likelihoods(channel, traces, listed)))
 
     def row(self, trace: Any) -> int:
         """Return the row of a trace of positions, or raise `ValueError`."""
@@ -137,6 +147,14 @@ class Table:
     def inside(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which traces are in an event: at some time in a state that it holds."""
         return np.asarray(mask[np.arange(len(mask)), self.traces].any(axis=1))
+
+
+def _product(prior: FloatArray, laws: FloatArray) -> FloatArray:
+    """Return Pr[trace, output]; where float64 cannot hold it, it would look impossible."""
+    joint = prior[:, None] * laws
+    if ((joint < np.finfo(float).tiny) & (prior[:, None] > 0.0) & (laws > 0.0)).any():
+        raise OutsideHypotheses("float64 cannot hold products of such probabilities.")
+    return joint
 
 
 def secret_tables(table: Table, question: Any) -> Iterator[tuple[Any, FloatArray]]:
@@ -299,7 +317,7 @@ def from_table(
     """
     if isinstance(channel, WholeTrace):
         traces, prior = every_trace(belief)
-        both = [prior[:, None] * laws for laws in channel.tables(traces)]
+        both = [_product(prior, laws) for laws in channel.tables(traces)]
         outputs = [[(code,) for code in range(table.shape[1])] for table in both]
         ends = map(Table, (traces, traces), outputs, both)
         return between(*map(loss, ends))

@@ -180,7 +180,7 @@ def _question_among(question: Any, places: Places, states: Places, shape: tuple[
     raise NotHere("what does not matter to such a question is not known")
 
 
-REPEATED = 12
+REPEATED = 24
 """How often the first thing that is asked about is asked about again."""
 
 
@@ -259,7 +259,8 @@ class Longer(Prior):
 def elsewhere(at: Situation, rng: np.random.Generator) -> Situation:
     """Return the situation in a world with every feature that a measure may meet.
 
-    A mean, and pairs of a second radius; or moves that differ from step to step.
+    A mean, and pairs of a second radius; or moves that differ from step to step, and suppression
+    that remembers its last release.
     """
     belief = at.belief
     if isinstance(belief, Gaussian):
@@ -274,7 +275,12 @@ def elsewhere(at: Situation, rng: np.random.Generator) -> Situation:
     if isinstance(belief, Markov) and belief.steps > 1:
         shape = (belief.steps - 1, belief.state_count)
         moves = rng.dirichlet(np.full(belief.state_count, 0.7), size=shape)
-        return attrs.evolve(at, belief=Markov(belief.initial, moves, states=belief.states))
+        channel = at.channel
+        if type(channel) is Suppression and channel.after is None:
+            after = rng.uniform(size=2 * channel.start.shape)
+            channel = Suppression(channel.states, channel.start, after)
+        there = Markov(belief.initial, moves, states=belief.states)
+        return attrs.evolve(at, belief=there, channel=channel)
     raise NotHere("there is no other world for such a belief")
 
 

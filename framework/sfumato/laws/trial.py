@@ -50,7 +50,7 @@ class Profile:
 
 PROFILES = {
     "quick": Profile("quick", examples=6, draws=500, seconds=14.0),
-    "default": Profile("default", examples=20, draws=4_000, seconds=140.0),
+    "default": Profile("default", examples=20, draws=4_000, seconds=120.0),
     "thorough": Profile("thorough", examples=200, draws=100_000, limit=1800.0),
 }
 

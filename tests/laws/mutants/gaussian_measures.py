@@ -206,8 +206,8 @@ MUTANTS = (
     Mutant("invariance.times", NeighboursOnly, "the order of a list is not the order of time"),
     Mutant("invariance.units", RadiusNotSquared, "Σ, Γ and r² scale together"),
     Mutant("processing.everything", NanIsZero, "NaN is not zero"),
-    Mutant("monotone.noise", UpsideDownRatio, "more noise must not be a larger loss"),
-    Mutant("monotone.radius", DividedByRadius, "a smaller radius must not lose more"),
+    Mutant("processing.garbling", UpsideDownRatio, "more noise must not be a larger loss"),
+    Mutant("monotone.secret", DividedByRadius, "a smaller radius must not lose more"),
     Mutant("monotone.order", OrderInTheDenominator, "divergences grow with their order"),
     Mutant("audit.claim", TenthOfTheLoss, "sampled releases show more than is claimed"),
 )

@@ -304,6 +304,6 @@ MUTANTS = (
     Mutant("invariance.states", FirstStateFavoured, "positions of states mean nothing"),
     Mutant("processing.garbling", OutputEntropy, "randomising an output tells nothing new"),
     Mutant("processing.silence", PosteriorWithoutPrior, "silence loses nothing"),
-    Mutant("monotone.mistakes", StrictSuccess, "allowing fewer mistakes must not lose more"),
-    Mutant("monotone.suppression", SuppressedShare, "suppressing more must not lose more"),
+    Mutant("monotone.secret", StrictSuccess, "allowing fewer mistakes must not lose more"),
+    Mutant("processing.garbling", SuppressedShare, "suppressing more must not lose more"),
 )

@@ -220,10 +220,10 @@ class Kilonats(GuessMeasure):
 
 def _mutants() -> Any:
     yield Mutant("relations.orders", Undivided, "Not divided by λ − 1.")
-    yield Mutant("relations.kullback_leibler", BothWays, "Both ways are added up.")
+    yield Mutant("relations.orders", BothWays, "Both ways are added up.")
     yield Mutant("relations.pointwise_prior", RatioOfSums, "A sum in the place of a maximum.")
-    yield Mutant("relations.advantage_divergence", Unhalved, "Σ |p − q| is not halved.")
-    yield Mutant("relations.advantage_ratio", ExpectedRatio, "An expectation is no maximum.")
+    yield Mutant("relations.advantage", Unhalved, "Σ |p − q| is not halved.")
+    yield Mutant("relations.advantage", ExpectedRatio, "An expectation is no maximum.")
     yield Mutant("relations.hockey_advantage", BentStick, "Negative terms cancel the others.")
     yield Mutant("relations.hockey_divergence", TurnedStick, "The ratio is upside down.")
     yield Mutant("relations.power", TwoAlarms, "False alarms count twice.")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
+import attrs
 import numpy as np
 
 from mutants.mutant import Mutant
 from sfumato.beliefs import Gaussian, Markov
+from sfumato.domains.alternatives import Label
 from sfumato.parameters import (
     INDEX,
     LABEL_SET,
@@ -20,7 +22,9 @@ from sfumato.parameters import (
     parameter,
 )
 from sfumato.protocols import Secret
-from sfumato.questions import Displacements, Events, Guess, Nearness
+from sfumato.questions import Displacements, Events, Guess, JointStates, Nearness, StateAt
+from sfumato_gaussian_process.secrets import Basic, Compound
+from sfumato_markov_chain.secrets import Contexts
 
 
 @declare
@@ -232,7 +236,125 @@ class HalfTheDistance(Secret):
         return Displacements(groups=((belief.entries_at(self.index),),), radii=self.apart / 2)
 
 
+@declare
+class WindowIgnored(Contexts):
+    """Each time on its own, where they count as one."""
+
+    name = "mutant_window_ignored"
+
+    def question(self, belief: Any) -> Events:
+        """Forget the window."""
+        return Contexts.question(attrs.evolve(self, window=False), belief)
+
+
+@declare
+class TogetherIgnored(Contexts):
+    """Each state on its own, where they count as one."""
+
+    name = "mutant_together_ignored"
+
+    def question(self, belief: Any) -> Events:
+        """Forget the switch."""
+        return Contexts.question(attrs.evolve(self, together=False), belief)
+
+
+@declare
+class OneWay(Contexts):
+    """Pairs in one order, where both are asked for."""
+
+    name = "mutant_one_way"
+
+    def question(self, belief: Any) -> Events:
+        """Forget the other order."""
+        return attrs.evolve(Contexts.question(self, belief), both_ways=False)
+
+
+@declare
+class AnywhereElse(Secret):
+    """Being anywhere but in the state that is given, by a parameter of another name."""
+
+    name = "mutant_anywhere_else"
+    yields: ClassVar = {Markov: Events}
+
+    where: Hashable = parameter(Label("M"), doc="the sensitive state")
+
+    def question(self, belief: Any) -> Events:
+        """Return the complement."""
+        if self.where not in belief.states or belief.state_count < 2:
+            raise self.reject("where", f"among {belief.states}", self.where)
+        others = np.array([state != self.where for state in belief.states])
+        masks = np.eye(belief.steps, dtype=bool)[:, :, None] & others
+        return Events(masks, tuple(range(belief.steps)))
+
+
+@declare
+class StrictlyClose(Basic):
+    """States that are less than the radius apart."""
+
+    name = "mutant_strictly_close"
+
+    def question(self, belief: Any) -> Any:
+        """Leave out those that are just that far."""
+        found = Basic.question(self, belief)
+        if not isinstance(found, StateAt) or self.distances is None:
+            return found
+        close = (self.distances < self.radius) | np.eye(belief.state_count, dtype=bool)
+        return attrs.evolve(found, close=close)
+
+
+@declare
+class NeighboursOnly(Basic):
+    """Pairs of states that are listed next to each other."""
+
+    name = "mutant_neighbours_only"
+
+    def question(self, belief: Any) -> Any:
+        """Take the list for a street."""
+        found = Basic.question(self, belief)
+        if not isinstance(found, StateAt) or self.distances is not None:
+            return found
+        places = np.arange(belief.state_count)
+        return attrs.evolve(found, close=abs(np.subtract.outer(places, places)) <= 1)
+
+
+@declare
+class ThreeOfMany(Compound):
+    """The first three of the times that move at once."""
+
+    name = "mutant_three_of_many"
+
+    def question(self, belief: Any) -> Any:
+        """Forget the others."""
+        found = Compound.question(self, belief)
+        if isinstance(found, JointStates):
+            return attrs.evolve(found, groups=(found.groups[0][:3],))
+        return Displacements(groups=(found.groups[0][:3],), radii=self.radius)
+
+
+@declare
+class LastButOne(Secret):
+    """The last time, or rather the one before it."""
+
+    name = "mutant_last_but_one"
+    yields: ClassVar = {Gaussian: Displacements}
+
+    radius: float = parameter(POSITIVE, default=1.0, doc="radius of the pairs")
+
+    def question(self, belief: Any) -> Displacements:
+        """Count from one."""
+        place = belief.entries_at(max(0, belief.times - 2))
+        return Displacements(groups=((place,),), radii=self.radius)
+
+
 MUTANTS = (
+    Mutant("secret.times", WindowIgnored, "a window is one event", "secret"),
+    Mutant("secret.times", ThreeOfMany, "all of many times", "secret"),
+    Mutant("secret.times", LastButOne, "a time that nothing names", "secret", "unverified"),
+    Mutant("secret.states", TogetherIgnored, "states that count as one", "secret"),
+    Mutant("secret.states", AnywhereElse, "a state is one by any name", "secret"),
+    Mutant("secret.values", OneWay, "pairs in both orders", "secret"),
+    Mutant("secret.radius", StrictlyClose, "a radius is within itself", "secret"),
+    Mutant("secret.radius", NeighboursOnly, "any two states are a pair", "secret"),
     Mutant("secret.times", PositionOffByOne, "a position is one by any name", "secret"),
     Mutant(
         "secret.radius", HalfTheDistance, "a radius that nothing checks", "secret", "unverified"

@@ -223,7 +223,41 @@ class GenerousCheck(HalfTheTruth):
         return Reading(value=found / 0.995, bound="exact", relative_error=0.01)
 
 
+@declare
+class CopiesTheMistake(HalfTheTruth):
+    """Its check is a copy of what it checks."""
+
+    name = "mutant_copies_the_mistake"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Halve the loss."""
+        sigma, gamma = belief.covariance.dense(), channel.covariance()
+        told = [1.0 / np.linalg.inv(np.linalg.inv(sigma) + np.linalg.inv(gamma)).diagonal()]
+        found = [
+            0.25
+            * self.order
+            * radius**2
+            * (told[0][group[0][0]] - 1.0 / sigma[group[0][0]][group[0][0]])
+            for group, radius in zip(question.groups, question.radii, strict=True)
+        ]
+        return Reading(value=max(found), bound="exact")
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Halve the loss, by the same lines."""
+        sigma, gamma = belief.covariance.dense(), channel.covariance()
+        told = [1.0 / np.linalg.inv(np.linalg.inv(sigma) + np.linalg.inv(gamma)).diagonal()]
+        found = [
+            0.25
+            * self.order
+            * radius**2
+            * (told[0][group[0][0]] - 1.0 / sigma[group[0][0]][group[0][0]])
+            for group, radius in zip(question.groups, question.radii, strict=True)
+        ]
+        return Reading(value=max(found), bound="exact")
+
+
 MUTANTS = (
+    Mutant("oracle.independent", CopiesTheMistake, "a copy is no other way", "own quantity"),
     Mutant("contract.quantity", OneLetterOff, "a letter makes no quantity", "own quantity"),
     Mutant("contract.quantity", OtherParameter, "a quantity has its parameters", "own quantity"),
     Mutant("oracle.independent", LeftOnTheTable, "a check is not told the answer", "own quantity"),

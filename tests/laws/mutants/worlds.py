@@ -12,9 +12,18 @@ from mutants.mutant import Mutant, PlainRenyi, gain
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Emission, Suppression
 from sfumato.errors import OutsideHypotheses
-from sfumato.matrices import Diagonal
-from sfumato.parameters import POSITIVE, declare, parameter
-from sfumato.protocols import LossMeasure, Mechanism, PriorClass, Quantity, Reading, Release, Secret
+from sfumato.matrices import Dense, Diagonal
+from sfumato.parameters import POSITIVE, TIMES, declare, parameter, stamps
+from sfumato.protocols import (
+    LossMeasure,
+    Mechanism,
+    Prior,
+    PriorClass,
+    Quantity,
+    Reading,
+    Release,
+    Secret,
+)
 from sfumato.quantities import EXPECTED_RELEASES, MEAN_SQUARED_ERROR, POSTERIOR_GAP
 from sfumato.questions import Displacements, Events
 
@@ -246,7 +255,82 @@ class OneRadius(EndsOfTheInterval):
         return self.enough(prior, secret, first)
 
 
+@declare
+class QuietBeyondTwenty(EndsOfTheInterval):
+    """Enough noise for a short trace, and a quarter of it for a long one."""
+
+    name = "mutant_quiet_beyond_twenty"
+
+    def enough(self, prior: PriorClass, secret: Secret, question: Any) -> Release:
+        """Save noise where there is much of it."""
+        found = super().enough(prior, secret, question)
+        if found.channel.entries <= 20:
+            return found
+        quiet = attrs.evolve(found.channel, noise=found.channel.noise.scaled(0.25))
+        return attrs.evolve(found, channel=quiet, utility_value=found.utility_value / 4)
+
+
+@declare
+class WorthTheMean(Mechanism):
+    """Independent noise whose utility counts the mean of the trace."""
+
+    name = "mutant_worth_the_mean"
+    asks = ((Gaussian, Displacements),)
+    yields = AdditiveGaussian
+
+    mse: float = parameter(POSITIVE, doc="average noise variance per entry")
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Add the squared mean."""
+        belief: Any = next(prior.members()).belief()
+        noise = Diagonal(np.full(belief.entries, self.mse))
+        return Release(
+            mechanism=self,
+            prior=prior,
+            secret=secret,
+            channel=AdditiveGaussian(noise, dimensions=belief.dimensions),
+            utility_value=self.mse
+            + (0.0 if belief.mean is None else float(belief.mean @ belief.mean)),
+            utility_quantity=MEAN_SQUARED_ERROR,
+        )
+
+
+@declare
+class ForgetsWhatWasShown(PlainGap):
+    """The posterior gap of suppression that never remembers."""
+
+    name = "mutant_forgets_what_was_shown"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Use the probabilities from before any release."""
+        if type(channel) is Suppression:
+            channel = Suppression.memoryless(channel.states, channel.start)
+        return super().evaluate(belief, question, channel)
+
+
+@declare
+class IndependentBeyondFifty(Prior):
+    """An Ornstein-Uhlenbeck process with half of its covariances where there are many times."""
+
+    name = "mutant_independent_beyond_fifty"
+    yields = Gaussian
+
+    times: object = parameter(TIMES("n"), doc="number of points, or time stamps")
+
+    def belief(self) -> Gaussian:
+        """Keep the variances."""
+        times = stamps(self.times)
+        covariance = np.exp(-np.abs(times[:, None] - times))
+        if len(times) > 50:
+            covariance = (covariance + np.eye(len(times))) / 2.0
+        return Gaussian(Dense(covariance), definite=True)
+
+
 MUTANTS = (
+    Mutant("budget.size", QuietBeyondTwenty, "long traces need noise, too", "sizes"),
+    Mutant("belief.doors", IndependentBeyondFifty, "a long trace is a process, too", "sizes"),
+    Mutant("invariance.design", WorthTheMean, "a mean is worth nothing", "world"),
+    Mutant("oracle.value", ForgetsWhatWasShown, "suppression may remember", "world"),
     Mutant("invariance.repetition", TenGroups, "every group counts", "sizes"),
     Mutant("budget.promise", OneRadius, "every group has a radius of its own", "world"),
     Mutant("invariance.padding", ADozenEntries, "long traces lose what short ones do", "sizes"),

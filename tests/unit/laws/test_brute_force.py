@@ -297,3 +297,10 @@ EXACT += ("differential_privacy",)
 @pytest.mark.parametrize("name", EXACT)
 def test_every_shipped_measure_that_can_be_exact_brings_its_brute_force(name):
     assert sf.registry.get("measure", name).has_brute_force()
+
+
+def test_a_product_that_vanishes_is_not_an_impossible_output():
+    chain = Markov([1e-200, 1.0 - 1e-200], np.eye(2), steps=1)
+    channel = Symbols(chain.states, ("a", "b"), [[[1e-200, 1.0], [0.5, 0.5]]])
+    with pytest.raises(OutsideHypotheses, match="cannot hold products"):
+        Table.of(chain, channel)

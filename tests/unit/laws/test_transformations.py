@@ -7,6 +7,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.channels import AdditiveGaussian, NoisyVectors, Suppression, Symbols
+from sfumato.laws import check
 from sfumato.laws.brute_force import Table
 from sfumato.laws.law import NotHere
 from sfumato.laws.transformations import (
@@ -122,3 +123,11 @@ def test_members_of_a_class():
     assert member_at(interval, 1.0).length_scale == 4.0
     several = sf.priors.rbf(length_scale=sf.AnyOf(2.0, 3.0, 4.0), times=5)
     assert member_at(several, 0.5).length_scale == 3.0
+
+
+def test_tables_for_each_time_are_listed_along_their_states():
+    prior = sf.priors.markov_chain([0.4, 0.1, 0.5], np.eye(3), steps=2)
+    emission = [[[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]] * 2
+    mechanism = sf.mechanisms.emission_given(emission=emission)
+    secret = sf.secrets.contexts([1])
+    check("invariance.listing", prior=prior, secret=secret, mechanism=mechanism, seed=3)

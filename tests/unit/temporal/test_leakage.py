@@ -78,6 +78,16 @@ def test_a_tiny_target_is_kept_too(epsilon):
     assert epsilon * (1 - 1e-3) < found <= epsilon
 
 
+def test_a_window_is_refused_as_it_loses_more():
+    prior = sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.2, 0.8]], steps=3)
+    response = sf.mechanisms.temporal_response(epsilon=0.5)
+    window = sf.secrets.contexts([1], window=True, both_ways=True)
+    single = response.protect(prior, sf.secrets.contexts([1], both_ways=True))
+    assert sf.measures.pufferfish().loss(prior, window, single).value > 0.5
+    with pytest.raises(sf.OutsideHypotheses, match="single times"):
+        response.protect(prior, window)
+
+
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), states=st.integers(2, 5), epsilon=st.floats(0.01, 0.5))
 def test_the_supremum_is_the_limit(seed, states, epsilon):

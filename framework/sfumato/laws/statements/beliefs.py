@@ -47,7 +47,7 @@ def belief_is_possible(prior: Any) -> None:
         _require_possible(_larger(prior))
 
 
-LARGE = 40
+LARGE = 70
 """To which a prior is enlarged."""
 
 

@@ -72,6 +72,8 @@ def mean_does_not_matter_to_a_design(
         np.allclose(one, two, rtol=1e-6, atol=1e-9 * float(np.abs(one).max())),
         f"with another mean the noise must be {one.tolist()}; got {two.tolist()}",
     )
+    worth = release.utility(), other.utility()
+    require(np.isclose(*worth, rtol=1e-6), f"another mean must not change the utility; got {worth}")
 
 
 @law("invariance.padding", over=("measure",), applies=falls_with_information, seed=SEED)
@@ -141,7 +143,8 @@ def _listing_states(plugin: Any, order: list[int]) -> Any:
     for item in type(plugin).parameters():
         table = getattr(plugin, item.name)
         options = getattr(item.domain, "options", (item.domain,))
-        dims = next((one.dims for one in options if hasattr(one, "dims")), ())
+        every = [one.dims for one in options if hasattr(one, "dims")]
+        dims = next((one for one in every if len(one) == np.ndim(table)), ())
         if hasattr(type(table), "parameters"):  # a plugin inside
             changes[item.name] = _listing_states(table, order)
         if isinstance(table, np.ndarray) and "M" in dims:

@@ -101,38 +101,25 @@ def _own(measure: Any, name: str, otherwise: float) -> float:
 
 
 @law("relations.orders", over=("measure",), applies=counts(RENYI), order=ORDER)
-def no_order_exceeds_the_infinite(at: Situation, measure: Any, order: float) -> None:
-    """A Rényi divergence is at most that of infinite order."""
+def orders_lie_between_one_and_infinity(at: Situation, measure: Any, order: float) -> None:
+    """A Rényi divergence lies between that of order one, Kullback–Leibler's, and the infinite."""
     order = _own(measure, "order", order)
-    low, _ = ends(at, measure, RENYI, order=order)
-    _, high = ends(at, measure, RENYI, order=math.inf)
-    require_at_most(low, high, f"D of order {order:.6g} ≤ D of infinite order")
+    one, this, infinite = (ends(at, measure, RENYI, order=o) for o in (1.0, order, math.inf))
+    require_at_most(this[0], infinite[1], f"D of order {order:.6g} ≤ D of infinite order")
+    if order > 1.0:
+        require_at_most(one[0], this[1], f"D of order one ≤ D of order {order:.6g}")
 
 
-@law("relations.kullback_leibler", over=("measure",), applies=counts(RENYI), order=ORDER)
-def no_order_is_below_the_first(at: Situation, measure: Any, order: float) -> None:
-    """A Rényi divergence is at least that of order one, the Kullback–Leibler divergence."""
-    order = _own(measure, "order", order)
-    low, _ = ends(at, measure, RENYI, order=1.0)
-    _, high = ends(at, measure, RENYI, order=order if order > 1.0 else 2.0)
-    require_at_most(low, high, f"D of order one ≤ D of order {order:.6g}")
+@law("relations.advantage", over=("measure",), applies=counts(ADVANTAGE, RENYI))
+def divergences_bound_advantage(at: Situation, measure: Any) -> None:
+    """The advantage is at most √(D/2), √(1 − e^−D) and 1 − e^−ε, D and ε of orders one and ∞.
 
-
-@law("relations.advantage_divergence", over=("measure",), applies=counts(ADVANTAGE, RENYI))
-def divergence_bounds_advantage(at: Situation, measure: Any) -> None:
-    """The advantage is at most √(D/2) and √(1 − e^−D), D the divergence of order one."""
+    If pairs count both ways it is at most tanh(ε/2).
+    """
     low, _ = ends(at, measure, ADVANTAGE)
-    _, high = ends(at, measure, RENYI, order=1.0)
-    require_at_most(low, math.sqrt(max(high, 0.0) / 2.0), "advantage ≤ √(D/2)")
-    require_at_most(low, math.sqrt(-math.expm1(-max(high, 0.0))), "advantage ≤ √(1 − e^−D)")
-
-
-@law("relations.advantage_ratio", over=("measure",), applies=counts(ADVANTAGE, RENYI))
-def ratio_bounds_advantage(at: Situation, measure: Any) -> None:
-    """The advantage is at most 1 − e^−ε, and tanh(ε/2) if pairs count both ways, ε their ratio."""
-    low, _ = ends(at, measure, ADVANTAGE)
-    _, high = ends(at, measure, RENYI, order=math.inf)
-    ratio = max(high, 0.0)
+    apart, ratio = (max(ends(at, measure, RENYI, order=order)[1], 0.0) for order in (1.0, math.inf))
+    require_at_most(low, math.sqrt(apart / 2.0), "advantage ≤ √(D/2)")
+    require_at_most(low, math.sqrt(-math.expm1(-apart)), "advantage ≤ √(1 − e^−D)")
     require_at_most(low, -math.expm1(-ratio), "advantage ≤ 1 − e^−ε")
     if _counts_both_ways(at.question):
         require_at_most(low, math.tanh(ratio / 2.0), "advantage ≤ tanh(ε/2)")

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
-from sfumato.domains.alternatives import Collection, Either
+from sfumato.domains.alternatives import Collection, Either, Label
 from sfumato.domains.domain import Real, Whole
 from sfumato.errors import ParameterError
 from sfumato.laws.capabilities import takes, value_of, with_values
 from sfumato.laws.law import NotHere, Unverified, Violation, law, require
 from sfumato.matrices import Diagonal
-from sfumato.questions import Displacements, Events, Guess, JointStates, Nearness
+from sfumato.questions import Displacements, Events, JointStates, Nearness
 
 LONG = 30
 """Times by which a trace is made longer: what is true of few of them is true of many."""
@@ -53,10 +53,10 @@ def _time_values(secret: Any) -> dict[str, Any]:
 
 
 def _later(secret: Any) -> Any:
-    """Return the secret with its times moved to the far end of a long trace."""
+    """Return the secret with its times at the far end of a long trace; lists, with more of them."""
     given = {name: value for name, value in _time_values(secret).items() if value is not None}
     moved = {
-        name: value + LONG if isinstance(value, int) else [time + LONG for time in value]
+        name: value + LONG if isinstance(value, int) else [*range(8), *(t + LONG for t in value)]
         for name, value in given.items()
     }
     return with_values(secret, **moved)
@@ -85,10 +85,7 @@ def _named_times(secret: Any, belief: Any) -> set[int]:
 
 @law("secret.times", over=("secret",))
 def times_are_those_that_are_named(prior: Any, secret: Any) -> None:
-    """A secret is about the times that its parameters name; where they name none, all.
-
-    A secret without such a parameter may also be about one time, as of a landmark.
-    """
+    """A secret is about the times that its parameters name; where they name none, all."""
     belief = prior.belief()
     _require_times(secret, belief)
     with suppress(NotHere):
@@ -102,20 +99,29 @@ def _require_times(secret: Any, belief: Any) -> None:
     parts, named = _times_by_part(question, belief), _named_times(secret, belief)
     touched: set[int] = set().union(*parts)
     places = _time_values(secret)
-    # Only a secret that cannot name a time may be about one of its own, such as a landmark.
-    landmark = not places and len(touched) == 1
+    if not places and len(touched) == 1 < len(named):
+        raise Unverified(
+            f"nothing can check that {secret.name} is about the time {min(touched)}: declare that "
+            f"time as a parameter, or 'secret.times' an expected failure with a reason"
+        )
     # Two single times may be the ends of what is meant.
     span = len(places) > 1 and touched == set(range(min(named), max(named) + 1))
     require(
-        touched == named or landmark or span,
+        touched == named or span,
         f"the secret must be about the times {sorted(named)}; it is about {sorted(touched)}",
     )
+    window = value_of(secret, "window")
     if value_of(secret, "indices") is not None:
         require(
             len(parts) == 1,
             f"the indices of a secret move at once, in one group; got {len(parts)} groups",
         )
-    elif not isinstance(question, JointStates) and not value_of(secret, "window") and not span:
+    elif window is True:
+        require(
+            all(part == touched for part in parts),
+            f"the times of a window count as one, {sorted(touched)}; got parts about {parts}",
+        )
+    elif not isinstance(question, JointStates) and not window and not span:
         require(
             all(len(part) == 1 for part in parts),
             f"times that are neither 'indices' nor a 'window' count each on its own; got parts "
@@ -123,16 +129,20 @@ def _require_times(secret: Any, belief: Any) -> None:
         )
 
 
-@law("secret.values", over=("secret",), applies=takes("secret", "place", "mistakes"))
+VALUES = ("place", "mistakes", "both_ways")
+"""Parameters that a question has, too."""
+
+
+@law("secret.values", over=("secret",), applies=takes("secret", *VALUES))
 def question_is_about_what_is_given(prior: Any, secret: Any) -> None:
-    """The place of an event, and the mistakes that a guess may have, are those that are given."""
+    """The place, the mistakes of a guess and the order of pairs are those that are given."""
     question = _ask(secret, prior.belief())
-    for name, kind in (("place", Nearness), ("mistakes", Guess)):
-        if value_of(secret, name) is not None and isinstance(question, kind):
-            given, found = getattr(secret, name), getattr(question, name)
-            require(given == found, f"the {name} asked about must be {given}; got {found}")
-            return
-    raise NotHere(f"a {type(question).__name__} has no place and no mistakes")
+    shared = [n for n in VALUES if value_of(secret, n) is not None and hasattr(question, n)]
+    for name in shared:
+        given, found = getattr(secret, name), getattr(question, name)
+        require(given == found, f"the {name} asked about must be {given}; got {found}")
+    if not shared:
+        raise NotHere(f"a {type(question).__name__} has none of {VALUES}")
 
 
 @law("secret.radius", over=("secret",))
@@ -142,13 +152,14 @@ def pairs_are_a_radius_apart(prior: Any, secret: Any) -> None:
     question = _ask(secret, belief)
     if not takes("secret", "radius")({"secret": type(secret)}):
         _require_no_other_radius(secret, question)
-    for radius in (secret.radius, 2.0 * secret.radius):
-        there = _ask(with_values(secret, radius=radius), belief)
-        found = _radii_of(there, secret, radius)
-        require(
-            found == {radius},
-            f"with the radius {radius:.9g} the pairs must be that far apart; got {sorted(found)}",
-        )
+    for one in (*_with_distances(secret, belief), secret):
+        for radius in (secret.radius, 2.0 * secret.radius):
+            there = with_values(one, radius=radius)
+            found = _radii_of(_ask(there, belief), there, radius)
+            require(
+                found == {radius},
+                f"with the radius {radius:.9g} pairs must be that far apart; got {sorted(found)}",
+            )
     if not isinstance(question, Displacements):
         return
     for ball in (ball for group in question.groups for ball in group):
@@ -157,6 +168,14 @@ def pairs_are_a_radius_apart(prior: Any, secret: Any) -> None:
             set(ball) == set(whole),
             f"a place moves in all of its coordinates, {whole}; got {ball}",
         )
+
+
+def _with_distances(secret: Any, belief: Any) -> list[Any]:
+    """Return the secret where states lie on a line, neighbours the radius apart."""
+    if not isinstance(belief, Markov) or not takes("secret", "distances")({"secret": type(secret)}):
+        return []
+    places = np.arange(belief.state_count)
+    return [with_values(secret, distances=secret.radius * abs(np.subtract.outer(places, places)))]
 
 
 def _require_no_other_radius(secret: Any, question: Any) -> None:
@@ -178,6 +197,8 @@ def _radii_of(question: Any, secret: Any, radius: float) -> set[float]:
     if isinstance(question, Nearness):
         return {question.radius}
     distances, close = value_of(secret, "distances"), getattr(question, "close", None)
+    if distances is None and takes("secret", "distances")({"secret": type(secret)}):
+        require(close is None or close.all(), "without distances any two states are a pair")
     if distances is None or close is None:
         raise NotHere(f"a {type(question).__name__} has no pairs of values here")
     every = np.eye(len(close), dtype=bool)
@@ -186,22 +207,45 @@ def _radii_of(question: Any, secret: Any, radius: float) -> set[float]:
     return {radius}
 
 
-@law("secret.states", over=("secret",), applies=takes("secret", "states"))
+def _state_parameters(classes: Any) -> dict[str, bool]:
+    """Return the parameters that are states, by their domains, and whether they are several."""
+    domains = {item.name: item.domain for item in classes["secret"].parameters()}
+    return {
+        name: isinstance(domain, Collection)
+        for name, domain in domains.items()
+        if isinstance(getattr(domain, "element", domain), Label)
+    }
+
+
+@law("secret.states", over=("secret",), applies=lambda classes: bool(_state_parameters(classes)))
 def events_are_about_the_states(prior: Any, secret: Any) -> None:
-    """The events of a secret are about its states, and of more states there are more."""
+    """The events of a secret are about its states, together or each; of more there are more."""
     belief = prior.belief()
     question = _ask(secret, belief)
     if not isinstance(question, Events):
         raise NotHere(f"a {type(question).__name__} has no events")
-    _require_states(question, belief, secret.states)
+    names = _state_parameters({"secret": type(secret)})
+    _require_states(secret, names, belief)
     larger = _long(belief, states=9)
-    for more in (secret.states, (*secret.states, *larger.states[-3:])):
-        _require_states(_ask(with_values(secret, states=more), larger), larger, more)
+    others = {
+        n: larger.states[-4:] if several else larger.states[-1] for n, several in names.items()
+    }
+    for changes in ({}, others):
+        _require_states(with_values(secret, **changes), names, larger)
 
 
-def _require_states(question: Events, belief: Any, states: Any) -> None:
-    about = {belief.states[place] for place in np.flatnonzero(question.masks.any(axis=(0, 1)))}
+def _require_states(secret: Any, names: Any, belief: Any) -> None:
+    values = {name: getattr(secret, name) for name in names}
+    states = {state for n, v in values.items() for state in (v if names[n] else (v,))}
+    masks = _ask(secret, belief).masks.any(axis=1)
+    parts = [{belief.states[place] for place in np.flatnonzero(mask)} for mask in masks]
+    about, together = set().union(*parts), value_of(secret, "together")
     require(
-        about == set(states),
+        about == states,
         f"the events must be about {sorted(states, key=str)}; got {sorted(about, key=str)}",
+    )
+    wanted = {True: "all of its states", False: "one state"}.get(together, "states")
+    require(
+        together is None or all(len(part) == (len(states) if together else 1) for part in parts),
+        f"with together={together} each event must be about {wanted}; got {parts}",
     )
