@@ -1,8 +1,10 @@
-"""Fitting: traces read as real series, and what a fit gives."""
+"""Fitting: traces read as real series, kernels fitted to them, and what every fit gives."""
 
 from __future__ import annotations
 
 import math
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -11,14 +13,19 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.comparison.executors import with_progress
 from sfumato.errors import ParameterError
 from sfumato.matrices.matrix import Array
 from sfumato.prior_classes.families import family_of
 from sfumato.prior_classes.sets import Interval
 from sfumato.protocols import PriorClass
+from sfumato.values import replace_at
+from sfumato_gaussian_process.kernel import KernelExpression
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from sfumato_gaussian_process.kernel import Kernel
 
 
 # Values beyond it, or below its inverse throughout, have no usable squares in float64.
@@ -160,18 +167,9 @@ def ordered_pair(
     return float(low), float(high)
 
 
-@attrs.frozen(eq=False, kw_only=True, repr=False)
-class FittedPriors:
-    """The most likely stationary priors, one for each coordinate of each trace.
-
-    >>> import sfumato as sf
-    >>> traces = sf.priors.rbf(length_scale=3.0, times=40).belief().sample(
-    ...     np.random.default_rng(0), 20
-    ... )
-    >>> fitted = sf.priors.rbf.fit(traces, noise=1e-4)
-    >>> bool(2.0 < np.median(fitted.parameters["length_scale"]) < 4.0)
-    True
-    """
+@attrs.frozen(eq=False, kw_only=True)
+class Fitted(ABC):
+    """Maximum-likelihood parameters, one row for each coordinate of each trace."""
 
     prior: type[Any]
     effective: Mapping[str, Array]  # by name; durations count samples (l / P in the paper)
@@ -180,15 +178,20 @@ class FittedPriors:
     trace: NDArray[np.intp]
     coordinate: NDArray[np.intp]
     lengths: NDArray[np.intp]
-    fixed: Mapping[str, float]  # the parameters that were given
-    noise: float  # the share of measurement error in the fitted model
-    sampling_periods: Array  # the median step P between stamps
 
     def __repr__(self) -> str:
         return f"<{self.prior.name} fitted to {len(np.unique(self.trace))} traces>"
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas().to_html())
+
+    @abstractmethod
+    def between(self, low: Array, high: Array, trace: Mapping[str, int]) -> PriorClass:
+        """Return the class with each fitted parameter between two values, about such traces."""
+
+    @abstractmethod
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return what the table shows of the parameters."""
 
     def prior_class(
         self, quantiles: tuple[float, float] = (0.25, 0.75), times: int | None = None
@@ -209,31 +212,37 @@ class FittedPriors:
         trace = {"times": int(self.lengths[0]) if times is None else times}
         if width > 1:
             trace["dimensions"] = width
-        low, high = np.quantile(list(self.effective.values()), ends, axis=1).tolist()
-        between = zip(self.effective, low, high, strict=True)
-        fitted = {name: Interval(a, b) if a < b else a for name, a, b in between}
-        return family_of(self.prior, {**self._fixed_in_samples(), **trace, **fitted})
+        low, high = np.quantile(list(self.effective.values()), ends, axis=1)
+        return self.between(low, high, trace)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return one row for each coordinate of each trace; durations also in samples."""
+        """Return one row for each coordinate of each trace."""
         import pandas as pd
 
-        durations = [name for name in self.prior.in_time_units if name in self.effective]
-        return pd.DataFrame(
-            {
-                "trace": self.trace,
-                "coordinate": self.coordinate,
-                "points": self.lengths,
-                "sampling_period": self.sampling_periods,
-                **self.parameters,
-                **{f"effective_{name}": self.effective[name] for name in durations},
-                "log_likelihood": self.log_likelihoods,
-                "at_bound": self.at_bound,
-            }
-        )
+        told = {"log_likelihood": self.log_likelihoods, "at_bound": self.at_bound}
+        places = {"trace": self.trace, "coordinate": self.coordinate}
+        return pd.DataFrame({**places, **self.columns(), **told})
 
     def __len__(self) -> int:
         return len(self.trace)
+
+
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class FittedPriors(Fitted):
+    """The most likely stationary priors.
+
+    >>> import sfumato as sf
+    >>> traces = sf.priors.rbf(length_scale=3.0, times=40).belief().sample(
+    ...     np.random.default_rng(0), 20
+    ... )
+    >>> fitted = sf.priors.rbf.fit(traces, noise=1e-4)
+    >>> bool(2.0 < np.median(fitted.parameters["length_scale"]) < 4.0)
+    True
+    """
+
+    fixed: Mapping[str, float]  # the parameters that were given
+    noise: float  # the share of measurement error in the fitted model
+    sampling_periods: Array  # the median step P between stamps
 
     @property
     def parameters(self) -> dict[str, Array]:
@@ -243,6 +252,22 @@ class FittedPriors:
             name: values * self.sampling_periods if name in durations else values
             for name, values in self.effective.items()
         }
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return lengths, periods and parameters; durations also in samples."""
+        durations = [name for name in self.prior.in_time_units if name in self.effective]
+        return {
+            "points": self.lengths,
+            "sampling_period": self.sampling_periods,
+            **self.parameters,
+            **{f"effective_{name}": self.effective[name] for name in durations},
+        }
+
+    def between(self, low: Array, high: Array, trace: Mapping[str, int]) -> PriorClass:
+        """Return the family of priors."""
+        ends = zip(self.effective, low.tolist(), high.tolist(), strict=True)
+        fitted = {name: Interval(a, b) if a < b else a for name, a, b in ends}
+        return family_of(self.prior, {**self._fixed_in_samples(), **trace, **fitted})
 
     def _fixed_in_samples(self) -> dict[str, float]:
         """Return the fixed parameters, durations in samples."""
@@ -257,3 +282,84 @@ class FittedPriors:
             name: value / float(periods[0]) if name in durations else value
             for name, value in self.fixed.items()
         }
+
+
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class FittedKernels(Fitted):
+    """The most likely kernels of the shape of `start`, times in sampling periods.
+
+    >>> import sfumato as sf
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> rng = np.random.default_rng(0)
+    >>> traces = sf.priors.rbf(length_scale=3.0, times=20).belief().sample(rng, 3)
+    >>> sf.priors.kernel.fit(traces, RBF(1.0)).names
+    ('length_scale',)
+    """
+
+    start: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fitted parameters."""
+        return tuple(self.effective)
+
+    @property
+    def values(self) -> Array:
+        """The fitted parameters, (series, parameters)."""
+        return np.stack(list(self.effective.values()), axis=1)
+
+    def kernel(self, values: Array) -> KernelExpression:
+        """Return the kernel with the given values of the fitted parameters."""
+        return KernelExpression.read(self.start.clone_with_theta(np.log(values)))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the fitted parameters."""
+        return dict(self.effective)
+
+    def between(self, low: Array, high: Array, trace: Mapping[str, int]) -> PriorClass:
+        """Return the family of kernels."""
+        table = self.kernel(low).plain()
+        for name, a, b in zip(self.names, low.tolist(), high.tolist(), strict=True):
+            if a < b:
+                table = replace_at(table, name.replace("__", "."), Interval(a, b))
+        return family_of(self.prior, {"kernel": table, **trace})
+
+
+def fit_kernels(
+    cls: type[Kernel], traces: Any, kernel: Any, times: Any, *, noise: float, normalise: bool
+) -> FittedKernels:
+    """Return the kernel fitted to every series by scikit-learn's own search."""
+    check_noise(cls.name, noise)
+    try:
+        expression = KernelExpression.read(kernel)
+    except ValueError as reason:
+        got = KernelExpression.open_parts(kernel)
+        raise ParameterError(f"{cls.name}.fit kernel must be {reason}; got {got!r}.") from None
+    start = expression.scikit_learn() if isinstance(kernel, (dict, KernelExpression)) else kernel
+    if not start.theta.size:
+        raise ParameterError(f"{cls.name}.fit kernel must have a free parameter; got {kernel!r}.")
+    series = read_series(cls.name, traces, times, normalise=normalise)
+    found = [_fitted(start, one, noise) for one in with_progress(series, f"fitting {cls.name}")]
+    thetas = np.array([theta for theta, _ in found])
+    low, high = start.bounds.T
+    names = [free.name for free in start.hyperparameters if not free.fixed]
+    return FittedKernels(
+        prior=cls,
+        start=start,
+        effective=dict(zip(names, np.exp(thetas).T, strict=True)),
+        log_likelihoods=np.array([likelihood for _, likelihood in found]),
+        at_bound=np.any((thetas <= low + 1e-5) | (thetas >= high - 1e-5), axis=1),
+        **places_of(series),
+    )
+
+
+def _fitted(start: Any, series: Series, noise: float) -> tuple[Array, float]:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+
+    model = GaussianProcessRegressor(start, alpha=noise, n_restarts_optimizer=2, random_state=0)
+    with warnings.catch_warnings():
+        # A parameter at the end of its range is seen in the values.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(series.stamps[:, None], series.values)
+    return np.asarray(model.kernel_.theta), float(model.log_marginal_likelihood_value_)

@@ -30,6 +30,8 @@ from sfumato_gaussian_process.stationary import (
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
+    from sfumato_gaussian_process.fitting import FittedKernels
+
 # The numeric parameters of every kernel that is taken.
 NUMBERS: Mapping[str, tuple[str, ...]] = {
     "RBF": ("length_scale",),
@@ -327,6 +329,25 @@ class Kernel(GaussianProcess):
     times: int | Array = times_parameter()
     dimensions: int | None = dimensions_parameter()
     across: Array | None = across_parameter()
+
+    @classmethod
+    def fit(
+        cls,
+        traces: Any,
+        kernel: Any,
+        *,
+        times: Any = None,
+        noise: float = 0.0025,
+        normalise: bool = True,
+    ) -> FittedKernels:
+        """Fit the kernel's parameters to every trace by maximum likelihood.
+
+        `kernel` says where to start, with the bounds of the search, as a scikit-learn kernel or
+        its table; the rest is as for the other priors. Times are counted in sampling periods.
+        """
+        from sfumato_gaussian_process.fitting import fit_kernels
+
+        return fit_kernels(cls, traces, kernel, times, noise=noise, normalise=normalise)
 
     def smoothest(self, span: float) -> float:
         """Return the largest length scale of the kernels inside, in units of the trace."""

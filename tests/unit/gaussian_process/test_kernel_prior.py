@@ -174,6 +174,8 @@ def test_a_kernel_of_sets_is_one_sentence_where_one_kernel_is_wanted():
     varied = kernels.RBF(sf.Interval(1, 2))
     with pytest.raises(sf.ParameterError, match=r"length_scale is one real number; got a RBF\.$"):
         sf.priors.kernel.plugin(varied, times=3)
+    with pytest.raises(sf.ParameterError, match=r"kernel\.fit kernel must be .*; got .*Interval"):
+        sf.priors.kernel.fit([[0.0, 1.0, 0.5]], varied)
 
 
 DEFINITE = [
@@ -237,6 +239,46 @@ def test_the_same_kernel_has_the_same_loss():
     assert losses[0] == pytest.approx(losses[1], rel=1e-9)
 
 
-def test_kernels_are_fitted_by_scikit_learn():
-    with pytest.raises(TypeError, match="kernel cannot be fitted; give its parameters"):
-        sf.priors.kernel.fit([[0.0, 1.0, 0.5]])
+def test_fitting_finds_what_the_own_prior_finds():
+    rng = np.random.default_rng(0)
+    smooth = sf.priors.rbf(length_scale=3.0, times=25).belief().sample(rng, 4)
+    traces = smooth + 0.05 * rng.standard_normal(smooth.shape)
+    ours = sf.priors.rbf.fit(traces, times=np.arange(25) * 2.0)
+    theirs = sf.priors.kernel.fit(traces, kernels.RBF(1.0, (0.1, 200)), times=np.arange(25) * 2.0)
+    np.testing.assert_allclose(theirs.values[:, 0], ours.effective["length_scale"], rtol=1e-3)
+    pooled = theirs.prior_class(times=30, quantiles=(0.0, 1.0))
+    lengths = [member.kernel.number("length_scale") for member in pooled.members()]
+    assert min(lengths) == pytest.approx(theirs.values.min())
+    assert max(lengths) == pytest.approx(theirs.values.max())
+    assert list(theirs.to_pandas().columns) == [
+        *("trace", "coordinate", "length_scale", "log_likelihood", "at_bound")
+    ]
+
+
+def test_fitting_a_sum_names_its_parameters():
+    rng = np.random.default_rng(1)
+    traces = rng.standard_normal((2, 15, 2)).cumsum(axis=1)
+    fitted = sf.priors.kernel.fit(traces, kernels.RBF(1.0) + kernels.WhiteKernel(0.1))
+    assert fitted.names == ("k1__length_scale", "k2__noise_level")
+    assert (len(fitted), fitted.values.shape) == (4, (4, 2))
+    assert next(fitted.prior_class().members()).times == 15
+    pooled = fitted.prior_class(times=10)
+    quartiles = np.quantile(fitted.values, (0.25, 0.75), axis=0)
+    assert {place: (each.low, each.high) for place, each in pooled.varying.items()} == {
+        "kernel.k1.length_scale": tuple(quartiles[:, 0]),
+        "kernel.k2.noise_level": tuple(quartiles[:, 1]),
+    }
+    assert all(member.belief().shape == (10, 2) for member in pooled.members())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"kernel": 3}, r"kernel\.fit kernel must be"),
+        ({"kernel": kernels.RBF(1.0), "noise": math.nan}, "noise must be finite and positive"),
+        ({"kernel": kernels.RBF(1.0, "fixed")}, "a free parameter"),
+    ],
+)
+def test_bad_fits(arguments, words):
+    with pytest.raises(sf.ParameterError, match=words):
+        sf.priors.kernel.fit([[0.0, 1.0, 0.5]], **arguments)
