@@ -6,11 +6,15 @@ import mpmath
 import numpy as np
 import pytest
 
+import sfumato as sf
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.inference.gaussian import scalar_informations as one_substitution
-from sfumato.inference.gaussian.scalar_informations import scalar_informations
-from sfumato.matrices import Dense, Diagonal, LowRank, Sum
+from sfumato.inference.gaussian.scalar_informations import (
+    noise_shaped_like_the_prior,
+    scalar_informations,
+)
+from sfumato.matrices import Dense, Diagonal, LowRank, Scaled, Sum
 
 SIZE = 23
 
@@ -97,3 +101,41 @@ def test_it_serves_the_losses_of_all_entries(monkeypatch):
     values, error = scalar_informations(Gaussian(Dense(prior)), channel)
     np.testing.assert_allclose(values, true_informations(prior, 0.02 * np.eye(SIZE)), rtol=1e-9)
     assert error <= 1e-5
+
+
+@pytest.mark.parametrize("share", [1e-4, 0.1, 1.0, 30.0])
+@pytest.mark.parametrize("floor", [1e-8, 1e-6, 1e-2])
+def test_noise_shaped_like_the_prior_needs_no_matrix(share, floor):
+    prior = smooth(np.random.default_rng(3).uniform(0.5, 2.0, SIZE))
+    terms = Diagonal.constant(share * floor, SIZE), Scaled(Dense(prior), share)
+    belief = Gaussian(Dense(prior), rounding=0.0)
+    values, error = noise_shaped_like_the_prior(belief, Sum(terms))
+    with mpmath.workdps(60):  # the noise itself, not rounded to float64 entry by entry
+        sigma = mpmath.matrix(prior.tolist())
+        added = share * sigma + share * floor * mpmath.eye(SIZE)
+        left = sigma - sigma * mpmath.inverse(sigma + added) * sigma
+        truth = np.array([float(1 / left[s, s] - 1 / sigma[s, s]) for s in range(SIZE)])
+    assert np.all(truth <= values)
+    assert np.all(values * (1 - error) <= truth)
+    assert error <= 5 * floor + 1e-13
+
+
+def test_a_floor_that_does_not_cover_the_rounding_proves_nothing():
+    prior = Dense(smooth(np.ones(SIZE)))
+    noise = Sum((Scaled(prior, 0.1), Diagonal.constant(1e-9, SIZE)))
+    assert noise_shaped_like_the_prior(Gaussian(prior, rounding=1e-8), noise) is None
+    assert noise_shaped_like_the_prior(Gaussian(prior), Diagonal.constant(1.0, SIZE)) is None
+    other = Gaussian(Dense(smooth(np.full(SIZE, 2.0))), rounding=0.0)
+    assert noise_shaped_like_the_prior(other, noise) is None
+
+
+def test_every_point_of_a_long_trace():
+    prior, secret = sf.priors.rbf(length_scale=6.0, times=100_000), sf.secrets.every_point()
+    release = sf.mechanisms.gaussian_optimal(mse=0.1).protect(prior, secret)
+    loss = sf.measures.renyi(order=2.0).loss(prior, secret, release)
+    assert loss.floor <= 10.0 <= loss.ceiling  # 1/c, however long: one point says no less
+    assert loss.bound == "exact"
+    wide = sf.priors.rbf(length_scale=6.0, times=5_000, dimensions=2)
+    release = sf.mechanisms.gaussian_optimal(mse=0.1).protect(wide, secret)
+    with pytest.raises(sf.OutsideHypotheses, match="use a shorter trace"):
+        sf.measures.renyi(order=2.0).loss(wide, secret, release)

@@ -115,7 +115,7 @@ def fisher_information(
     if belief.entries > MAX_DENSE and not belief.definite:
         # Copies of the secret are looked for only where one without noise would give it away.
         if not noise.smallest_eigenvalue() > 0:
-            raise _too_long(belief)
+            raise too_long(belief)
         belief = attrs.evolve(belief, definite=True)
     secret = secret_entries(belief, entries)
     if secret.representatives.size == 0:
@@ -188,11 +188,12 @@ def _of_a_long_trace(
     one_time = len({entry // belief.dimensions for entry in entries}) == 1
     found = grid_information(belief, noise, entries, EXACT) if one_time else None
     if found is None:
-        raise _too_long(belief)
+        raise too_long(belief)
     return found
 
 
-def _too_long(belief: Gaussian) -> OutsideHypotheses:
+def too_long(belief: Gaussian) -> OutsideHypotheses:
+    """Return the refusal of a question that only shorter traces are read for."""
     return OutsideHypotheses(
         f"above {MAX_DENSE} entries a loss is read for one secret time of a prior on a regular "
         f"grid, of independent coordinates; got {belief.entries} entries and another question, or "

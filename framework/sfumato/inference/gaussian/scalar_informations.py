@@ -16,7 +16,7 @@ from sfumato.inference.gaussian.fisher_information import (
     check_fit,
     fisher_information,
 )
-from sfumato.matrices import Diagonal
+from sfumato.matrices import Diagonal, Scaled, Sum
 from sfumato.matrices.matrix import MAX_DENSE, ROUNDOFF, Array, Matrix
 
 # Secrets looked at together: few enough for their columns to stay in the processor's cache.
@@ -37,10 +37,13 @@ def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Ar
     """
     check_fit(belief, channel)
     if belief.entries > MAX_DENSE:
-        raise OutsideHypotheses(
-            f"every entry is read of traces up to {MAX_DENSE} entries; got {belief.entries}: ask "
-            "for one secret time, or a shorter trace."
-        )
+        shaped = noise_shaped_like_the_prior(belief, channel.noise)
+        if shaped is None:
+            raise OutsideHypotheses(
+                f"every entry is read of traces up to {MAX_DENSE} entries, or of noise shaped like "
+                f"the prior; got {belief.entries}: ask for one secret time, or a shorter trace."
+            )
+        return shaped
     with np.errstate(all="ignore"):  # what overflows has no certificate, and is done again below
         found = one_substitution(belief, channel.noise) or one_factorisation(belief, channel.noise)
     values, errors = found
@@ -54,6 +57,31 @@ def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Ar
         values[entry] = information.matrix[0, 0]
         errors[entry] = information.relative_error
     return values, float(errors.max())
+
+
+def noise_shaped_like_the_prior(belief: Gaussian, noise: Matrix) -> tuple[Array, float] | None:
+    """Return 1/(c Σ_ss) ≥ M_ss for noise cΣ + ηI, and its relative error; None for other noise.
+
+    s − s²/((1 + c)s + η) lies between cs/(1 + c) and cs/(1 + c) + η/(1 + c)² for every s ≥ 0, so
+
+        c/(1 + c) Σ ⪯ V ⪯ c/(1 + c) Σ + η/(1 + c)² I :
+
+    no matrix is factorised, whatever the length. The rounding of Σ and of what is sampled must be
+    covered by η, and is counted with it above.
+    """
+    terms = noise.terms if isinstance(noise, Sum) and len(noise.terms) == 2 else (None, None)
+    shape, floor = sorted(terms, key=lambda term: isinstance(term, Diagonal))
+    if not (isinstance(shape, Scaled) and isinstance(floor, Diagonal)):
+        return None
+    own, c = belief.covariance.diagonal(), shape.factor
+    wrong = c * belief.rounding * belief.covariance.trace() + noise.error_bound()
+    covered = wrong < float(floor.variances.min()) and c * float(own.min()) > 1e-150
+    if not covered or shape.base != belief.covariance:
+        return None
+    largest = (1 + c) / (c * own + (floor.variances.max() + wrong) / (1 + c)) - 1 / own
+    values = 1 / (c * own) * (1 + 8 * ROUNDOFF)
+    lost = float(np.max(1 - largest * (c * own)))
+    return values, lost + belief.rounding + 32 * ROUNDOFF * (1 + c)
 
 
 @attrs.frozen(eq=False)

@@ -19,10 +19,11 @@ from sfumato.inference.gaussian.fisher_information import (
     EXACT,
     Information,
     fisher_information,
+    too_long,
 )
 from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.gaussian.scalar_informations import scalar_informations
-from sfumato.matrices.matrix import ROUNDOFF, Array, finite_array
+from sfumato.matrices.matrix import MAX_DENSE, ROUNDOFF, Array, finite_array
 from sfumato.questions.displacements import Displacements, Group
 
 Balls: TypeAlias = tuple[NDArray[np.intp], ...]
@@ -32,6 +33,9 @@ RESTARTS, STEPS = 128, 500
 
 MAX_SIGNS = 20
 """Largest number of one-entry balls for which all sign vectors are compared."""
+
+MOST_GROUPS = 64
+"""Groups of a long trace that are read one by one."""
 
 AGREEMENT = 1e-9
 """Relative gap at which a value attained and a certified bound count as the same number."""
@@ -88,8 +92,10 @@ def worst_squares(
         exact = np.full(len(groups), error <= EXACT)
         errors, attained = np.where(exact, error, 0.0), np.zeros(len(groups))
         displacements: Sequence[Array] = (np.ones(1),) * len(groups)
-        hows: Sequence[str] = ("one factorisation for all entries",) * len(groups)
+        hows: Sequence[str] = ("all entries at once",) * len(groups)
         each = [_scalar_information(float(unit), error, hows[0]) for unit in units]
+    elif belief.entries > MAX_DENSE and len(groups) > MOST_GROUPS:
+        raise too_long(belief)
     else:
         each = [fisher_information(belief, channel, entries_of(group)) for group in groups]
         found = [_worst_of_group(one, group) for one, group in zip(each, groups, strict=True)]
