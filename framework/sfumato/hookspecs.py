@@ -71,26 +71,28 @@ def sfumato_priors() -> Iterable[type[Prior]]:
 def sfumato_secrets() -> Iterable[type[Secret]]:
     '''Return secret classes.
 
-    A whole plugin, the first point of a trace:
+    A whole plugin, where somebody was at a landmark time:
 
     >>> import sfumato as sf
     >>> from sfumato.beliefs import Gaussian
-    >>> from sfumato.parameters import POSITIVE, declare, parameter
+    >>> from sfumato.parameters import INDEX, POSITIVE, declare, parameter
     >>> from sfumato.questions import Displacements
     >>> @declare
-    ... class Beginning(sf.Secret):
-    ...     """Where the trace began."""
+    ... class Landmark(sf.Secret):
+    ...     """Where the trace was at one time, or began."""
     ...
-    ...     name = "beginning"
+    ...     name = "landmark"
     ...     yields = {Gaussian: Displacements}
     ...
+    ...     index: int = parameter(INDEX("n"), default=0, doc="position in the trace")
     ...     radius: float = parameter(POSITIVE, default=1.0, doc="radius of the pairs")
     ...
     ...     def question(self, belief: Gaussian) -> Displacements:
-    ...         return Displacements(groups=((belief.entries_at(0),),), radii=self.radius)
+    ...         moved = belief.entries_at(self.index)
+    ...         return Displacements(groups=((moved,),), radii=self.radius)
     >>> @sf.hookimpl
     ... def sfumato_secrets():
-    ...     return [Beginning]
+    ...     return [Landmark]
     '''
     raise NotImplementedError  # pluggy only reads the signature
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Hashable
 from typing import Any, Literal
 
 import attrs
@@ -228,9 +229,16 @@ class GaussianView:
 
     @functools.cached_property
     def parts(self) -> tuple[GaussianPart, ...]:
-        """What is told of every group of entries."""
+        """What is told of the groups of entries, once of those of which the same is told."""
         belief, question, _ = self.source
-        return tuple(self._part(belief, question, number) for number in range(len(question.groups)))
+        found: dict[Hashable, GaussianPart] = {}
+        for number in range(len(question.groups)):
+            part = self._part(belief, question, number)
+            told = part.information
+            arrays = (part.mean, part.prior, told.matrix, told.support)
+            key = *(one.tobytes() for one in arrays), told.relative_error, part.radius, part.squares
+            found.setdefault((key, part.balls), part)
+        return tuple(found.values())
 
     def _part(self, belief: Gaussian, question: Displacements, number: int) -> GaussianPart:
         squares = self.squares
