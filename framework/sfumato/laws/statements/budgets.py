@@ -30,10 +30,8 @@ from sfumato.laws.law import NotHere, law, require
 from sfumato.laws.transformations import Longer, member_at
 from sfumato.parameters import OPEN_UNIT, UNIT
 from sfumato.protocols import Quantity, Reading, Release, Situation
-from sfumato.quantities import (
-    EXPECTED_RELEASES,
-    NOISE_VARIANCE,
-)
+from sfumato.quantities import EXPECTED_RELEASES, NOISE_VARIANCE
+from sfumato.questions import Nearness
 
 KEPT = 1e-6
 """Relative room for a promise: far more than rounding, far less than anyone would miss."""
@@ -165,6 +163,8 @@ def smaller_secret_loses_less(
 ) -> None:
     """With a smaller radius, or with fewer allowed mistakes, the loss is no worse."""
     promise_or_skip(measure, "grows with the secret")
+    if isinstance(secret.question(prior.belief()), Nearness):
+        raise NotHere("being nearer a place is another event, not a smaller secret")
     before = measure.loss(prior, secret, release)
     radius, mistakes = value_of(secret, "radius"), value_of(secret, "mistakes")
     smaller = {"radius": radius * share} if radius else {"mistakes": (mistakes or 0) - 1}
