@@ -43,6 +43,21 @@ def test_optimal_mechanism_has_the_published_cost(side, value):
     assert excess(release.channel.probabilities[0].tolist(), places.tolist(), HALF_LN2) <= 1e-16
 
 
+def test_optimum_of_two_places_is_right_where_it_is_tiny():
+    """It tells the likelier place, or errs with 1/(1 + e^{εd}) at both, whichever costs less."""
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        apart, seldom = 10 ** rng.uniform(-1, 1), 10 ** rng.uniform(-6, -1)
+        epsilon = rng.uniform(0.5, 16) / apart
+        law, places = np.array([seldom, 1 - seldom]), [[0.0, 0.0], [0.0, apart]]
+        release = sf.mechanisms.geo_optimal(epsilon=epsilon, places=places).protect(
+            sf.priors.markov_chain(law, [law] * 2, steps=1), sf.secrets.basic(0)
+        )
+        truth = apart * min(seldom, 1 / (1 + math.exp(epsilon * apart)))
+        assert release.utility() == pytest.approx(truth, abs=1e-9 * apart)
+        assert release.certificate["gap"] <= 1e-9 * apart
+
+
 def test_optimum_is_that_of_the_program_with_every_constraint():
     rng = np.random.default_rng(4)
     for _ in range(5):
