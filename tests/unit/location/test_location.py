@@ -47,8 +47,8 @@ def test_optimum_of_two_places_is_right_where_it_is_tiny():
     """It tells the likelier place, or errs with 1/(1 + e^{εd}) at both, whichever costs less."""
     rng = np.random.default_rng(3)
     for _ in range(60):
-        apart, seldom = 10 ** rng.uniform(-1, 1), 10 ** rng.uniform(-6, -1)
-        epsilon = rng.uniform(0.5, 16) / apart
+        apart, seldom = rng.uniform(0.5, 2), 10 ** rng.uniform(-6, -1)
+        epsilon = rng.uniform(0.5, 18) / apart
         law, places = np.array([seldom, 1 - seldom]), [[0.0, 0.0], [0.0, apart]]
         release = sf.mechanisms.geo_optimal(epsilon=epsilon, places=places).protect(
             sf.priors.markov_chain(law, [law] * 2, steps=1), sf.secrets.basic(0)
