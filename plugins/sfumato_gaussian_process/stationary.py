@@ -47,7 +47,7 @@ dimensions_parameter = functools.partial(
     parameter,
     OPTIONAL(COUNT("d")),
     default=None,
-    doc="coordinates per time; 1 unless `across` says otherwise",
+    doc="coordinates per time; one, or as many as across has",
 )
 across_parameter = functools.partial(
     parameter,

@@ -36,6 +36,8 @@ LOOK = r"""() => {
     flat_formulas: all('math').filter((formula) => formula.getBoundingClientRect().height < 4)
       .map((formula) => formula.textContent),
     unnamed_images: all('article img').filter((image) => !image.alt).map((image) => image.src),
+    cut: all('article pre').filter((box) => box.scrollWidth > box.clientWidth + 1)
+      .map((box) => box.innerText.slice(0, 60)),
     links: all('a[href]').map((link) => link.href),
     ids: all('[id]').map((marked) => marked.id),
   };
@@ -135,6 +137,10 @@ def test_no_page_is_wider_than_its_window(looks, width):
         return look["wide"][width] if look["wide"][width] > width else None
 
     assert _of_pages(looks, faults) == {}
+
+
+def test_no_line_of_code_is_cut_at_a_desk(looks):
+    assert _of_pages(looks, lambda _, look: look["cut"]) == {}
 
 
 def test_nothing_goes_wrong_and_nothing_is_asked_of_a_network(looks):
