@@ -54,6 +54,8 @@ copybutton_remove_prompts = True
 
 def prepare_docstring(app, what, name, obj, options, lines):  # noqa: ANN001, ANN201, ARG001, PLR0917 - Sphinx calls it
     """Take |x| for an absolute value, and examples for a section of their own."""
+    if what == "property":
+        lines.insert(0, "")  # else napoleon takes the words before a colon for a type
     lines[:] = [line if ">>>" in line else line.replace("|", "\\|") for line in lines]
     first = next((k for k, line in enumerate(lines) if line.startswith(">>>")), None)
     if first is not None and "Examples" not in lines:

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 SIGNS = {
     "∑": r"\sum", "∫": r"\int", "−": "-", "≤": r"\le", "≥": r"\ge", "‖": r"\|", "·": r"\cdot",
     "∞": r"\infty", "∈": r"\in", "⊥": r"\bot", "…": r"\ldots", "½": r"\tfrac{1}{2}", "⁻¹": "^{-1}",
-    "⁻": "^{-}", "²": "^2", "ᵀ": r"^{\top}", "Ã": r"\tilde{A}", "Ĩ": r"\tilde{I}", "×": r"\times",
-    "⪰": r"\succeq", "≠": r"\neq", "∘": r"\circ", "α*": r"α^{*}",
+    "⁻ᵀ": r"^{-\top}", "⁻": "^{-}", "⁺": "^{+}", "²": "^2", "ᵀ": r"^{\top}", "Ã": r"\tilde{A}",
+    "Ĩ": r"\tilde{I}", "×": r"\times", "⪰": r"\succeq", "≠": r"\neq", "∘": r"\circ", "α*": r"α^{*}",
+    "∝": r"\propto", "∃": r"\exists", "∼": r"\sim", "X̂": r"\hat{X}",
 }  # fmt: skip
-FUNCTIONS = {"max", "min", "log", "ln", "sup", "det", "exp", "Pr"}
+FUNCTIONS = {"max", "min", "log", "ln", "sup", "det", "exp", "sin", "Pr"}
 """Words that mathematics sets upright; others are words."""
+LONGEST = 25
+"""Signs of a formula that fits into a line on any phone."""
 
 
 def to_latex(formula: str) -> str:
@@ -49,8 +52,11 @@ def _word(found: re.Match[str]) -> str:
 
 
 def write_inline(translator: HTML5Translator, node: nodes.math) -> None:
-    """Write a formula within a line."""
-    translator.body.append(tex2mathml(node.astext()))
+    """Write a formula within a line; browsers break none, so a long one can scroll on a phone."""
+    formula = tex2mathml(node.astext())
+    if len(re.sub(r"<[^>]*>|\s", "", formula)) > LONGEST:
+        formula = f'<span class="long-formula">{formula}</span>'
+    translator.body.append(formula)
     raise nodes.SkipNode
 
 

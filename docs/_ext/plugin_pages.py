@@ -2,13 +2,14 @@
 
 ``.. plugins:: prior`` writes a section for each prior, ``.. plugin:: measure renyi`` one plugin,
 ``.. plugin-list:: measure`` a table of links to the pages of single measures, which are written
-when a build begins.
+when a build begins, and ``.. worlds::`` a table of which measure can be read in which world.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import string
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +19,7 @@ from mathml import to_latex
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
+from sfumato.commands.list_command import MARKS, definitions_by_world
 from sfumato.compatibility import words_of
 from sfumato.plugin_registry import default_registry
 
@@ -158,19 +160,61 @@ class PluginList(PluginDirective):
         rows = []
         for name in default_registry().names(kind):
             parts, _ = split_docstring(default_registry().get(kind, name))
-            words = " ".join(parts[0][1].split())
-            link = addnodes.pending_xref(
-                "",
-                nodes.literal(text=name),
-                reftype="doc",
-                refdomain="std",
-                refexplicit=True,
-                reftarget=f"/reference/{kind}s/{name}",
-                refdoc=self.env.docname,
-                refwarn=True,
+            words = nodes.inline(
+                "", "", *self.parse(" ".join(parts[0][1].split()), name)[0].children
             )
-            rows.append((link, nodes.inline("", "", *self.parse(words, name)[0].children)))
+            rows.append((_link(kind, name, self.env.docname), words))
         return [_table((kind, "in one sentence"), rows)]
+
+
+class Worlds(SphinxDirective):
+    """``.. worlds::`` is a table of which measure can be read in which world, and why not."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the worlds by letter, the table, and below it the reasons by number."""
+        letters: dict[str, str] = {}
+        reasons: dict[str, int] = {}
+        marks: dict[str, list[str]] = {}
+        for place in definitions_by_world(default_registry()):
+            letters.setdefault(place.world, string.ascii_uppercase[len(letters)])
+            mark = MARKS[place.standing]
+            if place.reason:
+                mark = str(reasons.setdefault(place.reason, len(reasons) + 1))
+            marks.setdefault(place.measure, []).append(mark)
+        alike: dict[tuple[str, ...], list[str]] = {}  # attackers stand in one row where they can
+        for title in sorted(marks):
+            name, _, attacker = title.partition(" ")
+            alike.setdefault((name, *marks[title]), []).append(attacker)
+        rows: list[tuple[nodes.Node, ...]] = []
+        for (name, *own), attackers in alike.items():
+            label = nodes.inline("", "", _link("measure", name, self.env.docname))
+            if any(attackers):
+                label += nodes.Text(f" by {', '.join(attackers)}")
+            rows.append((label, *map(nodes.Text, own)))
+        worlds = "; ".join(f"{letter} {world}" for world, letter in letters.items())
+        why = (nodes.list_item("", nodes.paragraph(text=reason)) for reason in reasons)
+        return [
+            nodes.paragraph(text=f"{worlds}."),
+            nodes.paragraph(text="● exact; ◐ between bounds; a number: no, for the reason below"),
+            _table(("measure", *letters.values()), rows),
+            nodes.raw("", "<details><summary>The reasons, by number</summary>", format="html"),
+            nodes.enumerated_list("", *why, enumtype="arabic", prefix="", suffix="."),
+            nodes.raw("", "</details>", format="html"),
+        ]
+
+
+def _link(kind: str, name: str, page: str) -> nodes.Node:
+    """Return a link to the page of a plugin."""
+    return addnodes.pending_xref(
+        "",
+        nodes.literal(text=name),
+        reftype="doc",
+        refdomain="std",
+        refexplicit=True,
+        reftarget=f"/reference/{kind}s/{name}",
+        refdoc=page,
+        refwarn=True,
+    )
 
 
 def _signature(kind: str, name: str, cls: Any) -> nodes.Node:
@@ -234,4 +278,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("plugin", Plugin)
     app.add_directive("plugins", Plugins)
     app.add_directive("plugin-list", PluginList)
+    app.add_directive("worlds", Worlds)
     return {"parallel_read_safe": True}

@@ -1,9 +1,11 @@
-"""The whole extension surface: one hook for each noun, and for studies, figures and strategies.
+"""The whole extension surface: one hook for each noun, and for what goes with them.
 
 A plugin is a module (or a single file) with functions marked ``@sf.hookimpl``.
 It enters by an entry point of the group ``sfumato``, by ``--plugin FILE`` on every command, or by
 the environment variable ``SFUMATO_PLUGINS``.
 """
+# Bodies are empty: pluggy only reads the signatures.
+# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 
@@ -64,7 +66,6 @@ def sfumato_priors() -> Iterable[type[Prior]]:
     >>> OrnsteinUhlenbeck(length_scale=2.0, times=3)
     sf.priors.ornstein_uhlenbeck(length_scale=2.0, times=3)
     '''
-    raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
@@ -94,7 +95,6 @@ def sfumato_secrets() -> Iterable[type[Secret]]:
     ... def sfumato_secrets():
     ...     return [Landmark]
     '''
-    raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
@@ -135,7 +135,6 @@ def sfumato_mechanisms() -> Iterable[type[Mechanism]]:
     ... def sfumato_mechanisms():
     ...     return [Ramp]
     '''
-    raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
@@ -161,7 +160,6 @@ def sfumato_adversaries() -> Iterable[type[Adversary]]:
     ... def sfumato_adversaries():
     ...     return [Routine]
     '''
-    raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
@@ -203,7 +201,6 @@ def sfumato_measures() -> Iterable[type[LossMeasure]]:
     ... def sfumato_measures():
     ...     return [SignalToNoise]
     '''
-    raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
@@ -216,7 +213,6 @@ def sfumato_studies() -> Mapping[str, Path]:
     ... def sfumato_studies():
     ...     return {"my_figure": Path("my_figure.toml")}
     """
-    raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
@@ -232,7 +228,6 @@ def sfumato_strategies() -> Mapping[str, Callable[[Mapping[str, int]], SearchStr
     ...     from hypothesis import strategies as st
     ...     return {"routine": lambda sizes: st.builds(sf.adversaries.routine)}
     """
-    raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
@@ -248,7 +243,6 @@ def sfumato_figures() -> Mapping[str, Figure]:
     ... def sfumato_figures():
     ...     return {"nobody1999_figure_1": Figure("Nobody (1999), Figure 1", compute)}
     """
-    raise NotImplementedError  # pluggy only reads the signature
 
 
 @hookspec
@@ -262,4 +256,24 @@ def sfumato_formats() -> Mapping[str, Format]:
     ... def sfumato_formats():
     ...     return {"log": Format("traces", read_trace_table, lambda path: path.suffix == ".log")}
     """
-    raise NotImplementedError  # pluggy only reads the signature
+
+
+@hookspec
+def sfumato_worlds() -> Mapping[str, Mapping[str, Any]]:
+    """Return small scenarios that ``sfumato list --matrix`` tries every definition on, by title.
+
+    Each has a table for its prior, its secret and its mechanism; under ``given``, by measure, it
+    may have the parameters without which a measure cannot be asked, or with which it is asked here.
+
+    >>> import sfumato as sf
+    >>> @sf.hookimpl
+    ... def sfumato_worlds():
+    ...     return {
+    ...         "a rough value": {
+    ...             "prior": {"name": "matern", "nu": 0.5, "length_scale": 3.0, "times": 10},
+    ...             "secret": {"name": "basic", "index": 4},
+    ...             "mechanism": {"name": "gaussian_uniform", "mse": 0.1},
+    ...             "given": {"g_vulnerability": {"gain": [[1.0, 0.0], [0.0, 2.0]]}},
+    ...         }
+    ...     }
+    """

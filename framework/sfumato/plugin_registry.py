@@ -34,9 +34,8 @@ from sfumato.errors import (
     did_you_mean,
 )
 from sfumato.parameters import Declared
-from sfumato.prior_classes.combinations import combine
+from sfumato.prior_classes.combinations import combine, joint_traces
 from sfumato.prior_classes.families import family_of, sets_of
-from sfumato.prior_classes.joint_traces import joint_traces
 from sfumato.prior_classes.sets import AnyOf, Interval
 from sfumato.protocols import NOUNS, Prior, Secret
 from sfumato.questions.secret_unions import SecretUnion
@@ -189,8 +188,8 @@ def table_of_text(text: str) -> dict[str, Any]:
         return {"name": name, **tomllib.loads("\n".join(pairs))}
     except ValueError as error:
         raise ParameterError(
-            f"a noun must be a name with key=value pairs, values as in TOML (quote text); got "
-            f"{text!r}: {error}."
+            f"a plugin must be a name with key=value pairs, values as in TOML (quote text, as in "
+            f'key="value"); got {text!r}: {error}.'
         ) from None
 
 
@@ -205,6 +204,7 @@ OTHERS: Mapping[str, str] = MappingProxyType(
         "figure": "sfumato_figures",
         "strategy": "sfumato_strategies",
         "format": "sfumato_formats",
+        "world": "sfumato_worlds",
     }
 )
 
@@ -231,6 +231,8 @@ class Problem:
 class Registry:
     """Everything registered, in a fixed order; a value that never changes once loaded.
 
+    It does not pickle, as plugins are code: another process loads its own, with `Registry.load`.
+
     >>> import sfumato as sf
     >>> "rbf" in sf.registry.names("prior")
     True
@@ -239,6 +241,9 @@ class Registry:
     entries: tuple[Entry, ...]
     problems: tuple[Problem, ...] = ()
     paths: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Registry of {len(self.entries)} entries, {len(self.problems)} problems>"
 
     @classmethod
     def load(
@@ -295,7 +300,7 @@ class Registry:
         )
 
     def get(self, kind: str, name: str) -> Any:
-        """Return the registered class (or study file, or figure, or strategy)."""
+        """Return the registered class (or study file, or figure, or another value)."""
         return self.entry(kind, name).value
 
     def find(self, name: str) -> list[Entry]:
@@ -556,9 +561,14 @@ class Constructor:
         return f"<{self.kind} {self.name}{self.__signature__}>"
 
 
+def written_document(cls: type) -> str:
+    """Return what a plugin's author wrote, without the signs around formulas."""
+    return (inspect.getdoc(cls) or "").replace("$", "")
+
+
 def _document(cls: type[Declared]) -> str:
     """Return what a plugin's author wrote, then its parameters with their meanings, and `fit`."""
-    summary, gap, rest = (inspect.getdoc(cls) or "").partition("\n\n")
+    summary, gap, rest = written_document(cls).partition("\n\n")
     lines = [summary, "", "Parameters", "----------"]
     for item in cls.parameters():
         default = "" if item.required else f"; {item.default!r} unless given"

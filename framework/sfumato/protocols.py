@@ -492,14 +492,6 @@ class Prior(Declared, PriorClass[B]):
         return math.inf
 
     @classmethod
-    def glance(cls, members: Sequence[Self]) -> Any:  # noqa: ARG003  # authors override it
-        """Return many members' covariances (k, n, n) at once, unchecked: for searches to rank by.
-
-        None, the default, says that there is no quicker way than belief by belief.
-        """
-        return None
-
-    @classmethod
     def fit(cls, *traces: Any, **settings: Any) -> Any:  # noqa: ARG003  # authors override it
         """Return what recorded traces tell of the prior's parameters, where an author wrote it."""
         raise TypeError(f"{cls.name} cannot be fitted; give its parameters.")

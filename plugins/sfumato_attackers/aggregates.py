@@ -130,11 +130,7 @@ def _likeliest_steps(belief: Markov, evidence: FloatArray) -> NDArray[np.intp]:
 
 
 def likeliest_places(chances: FloatArray, counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return a place for each person, as the counts have it, with the largest product of chances.
-
-    >>> likeliest_places(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([1, 1])).tolist()
-    [0, 1]
-    """
+    """Return a place for each person, as counted, with the largest product of chances."""
     from scipy.optimize import linear_sum_assignment
 
     slots = np.repeat(np.arange(len(counts)), counts)

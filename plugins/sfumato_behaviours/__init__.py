@@ -39,3 +39,17 @@ def sfumato_strategies() -> Mapping[str, Callable[[Mapping[str, int]], Any]]:
     from sfumato_behaviours.behaviours import draw_behaviours
 
     return {"behaviours": draw_behaviours}
+
+
+@hookimpl
+def sfumato_worlds() -> Mapping[str, Mapping[str, Any]]:
+    """Register the world of behaviours that every definition is tried on."""
+    kernels = [{"name": "rbf", "length_scale": scale, "times": 10} for scale in (3.0, 1.0)]
+    return {
+        "a behaviour": {
+            "prior": {"name": "behaviours", "components": kernels},
+            "secret": {"name": "which_behaviour"},
+            "mechanism": {"name": "behaviour_noise", "mse": 1.0},
+            "given": {"g_vulnerability": {"gain": [[1.0, 0.0], [0.0, 2.0]]}},
+        }
+    }

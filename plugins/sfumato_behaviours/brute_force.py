@@ -1,10 +1,9 @@
-"""The same numbers from their definitions: many digits, roots of one quadratic, a fine grid."""
+"""The same numbers from their definitions: many digits, and sums over a fine grid."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,14 @@ from sfumato.protocols import Quantity, Reading
 from sfumato.values import FloatArray
 
 DIGITS = 60
-STEPS = 600
-"""Points of a coordinate."""
+POINTS = 360_000
+"""Points of a grid, on a line or in a plane."""
 
 SAME = 1e-40
 """How close to one an eigenvalue in 60 digits is that is one."""
 
-NEAR = 2e-3
-"""How far a sum over so many points of a plane may be from the integral."""
+NEAR = {1: 1e-6, 2: 2e-3}
+"""How far a sum over so many points may be from the integral, by the entries of a trace."""
 
 Law = tuple[FloatArray, FloatArray]
 """A mean and a covariance."""
@@ -31,7 +30,8 @@ Law = tuple[FloatArray, FloatArray]
 
 def of_quantity(quantity: Quantity, belief: Any, channel: AdditiveGaussian) -> Reading | None:
     """Return what is known of a quantity between the laws of the release."""
-    laws = laws_of(belief, channel)
+    laws = _laws_of(belief, channel)
+    near = NEAR.get(len(laws[0][0]), 0.0)
     given = dict(quantity.parameters)
     pairs = list(itertools.permutations(laws, 2))
     if quantity.name == "Rényi divergence":
@@ -39,11 +39,11 @@ def of_quantity(quantity: Quantity, belief: Any, channel: AdditiveGaussian) -> R
     if quantity.name in ("advantage", "hockey-stick divergence"):
         epsilon = float(given.get("epsilon", 0.0))
         found = [_shared(p, q, math.exp(epsilon)) for p, q in pairs]
-        return _at_most([1.0 - mass for mass in found], 0.0 if len(laws[0][0]) == 1 else NEAR)
+        return _at_most([1.0 - mass for mass in found], near)
     if quantity.name == "Bayes success" and len(laws) == 2:
         one, other = (float(weight) for weight in belief.weights)
         value = 1.0 - one * _shared(laws[0], laws[1], other / one)
-        return _at_most([value], 0.0 if len(laws[0][0]) == 1 else NEAR)
+        return _at_most([value], near)
     if quantity.name == "posterior gap" and len(laws) == 2:
         tops = (renyi(p, q, math.inf) for p, q in pairs)
         weights = itertools.permutations(map(float, belief.weights), 2)
@@ -59,15 +59,12 @@ def _at_most(values: list[float], room: float = 0.0) -> Reading:
     return between(max(worst - room, 0.0), worst + room)
 
 
-def laws_of(belief: Any, channel: AdditiveGaussian) -> list[Law]:
+def _laws_of(belief: Any, channel: AdditiveGaussian) -> list[Law]:
     """Return the mean and covariance of the release under every behaviour."""
-    noise = channel.covariance()
+    noise, zeros = channel.covariance(), np.zeros(belief.entries)
     return [
-        (
-            np.zeros(component.entries) if component.mean is None else component.mean,
-            component.covariance.dense() + noise,
-        )
-        for component in belief.components
+        (zeros if one.mean is None else one.mean, one.covariance.dense() + noise)
+        for one in belief.components
     ]
 
 
@@ -98,20 +95,16 @@ def renyi(p: Law, q: Law, order: float) -> float:
 
 
 def _shared(p: Law, q: Law, ratio: float) -> float:
-    """Return ∫ min(p, a q) of a line exactly, of a plane on a grid."""
+    """Return ∫ min(p, a q) on a grid."""
     size = len(p[0])
-    if size == 1:
-        return _shared_on_a_line(p, q, ratio)
-    if size > 2:
+    if size not in NEAR:
         raise OutsideHypotheses("brute force looks at traces of one or two entries.")
-    spread = [math.sqrt(max(law[1][k, k] for law in (p, q))) for k in range(2)]
-    ends = [sorted((p[0][k], q[0][k])) for k in range(2)]
-    axes = [
-        np.linspace(low - 9.0 * deviation, high + 9.0 * deviation, STEPS, retstep=True)
-        for (low, high), deviation in zip(ends, spread, strict=True)
-    ]
-    points = np.stack(np.meshgrid(axes[0][0], axes[1][0], indexing="ij"), axis=-1)
-    cell = float(axes[0][1] * axes[1][1])
+    means = np.stack([p[0], q[0]])
+    spread = 9.0 * np.sqrt(np.maximum(p[1], q[1]).diagonal())
+    ends = zip(means.min(axis=0) - spread, means.max(axis=0) + spread, strict=True)
+    axes = [np.linspace(*end, round(POINTS ** (1 / size))) for end in ends]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    cell = math.prod(float(axis[1] - axis[0]) for axis in axes)
     return float(np.minimum(_density(p, points), ratio * _density(q, points)).sum() * cell)
 
 
@@ -119,28 +112,5 @@ def _density(law: Law, points: FloatArray) -> FloatArray:
     mean, covariance = law
     away = points - mean
     scaled = away @ np.linalg.inv(covariance)
-    norm = 2.0 * math.pi * math.sqrt(float(np.linalg.det(covariance)))
+    norm = math.sqrt(float(np.linalg.det(2.0 * math.pi * covariance)))
     return np.asarray(np.exp(-(scaled * away).sum(axis=-1) / 2.0) / norm)
-
-
-def _shared_on_a_line(p: Law, q: Law, ratio: float) -> float:
-    """Return ∫ min(p, a q): the sign of log p/(aq), a quadratic, changes at its roots."""
-    (m, v), (k, w) = ((float(law[0][0]), float(law[1][0, 0])) for law in (p, q))
-    roots = np.roots(
-        [
-            1.0 / (2.0 * w) - 1.0 / (2.0 * v),
-            m / v - k / w,
-            k * k / (2.0 * w) - m * m / (2.0 * v) + math.log(w / v) / 2.0 - math.log(ratio),
-        ]
-    )
-    cuts = sorted(float(root.real) for root in roots if abs(root.imag) < 1e-12)
-    edges = [-math.inf, *cuts, math.inf]
-
-    def mass(mean: float, variance: float) -> Callable[[float], float]:
-        return lambda x: 0.5 * math.erfc((mean - x) / math.sqrt(2.0 * variance))
-
-    one, other = mass(m, v), mass(k, w)
-    return sum(
-        min(one(high) - one(low), ratio * (other(high) - other(low)))
-        for low, high in itertools.pairwise(edges)
-    )

@@ -312,10 +312,6 @@ class SharedMass:
     G(x) = e^{−x/2} ∫ min(p, e^x q) between 0 and e^{−|x|/2}: the sum is too large, by at most
     2 e^{|ε|/2} Σ_{m≥1} e^{−πm/h}. |M(½ + it)| falls with t in each factor: what lies beyond t is at
     most |M(½ + it)| / (π t).
-
-    >>> low, high = SharedMass.of(np.array([1.0]), np.array([2.0])).ends(0.0)
-    >>> print(f"{1 - low:.6f}")
-    0.682689
     """
 
     points: FloatArray

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sfumato.hookspecs import hookimpl
 from sfumato.protocols import Mechanism
 
@@ -12,3 +15,16 @@ def sfumato_mechanisms() -> list[type[Mechanism]]:
     from sfumato_continual.matrix_factorisation import MatrixFactorisation
 
     return [MatrixFactorisation]
+
+
+@hookimpl
+def sfumato_worlds() -> Mapping[str, Mapping[str, Any]]:
+    """Register the world of running sums that every definition is tried on."""
+    return {
+        "a real value, noise of running sums": {
+            "prior": {"name": "rbf", "length_scale": 3.0, "times": 10},
+            "secret": {"name": "basic", "index": 4},
+            "mechanism": {"name": "matrix_factorisation", "mse": 1.0},
+            "given": {"g_vulnerability": {"gain": [[1.0, 0.0], [0.0, 2.0]]}},
+        }
+    }

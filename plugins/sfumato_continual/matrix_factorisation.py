@@ -27,9 +27,6 @@ def square_root_terms(count: int, bands: int | None) -> FloatArray:
     """Return the first column of C, C² = A the matrix of running sums, cut to some bands.
 
     1/(1 − x) = (Σ c_k x^k)² with c_0 = 1, c_k = c_{k−1} (2k − 1)/(2k).
-
-    >>> square_root_terms(4, None)
-    array([1.    , 0.5   , 0.375 , 0.3125])
     """
     k = np.arange(1, count)
     terms = np.concatenate([[1.0], np.cumprod((2.0 * k - 1.0) / (2.0 * k))])
@@ -38,11 +35,7 @@ def square_root_terms(count: int, bands: int | None) -> FloatArray:
 
 
 def inverse_terms(terms: FloatArray) -> FloatArray:
-    """Return the first column of the inverse of a lower triangular Toeplitz matrix.
-
-    >>> inverse_terms(square_root_terms(4, None))
-    array([ 1.    , -0.5   , -0.125 , -0.0625])
-    """
+    """Return the first column of the inverse of a lower triangular Toeplitz matrix."""
     found = np.zeros(len(terms))
     found[0] = 1.0 / terms[0]
     for k in range(1, len(terms)):
@@ -52,12 +45,12 @@ def inverse_terms(terms: FloatArray) -> FloatArray:
 
 @declare
 class MatrixFactorisation(Mechanism):
-    """Noise of a private running sum: the sums A x are released as A (x + C⁻¹z), z ~ N(0, σ²I).
+    """Noise of a private running sum: sums $A x$ are released as $A (x + C⁻¹z)$, $z ∼ N(0, σ²I)$.
 
-    A is invertible, so that is to release x + C⁻¹z: added noise of covariance Γ = σ² C⁻¹C⁻ᵀ. With
-    all `bands` C is the square root of A, with b of them its lower b diagonals, with one the
+    A is invertible, so that is to release $x + C⁻¹z$: added noise of covariance $Γ = σ² C⁻¹C⁻ᵀ$.
+    With all `bands` C is the square root of A, with b of them its lower b diagonals, with one the
     identity: independent noise. A change of one entry by `change` is hidden with Gaussian
-    differential privacy μ = change · max‖column of C‖ / σ, which is given, or follows from `mse`
+    differential privacy $μ = change · max‖column of C‖ / σ$, which is given, or follows from `mse`
     and stands in the certificate. That promise counts on entries that know nothing of each other;
     what is left of it before somebody who knows better is for the measures to say.
 

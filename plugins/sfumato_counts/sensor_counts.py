@@ -100,10 +100,10 @@ def _is_list(given: Any) -> bool:
 
 @declare
 class SensorCounts(Mechanism):
-    """At step t a sensor counts who is at place c_t; the target adds 1[X_t = c_t] to it.
+    """At step t a sensor counts who is at place $c_t$; the target adds $1[X_t = c_t]$ to it.
 
     The adversary knows everyone else and subtracts them, so what is released about the target is
-    that indicator, plus N(0, noise²) where noise is added. With several sensors at a step, each
+    that indicator, plus $N(0, noise²)$ where noise is added. With several sensors at a step, each
     has its own count and its own noise.
 
     `sensors` lists the place watched at each step, or a list of places for some step; one place

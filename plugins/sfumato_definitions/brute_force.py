@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.brute_force import Table, between, from_table, secret_tables, worst_of_tables
+from sfumato.laws.brute_force import between, worst_of_pairs, worst_of_tables
 from sfumato.laws.exact_gaussian import ball_success, entries_left, gaussian_distances
 from sfumato.protocols import Reading
 from sfumato.questions import Displacements, Nearness
@@ -21,14 +21,6 @@ FAR = 40.0
 
 STEPS = 400_000
 """Points of a density, so many that the kink of a maximum does not show."""
-
-
-def pairs_of(joint: FloatArray, asked: Any) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield the laws of what is seen under the two values of every pair that is possible."""
-    for one, other in asked.pairs.tolist():
-        a, b = joint[one], joint[other]
-        if a.sum() > 0 and b.sum() > 0:
-            yield a / math.fsum(a), b / math.fsum(b)
 
 
 def densities(distance: float) -> tuple[FloatArray, FloatArray]:
@@ -48,22 +40,7 @@ def of_pairs(
         return between(
             *(loss(*densities(x)) for x in gaussian_distances(belief, question, channel))
         )
-    _require_states(question)
-
-    def worst(table: Table) -> float:
-        found = [
-            loss(p, q)
-            for asked, joint in secret_tables(table, question)
-            for p, q in pairs_of(joint, asked)
-        ]
-        return max(found, default=loss(np.ones(1), np.ones(1)))
-
-    return from_table(worst, belief, channel)
-
-
-def _require_states(question: Any) -> None:
-    if isinstance(question, Nearness):
-        raise OutsideHypotheses("brute force looks at states, or at pairs of real values.")
+    return worst_of_pairs(belief, question, channel, loss)
 
 
 def hockey_stick(belief: Any, question: Any, channel: Any, epsilon: float) -> Reading:
@@ -109,7 +86,8 @@ def of_guess(
     belief: Any, question: Any, channel: Any, loss: Callable[[FloatArray, Any], float]
 ) -> Reading:
     """Return the largest loss over the secret variables, each with its table."""
-    _require_states(question)
+    if isinstance(question, Nearness):
+        raise OutsideHypotheses("brute force looks at states, or at pairs of real values.")
     return worst_of_tables(belief, question, channel, loss)
 
 

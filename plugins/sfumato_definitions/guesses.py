@@ -75,6 +75,17 @@ class BayesSuccess(GuessMeasure):
         return min(1.0, worst * math.exp(bend))
 
 
+def _columns(name: str, table: FloatArray, outcomes: Outcomes) -> FloatArray:
+    """Return the columns of a table for the values that are possible."""
+    wanted = len(outcomes.asked.names)
+    if table.shape[1] != wanted:
+        raise OutsideHypotheses(
+            f"{name} must have a column for each of {wanted} values of the secret; got "
+            f"{table.shape[1]}."
+        )
+    return table[:, list(outcomes.values)]
+
+
 @declare
 class GVulnerability(GuessMeasure):
     """The expected gain of the best action, for any table of gains.
@@ -111,13 +122,7 @@ class GVulnerability(GuessMeasure):
 
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return the expected gain of the best action."""
-        wanted = len(outcomes.asked.names)
-        if self.gain.shape[1] != wanted:
-            raise OutsideHypotheses(
-                f"gain must have a column for each of {wanted} values of the secret; got "
-                f"{self.gain.shape[1]}."
-            )
-        return outcomes.best_gain(self.gain[:, list(outcomes.values)])
+        return outcomes.best_gain(_columns("gain", self.gain, outcomes))
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of a sum in which gains may cancel."""
@@ -166,8 +171,19 @@ class BayesLeakage(GuessMeasure):
         return low / most if most else 0.0, high / least if least else math.inf
 
 
+class _Leakage(GuessMeasure):
+    """A ratio of probabilities, as a logarithm: of real values it has no limit."""
+
+    oracle = "sfumato_definitions.brute_force"
+    promises = ("unit free",)
+
+    def of_part(self, part: GaussianPart, end: End) -> float:
+        """Return infinity, unless nothing is told."""
+        return math.inf if part.distance(end) > 0.0 else 0.0
+
+
 @declare
-class MaximalLeakage(GuessMeasure):
+class MaximalLeakage(_Leakage):
     """The most that any guess of any function of the secret can gain, over all priors of it.
 
     Formula: $log ∑_o max_s Pr[o | s]$, in nats. For real values it is infinite as soon as anything
@@ -190,17 +206,11 @@ class MaximalLeakage(GuessMeasure):
     """
 
     name = "maximal_leakage"
-    oracle = "sfumato_definitions.brute_force"
     quantity = Quantity("maximal leakage", unit="nats")
-    promises = ("unit free",)
 
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return log Σ_o max_s ℓ_s(o)."""
         return max(0.0, math.log(float(outcomes.likelihoods.max(axis=0).sum())))
-
-    def of_part(self, part: GaussianPart, end: End) -> float:
-        """Return infinity, unless nothing is told."""
-        return math.inf if part.distance(end) > 0.0 else 0.0
 
     def between_members(self, worst: float, bend: float, turn: float) -> float:
         """Return the bound for the logarithm of a sum of quotients."""
@@ -209,7 +219,7 @@ class MaximalLeakage(GuessMeasure):
 
 
 @declare
-class PointwiseLeakage(GuessMeasure):
+class PointwiseLeakage(_Leakage):
     """How many times likelier an outcome can make a value of the secret, as a logarithm.
 
     Formula: $log max_{s, o} Pr[s | o] / Pr[s]$, in nats. For real values it is infinite as soon as
@@ -232,18 +242,12 @@ class PointwiseLeakage(GuessMeasure):
     """
 
     name = "pointwise_leakage"
-    oracle = "sfumato_definitions.brute_force"
     quantity = Quantity("pointwise maximal leakage", unit="nats")
-    promises = ("unit free",)
 
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return log max Pr[s | o] / π_s."""
         tops = [float((row / outcomes.seen).max()) for row in outcomes.joint]
         return max(0.0, math.log(float((tops / outcomes.prior).max())))
-
-    def of_part(self, part: GaussianPart, end: End) -> float:
-        """Return infinity, unless nothing is told."""
-        return math.inf if part.distance(end) > 0.0 else 0.0
 
     def between_members(self, worst: float, bend: float, turn: float) -> float:
         """Return the bound for the logarithm of two quotients' product."""
@@ -288,19 +292,14 @@ class ExpectedError(GuessMeasure):
             given = {"metric": str(self.metric.tolist())}
             return Quantity("expected error", given, "units of the table", "smaller")
         unit = "units of the trace" if self.metric == "absolute" else "squared units of the trace"
+        unit += ", or share of wrong states"  # a quantity is the same in every world
         return Quantity("expected error", {"metric": self.metric}, unit, "smaller")
 
     def of_joint(self, outcomes: Outcomes) -> float:
         """Return the smallest expected distance."""
         if isinstance(self.metric, str):
             return max(0.0, float(outcomes.prior.sum()) - outcomes.best_guess)
-        wanted = len(outcomes.asked.names)
-        if self.metric.shape != (wanted, wanted):
-            raise OutsideHypotheses(
-                f"metric must be a table for {wanted} values of the secret; got "
-                f"{self.metric.shape}."
-            )
-        return -outcomes.best_gain(-self.metric[:, list(outcomes.values)])
+        return -outcomes.best_gain(-_columns("metric", self.metric, outcomes))
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of a sum of the table's numbers times distances."""

@@ -14,9 +14,39 @@ from sfumato.views import PairMeasure
 from sfumato.views.measures import bent_difference, highest
 
 
+class _Exceeding(PairMeasure):
+    """How much of what is seen under one value exceeds e^ε times what is under the other."""
+
+    oracle = "sfumato_definitions.brute_force"
+    promises = ("unit free", "nothing from silence", "grows with the secret")
+    epsilon: float
+
+    def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return Σ max(0, p − e^ε q) = Σ p − Σ min(p, e^ε q)."""
+        with np.errstate(divide="ignore", over="ignore"):
+            if self.epsilon < 700.0:
+                allowed = q * math.exp(self.epsilon)
+            else:  # too large for float64
+                allowed = np.exp(np.log(q) + self.epsilon)
+        common = np.minimum(p, allowed, out=allowed).sum(axis=-1)
+        return np.asarray(np.clip(p.sum(axis=-1) - common, 0.0, 1.0))
+
+    def at_most(self, apart: FloatArray) -> FloatArray:
+        """Return δ(0): the total variation."""
+        return apart
+
+    def rounding(self, value: float, error: float) -> float:
+        """Return the error of what is left of p, Σ p = 1, where it exceeds e^ε q; at most one."""
+        return min(8.0 * error if value > 0.0 else 2.0 * error, max(1.0 - value, 0.0))
+
+    def between_members(self, worst: float, bend: float, turn: float) -> float:
+        """Return the bound for Pr[A | one] − c Pr[A | other] of the worst set A of outcomes."""
+        return min(1.0, bent_difference(worst, bend, turn))
+
+
 @declare
-class HockeyStick(PairMeasure):
-    """δ(ε): how much of what is seen under one value is not explained by e^ε times the other.
+class HockeyStick(_Exceeding):
+    """δ(ε): how much of what is seen under one value is not explained by $e^ε$ times the other.
 
     Claim: whatever set of outcomes is looked at, it is at most $e^ε$ times as likely under one
     value of the secret as under another, but for an additional δ.
@@ -38,9 +68,6 @@ class HockeyStick(PairMeasure):
     """
 
     name = "hockey_stick"
-    oracle = "sfumato_definitions.brute_force"
-    promises = ("unit free", "nothing from silence", "grows with the secret")
-    worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
 
     epsilon: float = parameter(NONNEGATIVE, default=1.0, doc="the ratio that is allowed, as ε")
 
@@ -48,24 +75,6 @@ class HockeyStick(PairMeasure):
     def quantity(self) -> Quantity:
         """δ at that ε."""
         return Quantity("hockey-stick divergence", {"epsilon": self.epsilon}, unit="probability")
-
-    def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """Return Σ max(0, p − e^ε q) = Σ p − Σ min(p, e^ε q)."""
-        with np.errstate(divide="ignore", over="ignore"):
-            if self.epsilon < 700.0:
-                allowed = q * math.exp(self.epsilon)
-            else:  # too large for float64
-                allowed = np.exp(np.log(q) + self.epsilon)
-        common = np.minimum(p, allowed, out=allowed).sum(axis=-1)
-        return np.asarray(np.maximum(p.sum(axis=-1) - common, 0.0))
-
-    def at_most(self, apart: FloatArray) -> FloatArray:
-        """Return δ(0): the total variation."""
-        return apart
-
-    def rounding(self, value: float, error: float) -> float:
-        """Return the error of what is left of p, Σ p = 1, where it exceeds e^ε q."""
-        return 8.0 * error if value > 0.0 else 2.0 * error
 
     def of_shift(self, distance: float) -> float:
         """Return δ(ε) of two normal laws; far out from a quotient in which nothing cancels.
@@ -95,13 +104,9 @@ class HockeyStick(PairMeasure):
         lost = 64.0 * ROUNDOFF * (1.0 + 3.0 * a * a)
         return math.exp(-a * a / 2.0) / math.sqrt(2.0 * math.pi) * mills * (1.0 + lost)
 
-    def between_members(self, worst: float, bend: float, turn: float) -> float:
-        """Return the bound for Pr[A | one] − c Pr[A | other] of the worst set A of outcomes."""
-        return min(1.0, bent_difference(worst, bend, turn))
-
 
 @declare
-class Advantage(PairMeasure):
+class Advantage(_Exceeding):
     """How much better than a coin someone tells two values of the secret apart: total variation.
 
     Claim: whoever sees the release, and must say which of two equally likely values the secret has,
@@ -124,31 +129,12 @@ class Advantage(PairMeasure):
     """
 
     name = "advantage"
-    oracle = "sfumato_definitions.brute_force"
+    epsilon = 0.0
     quantity = Quantity("advantage", unit="probability")
-    promises = ("unit free", "nothing from silence", "grows with the secret")
-    worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
-
-    def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """Return Σ max(0, p − q) = Σ p − Σ min(p, q)."""
-        common = np.minimum(p, q).sum(axis=-1)
-        return np.asarray(np.clip(p.sum(axis=-1) - common, 0.0, 1.0))
-
-    def at_most(self, apart: FloatArray) -> FloatArray:
-        """Return the total variation itself."""
-        return apart
-
-    def rounding(self, value: float, error: float) -> float:
-        """Return the error of the mass by which p exceeds q; there is none beyond one."""
-        return min(8.0 * error, max(1.0 - value, 0.0))
 
     def of_shift(self, distance: float) -> float:
         """Return 2Φ(μ/2) − 1."""
         return math.erf(distance / math.sqrt(8.0))
-
-    def between_members(self, worst: float, bend: float, turn: float) -> float:
-        """Return the bound for Pr[A | one] − c Pr[A | other] of the worst set A of outcomes."""
-        return min(1.0, bent_difference(worst, bend, turn))
 
 
 @declare
@@ -177,7 +163,6 @@ class Power(PairMeasure):
     name = "power"
     oracle = "sfumato_definitions.brute_force"
     promises = ("unit free", "grows with the secret")
-    worst_scale = "low"  # it grows with M, which falls with the scale: see renyi
 
     false_alarm: float = parameter(OPEN_UNIT, default=0.05, doc="the rate of false alarms, α")
 

@@ -20,7 +20,7 @@ from sfumato.protocols import Adversary, Reading
 from sfumato.questions import Guess
 from sfumato.values import FloatArray
 from sfumato_fano.best_guess import SuccessMeasure, count_mistakes
-from sfumato_fano.sightings import IntArray, Sightings, mean_classes, segments
+from sfumato_fano.sightings import IntArray, Sightings, segments
 
 Outputs = Sequence[Any]
 Released = Emission | RememberingSuppression
@@ -135,7 +135,7 @@ class MarkedPaths:
     @classmethod
     def of(cls, belief: Markov, channel: NoisyVectors) -> MarkedPaths:
         """Mark every state that does not have the commonest mean of its step."""
-        members = mean_classes(channel)
+        members = channel.without_noise().probabilities
         commonest = members.sum(axis=1).argmax(axis=1)
         unmarked = np.take_along_axis(members, commonest[:, None, None], axis=2)[..., 0]
         return cls(channel, Sightings.where(belief, unmarked, 1.0 - unmarked))
@@ -247,15 +247,15 @@ class MarginalMode(Guesser):
 class HammingBall(Guesser):
     """The trajectory around which most posterior probability lies, up to the allowed mistakes.
 
-    max_g Pr[d(X, g) ≤ s | o] is what the best attacker looks for. From the answers of `map` and of
-    `marginal_mode`, one state after another is replaced by the best in its place, the others being
-    as they are: with b(e, x) the probability of the past and of X_t = x with e mistakes before t,
-    and a(e, x) that of the future with at most s − e more,
+    $max_g Pr[d(X, g) ≤ s | o]$ is what the best attacker looks for. From the answers of `map` and
+    of `marginal_mode`, one state after another is replaced by the best in its place, the others
+    being as they are: with $b(e, x)$ the probability of the past and of $X_t = x$ with e mistakes
+    before t, and $a(e, x)$ that of the future with at most $s − e$ more,
 
-        Pr[d ≤ s, o] = Σ_{e, x} b(e, x) a(e + 1[x ≠ g_t], x),
+    $Pr[d ≤ s, o] = ∑_{e, x} b(e, x) a(e + 1[x ≠ g_t], x)$,
 
-    for every g_t at once. No replacement lowers it, so it is never worse than either start; it may
-    miss the best. Where the mistakes are not known (in `infer`), it answers as `marginal_mode`.
+    for every $g_t$ at once. No replacement lowers it, so it is never worse than either start; it
+    may miss the best. Where the mistakes are not known (in `infer`), it answers as `marginal_mode`.
 
     >>> import sfumato as sf
     >>> chain = sf.priors.markov_chain([0.4, 0.6], [[0.5, 0.5], [1.0, 0.0]], steps=2)

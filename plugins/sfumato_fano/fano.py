@@ -7,10 +7,9 @@ log-probability may be far below what float64 can hold as a probability: M^T is 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import attrs
 import numpy as np
@@ -30,8 +29,8 @@ from sfumato.views.gaussian import End
 from sfumato_fano.best_guess import SMALLEST, SuccessMeasure
 from sfumato_fano.information import chain_entropy, paper_information
 
-BUDGET = 2e9
-"""Multiplications that the programme may take; beyond, long hops are bounded."""
+MOST_PRODUCTS = 2e10
+"""Multiplications that the programme may take: half a minute."""
 
 SLACK = 1e-14
 """An inequality counts as violated only beyond this share of its terms: rounding errs upwards."""
@@ -101,11 +100,9 @@ class FanoTight(SuccessMeasure):
                 "initial='stationary', or the measure 'reconstruction'."
             )
         told, mistakes = paper_information(belief, channel), question.mistakes
-        found = position_sets(belief, mistakes, BUDGET)
-        log_best = log_over_mistakes(belief.steps, found.logs[::-1][: mistakes + 1].tolist())
-        slow = "" if found.exact else "; long hops bounded, as the programme would take too long"
-        value = han_verdu_success(told.value, log_best)
-        return Reading(value=value, bound="upper", how=f"information by {told.how}{slow}")
+        logs = position_sets(belief, mistakes)[::-1][: mistakes + 1].tolist()
+        value = han_verdu_success(told.value, log_over_mistakes(belief.steps, logs))
+        return Reading(value=value, bound="upper", how=f"information by {told.how}")
 
 
 @declare
@@ -255,92 +252,61 @@ def _largest(terms: Callable[[float], tuple[float, ...]], start: float) -> float
 # The programme of Theorem 1 -----------------------------------------------------------------------
 
 
-class PositionSets(NamedTuple):
-    """log f(m) for m = 0, ..., T, and whether those asked for are exact or upper bounds."""
-
-    logs: FloatArray
-    exact: bool
-
-
-def position_sets(belief: Markov, gaps: int, budget: float = math.inf) -> PositionSets:
-    """Return f(m) = max over times t_1 < ... < t_m and states of Pr[X_t = x at all of them].
+def position_sets(belief: Markov, gaps: int) -> FloatArray:
+    """Return log f(m), m = 0, ..., T: f(m) = max over t_1 < ... < t_m and x of Pr[X_t = x at all].
 
     In absolute time, g(1, t, x) = Pr[X_t = x] and
     g(m, t, x) = max over t' < t and x' of g(m − 1, t', x') Pr[X_t = x | X_t' = x'];
     f(m) is the largest g(m, ·, ·). For a stationary chain this is the programme of Theorem 1 of
     Koga, Meehan and Chaudhuri (2024); in absolute time it needs no stationarity. Of the T times
-    `gaps` may be skipped: f(m) is asked for m ≥ T − gaps. Where that takes more than `budget`
-    multiplications, the bounds of `_relaxed_logs` are returned. Rounding errs upwards.
+    `gaps` may be skipped: f(m) is asked for m ≥ T − gaps, and bounded by 1 below. Rounding errs
+    upwards.
     """
     steps, gaps = belief.steps, min(gaps, belief.steps)
-    exact = steps * (gaps + 1) * (gaps + 2) / 2.0 * belief.state_count**2 <= budget
-    logs = programme(belief, min(gaps, steps - 1)) if exact else _relaxed_logs(belief)
+    if steps * (gaps + 1) * (gaps + 2) / 2.0 * belief.state_count**2 > MOST_PRODUCTS:
+        raise OutsideHypotheses(
+            f"the programme of Theorem 1 takes at most {MOST_PRODUCTS:.0e} multiplications; take "
+            f"fewer than {steps} steps, {belief.state_count} states or {gaps} mistakes."
+        )
+    logs = programme(belief, min(gaps, steps - 1))
     rounding = steps * (belief.state_count - logs) * ROUNDOFF
-    return PositionSets(np.minimum(logs + rounding, 0.0), exact)
-
-
-def _relaxed_logs(belief: Markov) -> FloatArray:
-    """Return bounds on log f(m): no limit on the time, and long hops as likely as can be.
-
-    Pr[X_t = x | X_t' = x'] for t − t' ≥ 2 is at most max_k Pr[X_t = x | X_{t−2} = k].
-    """
-    matrices = belief.transitions[: 2 if belief.is_homogeneous else None]
-    hops = [(one @ two).max(axis=0) for one, two in itertools.pairwise(matrices)]
-    long = log_of(np.max([np.zeros(belief.state_count), *hops], axis=0))
-    short = log_of(matrices.max(axis=0, initial=0.0))
-    row = log_of(belief.marginals().max(axis=0))
-    tops = [0.0, row.max()]
-    for _ in range(belief.steps - 1):
-        row = np.maximum(max_products(row[None], short, "log")[0], row.max() + long)
-        tops.append(row.max())
-    return np.minimum(tops, 0.0)
+    return np.asarray(np.minimum(logs + rounding, 0.0))
 
 
 def programme(belief: Markov, gaps: int) -> FloatArray:
     """Return log f(m) by the full programme, for m ≥ T − gaps; below that, 0.
 
     The m-th chosen time is at least m, and reaching f(T − s) leaves room for s skipped times:
-    only pairs (m, t) with at most `gaps` skipped times are visited. As the likeliest T states have
-    a probability of at least M^−T, no way to f leads through anything much smaller: logarithms
-    are taken only where that may underflow.
+    only pairs (m, t) with at most `gaps` skipped times are visited.
     """
-    steps = belief.steps
-    scale: Literal["linear", "log"] = (
-        "linear" if steps * math.log(belief.state_count) < _SAFE else "log"
-    )
-    marginals, nothing = belief.marginals(), 0.0
-    if scale == "log":
-        marginals, nothing = log_of(marginals), -math.inf
-    # best[t, e] holds g(t + 1 - e, t, .): e times have been skipped so far.
-    best = np.full((steps, gaps + 1, belief.state_count), nothing)
+    steps, marginals = belief.steps, log_of(belief.marginals())
+    # best[t, e] holds log g(t + 1 - e, t, .): e times have been skipped so far.
+    best = np.full((steps, gaps + 1, belief.state_count), -np.inf)
     for time in range(gaps + 1):
         best[time, time] = marginals[time]
-    moves = _moves(belief, 0, gaps, scale)
+    moves = _log_moves(belief, 0, gaps)
     for time in range(steps - 1):
         if not belief.is_homogeneous and time > 0:
-            moves = _moves(belief, time, gaps, scale)
+            moves = _log_moves(belief, time, gaps)
         for skipped, hop in enumerate(moves[: steps - 1 - time]):
             kept = min(time + 1, gaps + 1 - skipped)
             target = best[time + 1 + skipped, skipped : skipped + kept]
-            np.maximum(target, max_products(best[time, :kept], hop, scale), out=target)
+            np.maximum(target, max_products(best[time, :kept], hop, "log"), out=target)
     tops = best.max(axis=2)
-    tops = tops if scale == "log" else log_of(tops)
     sizes = np.zeros(steps + 1)
     for size in range(max(steps - gaps, 1), steps + 1):
         sizes[size] = max(tops[size - 1 + skipped, skipped] for skipped in range(steps - size + 1))
     return sizes
 
 
-def _moves(belief: Markov, time: int, gaps: int, scale: str) -> list[FloatArray]:
-    """Return Pr[X_{time + 1 + d} | X_time] for d = 0, ..., gaps, as far as the trace goes.
+def _log_moves(belief: Markov, time: int, gaps: int) -> list[FloatArray]:
+    """Return log Pr[X_{time + 1 + d} | X_time] for d = 0, ..., gaps, as far as the trace goes.
 
-    As logarithms they err upwards where a product may vanish.
+    They err upwards where a product may vanish.
     """
     products: list[FloatArray] = []
     for matrix in belief.transitions[time : time + gaps + 1]:
         products.append(products[-1] @ matrix if products else matrix)
-    if scale == "linear":
-        return products
     hops = _SAFE / max(-math.log(belief.smallest_probability), 1e-9)
     return [
         log_of(np.maximum(product, TINY) if number >= hops else product)

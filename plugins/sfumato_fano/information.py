@@ -25,7 +25,7 @@ from sfumato.channels import (
 )
 from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses, Undecidable
-from sfumato.inference.exact import log_determinant_ratio, sampled_rank
+from sfumato.inference.exact import log_determinant_ratio
 from sfumato.inference.gaussian.fisher_information import EXACT, UPPER, check_fit
 from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.markov.enumeration import checked_pair, enumerate_outputs
@@ -46,10 +46,8 @@ from sfumato.views import GaussianPart, GuessMeasure, Outcomes
 from sfumato.views.gaussian import End
 from sfumato_fano.sightings import (
     Sightings,
-    mean_classes,
     segments,
     tractable_sightings,
-    without_noise,
 )
 
 UNDERFLOW = 1e-300
@@ -58,11 +56,11 @@ UNDERFLOW = 1e-300
 
 @declare
 class MutualInformation(OfPopulation, GuessMeasure):
-    """I(X; Y), the expected gain of log-probability of the true trace from the release.
+    """$I(X; Y)$, the expected gain of log-probability of the true trace from the release.
 
     Formula: $∑_{x, y} Pr[x, y] log(Pr[x, y] / (Pr[x] Pr[y]))$.
 
-    For raw counts and for suppression, exactly in polynomial time: Pr[y] is a product over the
+    For raw counts and for suppression, exactly in polynomial time: $Pr[y]$ is a product over the
     segments between sightings, so H(Y) is a sum over segments, also with a hidden memory. For other
     finite channels, exactly by listing the outputs while they are few. For noisy counts, the
     smaller of the value without noise and equation (4) of the paper. With ``method="paper"`` the
@@ -71,7 +69,7 @@ class MutualInformation(OfPopulation, GuessMeasure):
     For a Gaussian trace with additive noise, $½ log(det K / det Γ)$ with $K = Σ + Γ$, by either
     method.
 
-    With ``about="secret"``, I(S; Y) of what the secret is about, from the view: the worst of its
+    With ``about="secret"``, $I(S; Y)$ of what the secret is about, from the view: the worst of its
     variables, on chains $∑ Pr[s, o] log(Pr[s, o] / Pr[s] Pr[o])$, of real values
     $½ log det(I + Σ_SS M)$.
 
@@ -192,7 +190,7 @@ def best_information(belief: Markov, channel: Emission | RememberingSuppression)
         if isinstance(quiet, RememberingSuppression):
             told = remembered_information(belief, quiet)
         else:
-            quiet = without_noise(quiet)
+            quiet = quiet.without_noise()
             sightings = tractable_sightings(belief, quiet)
             told = (
                 sighted_information(sightings) if sightings else listed_information(belief, quiet)
@@ -343,7 +341,7 @@ def stepwise_information(belief: Markov, channel: Symbols | NoisyVectors) -> Rea
 
 def _equation_4(belief: Markov, channel: NoisyVectors) -> tuple[float, int]:
     """Return the bound of equation (4), and how many means a step has at most."""
-    classes = mean_classes(channel)
+    classes = channel.without_noise().probabilities
     total = 0.0
     for marginal, means, members in zip(belief.marginals(), channel.means, classes, strict=True):
         law = marginal @ members
@@ -408,8 +406,6 @@ def gaussian_mutual_information(belief: Gaussian, channel: AdditiveGaussian) -> 
     if error <= EXACT:
         how = "float64, error certified"
         return Reading(value=value, bound="exact", relative_error=error, how=how)
-    if sampled_rank(noise) < _certain_rank(belief):
-        return Reading(value=math.inf, bound="exact", how="the noise has too small a rank")
     if found := log_determinant_ratio(belief, noise):
         ratio, error, how = found
         return Reading(value=ratio / 2, bound="exact", relative_error=error, how=how)

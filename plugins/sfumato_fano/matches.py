@@ -28,7 +28,7 @@ from scipy.special import comb, log_ndtr, ndtr
 from sfumato.channels import NoisyVectors
 from sfumato.inference.markov.probabilities import max_products
 from sfumato.values import FloatArray
-from sfumato_fano.sightings import IntArray, Sightings, Watch
+from sfumato_fano.sightings import ALONE, BoolArray, IntArray, Sightings, Watch
 
 UNDERFLOW = 1e-290
 """More than all that float64 may lose in products too small for it, one by one."""
@@ -39,11 +39,14 @@ ROUNDING = 1e-12
 SINGLE = 2e10
 """Multiplications that the sum over single positions may take, however small the budget."""
 
-ENTRIES = 1_000_000
+ENTRIES = 300_000
 """How many numbers are held at once while guesses are followed in pairs."""
 
 SEGMENTS, PAIRS = 1, 2
 """How deep to look: at segments one by one, and in them at guesses of two positions together."""
+
+LIKELY = 8
+"""How many guesses at a position are looked at together with those at the next one."""
 
 HELD = 5e7
 """How many numbers the segments between all nodes may take."""
@@ -72,7 +75,7 @@ def match_limits(
     sets = np.zeros((nodes - 1, nodes, size + 1))
     wrong = np.zeros((nodes - 1, nodes, mistakes + 1) if depth else (1, 2, 1))
     for watch in sightings.watches():
-        for part in _tables(sightings, watch, size, depth, hints):
+        for part in _tables(sightings, watch, hints, mistakes, size=size, depth=depth):
             sets[part.start, part.nodes] = part.expected.T
             if depth:
                 lengths = sightings.times[part.nodes] - sightings.times[part.start] - 1
@@ -174,9 +177,9 @@ def _excess(far: FloatArray, ratio: float) -> FloatArray:
 def _affordable(sightings: Sightings, budget: float, counts: Sequence[int] = ()) -> tuple[int, int]:
     """Return the largest k that the budget allows, and whether segments, and pairs, are looked at.
 
-    Of a segment of L positions, every two of them take M² multiplications for each k, and M³ for
-    every number of right ones in pairs, which are slower; once for every sequence of hints, of
-    which so many are `counts` at each step.
+    Of a segment of L positions, every two of them take M² multiplications for each k, and so many
+    for each likely guess and number of right ones in pairs, which are slower; once for every
+    sequence of hints, of which so many are `counts` at each step.
     """
     steps, states = sightings.belief.steps, len(sightings.alike[0])
     hops = pairs = single = 0.0
@@ -186,11 +189,12 @@ def _affordable(sightings: Sightings, budget: float, counts: Sequence[int] = ())
         )
         lengths = np.arange(time + 1.0)
         hops += nodes * float(sequences @ lengths) * states**2
-        pairs += nodes * float(sequences @ (lengths * (lengths + 1.0))) * 8.0 * states**3
+        both = 1.2 * min(LIKELY, states) * states**2
+        pairs += nodes * float(sequences @ (lengths * (lengths + 1.0))) * both
         single += nodes * float(sightings.begun_counts[:time].sum()) * states
-    watches, alone = 1, sightings.overhead * steps
+    watches, alone = 1, 0.0
     if sightings.memory is not None:
-        watches = len(sightings) - 1
+        watches, alone = len(sightings) - 1, ALONE * steps
     single += watches * (steps * states**2 * len(sightings) + alone)
     held = HELD / len(sightings) ** 2 - 1.0  # sizes for which there is room
     if single > (SINGLE if sightings.memory is None else budget) or held < 1.0:
@@ -224,7 +228,13 @@ class _Part(NamedTuple):
 
 
 def _tables(
-    sightings: Sightings, watch: Watch, size: int, depth: int, hints: Hints | None
+    sightings: Sightings,
+    watch: Watch,
+    hints: Hints | None,
+    mistakes: int,
+    *,
+    size: int,
+    depth: int,
 ) -> Iterator[_Part]:
     """Yield the segments of a watch; with hints, those to the nodes of one time after another.
 
@@ -243,7 +253,8 @@ def _tables(
     moves.append(np.zeros((len(first), len(first))))  # from the last position nobody moves
     for group in groups:
         if group.stop > group.start:
-            yield from _parts(sightings, watch, group, rows, moves, size=size, depth=depth)
+            asked = mistakes, size, depth
+            yield from _parts(sightings, watch, group, rows, moves, asked=asked)
 
 
 def _parts(
@@ -253,15 +264,14 @@ def _parts(
     hints: Hints,
     moves: Sequence[FloatArray],
     *,
-    size: int,
-    depth: int,
+    asked: tuple[int, int, int],
 ) -> Iterator[_Part]:
     """Yield the segments of a watch that end in a group of nodes, backwards from its last time.
 
     Numbers are held for every sequence of hints from a position on, the first varying slowest.
     """
+    (mistakes, size, depth), (first, classes) = asked, sightings.alike
     belief, start_times = sightings.belief, sightings.times[watch.starts]
-    first, classes = sightings.alike
     many, count = np.bincount(classes), group.stop - group.start
     times, last = sightings.times[group], int(sightings.times[group.stop - 1])
     held: dict[int, tuple[IntArray, FloatArray]] = {}
@@ -297,9 +307,10 @@ def _parts(
         right = _likely_right(
             ending[..., shown], expected[..., np.searchsorted(rows, shown)], last if depth else 0
         )
-        right[:, np.arange(right.shape[1])[:, None] >= times - origin] = 0.0  # there are fewer
+        wrong = times - origin - 1 - np.arange(right.shape[1])[:, None]
+        right[:, wrong < 0] = 0.0  # there are fewer
         if depth == PAIRS:
-            _follow_pairs(right, matched, hints, moves, rights)
+            _follow_pairs(right, wrong <= mistakes, matched, hints, moves, rights=rights)
             rights[origin] = right
             right = right[..., columns]
         if origin > start_times[0]:
@@ -334,9 +345,11 @@ def _choices(most: int, size: int) -> FloatArray:
 
 def _follow_pairs(
     right: FloatArray,
+    asked: BoolArray,
     matched: dict[int, FloatArray],
     hints: Hints,
     moves: Sequence[FloatArray],
+    *,
     rights: dict[int, FloatArray],
 ) -> None:
     """Lower the bounds on Pr[at least j right], (P, J + 1, N, R), by a look at the first match.
@@ -346,23 +359,30 @@ def _follow_pairs(
         max_g Σ_t (Pr[X_t = g_t] − Pr[X_{t−1} = g_{t−1}, X_t = g_t]) w(t, g_t)
 
     bounds Pr[at least j right]. It is a sum over neighbours, so the best g is found step by step,
-    as a likeliest path is. Differences lose digits of what they are differences of: a share of that
-    is added.
+    as a likeliest path is; from all but the likeliest g_{t−1} nothing is taken away. Differences
+    lose digits of what they are differences of: a share of that is added.
+    Only the j and nodes that are `asked` for, (J + 1, N), are lowered; they ask for no others.
     """
-    found = np.nonzero(right[:, 1:].any(axis=3))
-    width = max(1, ENTRIES // (right.shape[3] * len(moves[0]) ** 2))
+    found = np.nonzero(right[:, 1:].any(axis=3) & asked[1:])
+    few = min(LIKELY, len(moves[0]))
+    width = max(1, ENTRIES // (right.shape[3] * few * len(moves[0])))
     for begin in range(0, len(found[0]) if matched else 0, width):
         pattern, fewer, node = (part[begin : begin + width] for part in found)
         score = whole = before = np.zeros(())
         for time, here in matched.items():
             ahead = len(rights[time])  # sequences of hints after this time
             worth = rights[time][pattern % ahead, fewer, node]  # (n, M)
-            gain = here[pattern // ahead] * worth[:, None]
             if score.ndim:
                 hint = hints[time][pattern // ahead % len(hints[time])]
-                joint = moves[time - 1] * (hint * worth)[:, None]
-                score = (score[..., None] - before[..., None] * joint[:, None]).max(axis=2)
+                order = np.argpartition(-score, few - 1, axis=2)
+                likely, others = order[..., :few], order[..., few:]
+                joint = moves[time - 1][likely] * (hint * worth)[:, None, None]  # (n, R, few, M)
+                joint *= -np.take_along_axis(before, likely, axis=2)[..., None]
+                joint += np.take_along_axis(score, likely, axis=2)[..., None]
+                rest = np.take_along_axis(score, others, axis=2).max(axis=2, initial=0.0)
+                score = np.maximum(joint.max(axis=2), rest[..., None])
             before = here[pattern // ahead]
+            gain = before * worth[:, None]
             score, whole = score + gain, whole + gain.max(axis=2)
         best = score.max(axis=2) + ROUNDING * whole
         right[pattern, fewer + 1, node] = np.minimum(right[pattern, fewer + 1, node], best)

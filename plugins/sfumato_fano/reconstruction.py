@@ -18,13 +18,13 @@ from sfumato_fano.best_guess import SuccessMeasure, best_success, whole_trace_su
 from sfumato_fano.fano import divergence_success, fano_success
 from sfumato_fano.information import best_information, chain_entropy
 from sfumato_fano.matches import ROUNDING, match_limits, noisy_match_limits
-from sfumato_fano.sightings import Sightings, tractable_sightings, without_noise
+from sfumato_fano.sightings import Sightings, tractable_sightings
 
 FEW = 200_000
 """How many pairs of an output and a guess are listed, at most, to sharpen the bounds."""
 
 BUDGET = 2e9
-"""Multiplications that a bound by matches may take: about a second."""
+"""Multiplications that a bound by matches may take: some seconds."""
 
 GRID = 1e13
 """Enumerated bounds are rounded up by 2 to 3 parts in GRID: more than any success without mistakes,
@@ -33,7 +33,7 @@ lest the loss fall where one is allowed."""
 
 @declare
 class Reconstruction(SuccessMeasure):
-    """The success of the best possible guess: max over guessers of Pr[d(X, X̂) ≤ mistakes].
+    """The success of the best possible guess: $max Pr[d(X, X̂) ≤ mistakes]$ over guessers.
 
     Formula: without mistakes it is $∑_y max_x Pr[x, y]$, exactly. With s mistakes it is the
     smallest of these bounds, each of which holds for every guesser:
@@ -43,7 +43,7 @@ class Reconstruction(SuccessMeasure):
     - matches by segment: the same between sightings, where the fewest mistakes are added up as
       independent ones. With noise, sightings are as seldom as it makes them;
     - divergence: $d(p‖q) ≤ I(X; Y)$, with q a bound on success without the release;
-    - Fano: equation (3) of the paper, with the smallest known I(X; Y);
+    - Fano: equation (3) of the paper, with the smallest known $I(X; Y)$;
     - enumeration: on small instances, the best guess itself, found among all of them.
 
     What bounds the success from a release without noise bounds it with noise (data processing),
@@ -89,7 +89,7 @@ class Reconstruction(SuccessMeasure):
         if exactly and (found := whole_trace_success(belief, channel)) is not None:
             return found
         bounds = success_limits(belief, channel, question.mistakes, self.budget)
-        bounds |= _enumerated_limit(belief, without_noise(channel), question.mistakes)
+        bounds |= _enumerated_limit(belief, channel.without_noise(), question.mistakes)
         best = min(bounds, key=lambda name: bounds[name])
         how = f"{best}, the smallest of {len(bounds)} bounds"
         return Reading(value=bounds[best], bound="upper", witness=bounds, how=how)
@@ -117,7 +117,7 @@ def success_limits(
     steps = belief.steps
     if mistakes >= steps:
         return {"every guess succeeds": 1.0}
-    quiet = without_noise(channel)
+    quiet = channel.without_noise()
     told = best_information(belief, channel).value
     entropy, states = chain_entropy(belief), belief.state_count
     bounds = {"Fano": fano_success(entropy, told, states, steps, mistakes)}
@@ -127,7 +127,9 @@ def success_limits(
     nothing = np.zeros((steps, states))
     least = float(viterbi(belief, nothing)[1])
     if divergence_success(told, least) < min(bounds.values()):
-        bounds["divergence"] = divergence_success(told, _log_blind(belief, mistakes, budget))
+        blind = np.ones((steps, states))
+        unseen = match_limits(Sightings.where(belief, blind, 1.0 - blind), None, mistakes, budget)
+        bounds["divergence"] = divergence_success(told, math.log(min(unseen.values())))
     if mistakes == 0 and (whole := whole_trace_success(belief, quiet)) is not None:
         bounds["whole trace"] = whole.value
     return bounds
@@ -140,7 +142,7 @@ def _match_limits(
 
     There m_1 = Σ_y Pr[y] Σ_t max_x Pr[X_t = x | y].
     """
-    quiet = without_noise(channel)
+    quiet = channel.without_noise()
     if sightings := tractable_sightings(belief, quiet):
         limits = match_limits(sightings, None, mistakes, budget)
         if isinstance(channel, NoisyVectors):
@@ -155,13 +157,6 @@ def _match_limits(
         best = outputs.marginals(part).max(axis=2).sum(axis=1)
         single += float(outputs.probabilities[part] @ best)
     return {"1 matches": min(single * (1.0 + ROUNDING) / (belief.steps - mistakes), 1.0)}
-
-
-def _log_blind(belief: Markov, mistakes: int, budget: float) -> float:
-    """Return the log of a bound on the success of those who see nothing."""
-    blind = np.ones((belief.steps, belief.state_count))
-    sightings = Sightings.where(belief, blind, 1.0 - blind)
-    return math.log(min(match_limits(sightings, None, mistakes, budget).values()))
 
 
 def _enumerated_limit(belief: Markov, channel: Emission, mistakes: int) -> dict[str, float]:

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Markov
 from sfumato.channels import (
     Emission,
-    NoisyVectors,
-    RelabelledSuppression,
     Suppression,
     Symbols,
 )
@@ -29,6 +27,7 @@ from sfumato.inference.markov.enumeration import checked_pair
 from sfumato.inference.markov.probabilities import log_of, max_products, reachable_states
 from sfumato.values import FloatArray
 
+BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
 
 ALONE = 2e4
@@ -134,16 +133,6 @@ class Sightings:
         return slice(int(first), int(last))
 
     @property
-    def overhead(self) -> float:
-        """What a step of one start costs beyond its multiplications, in as many."""
-        return 0.0 if self.memory is None else ALONE
-
-    @property
-    def open_counts(self) -> IntArray:
-        """How many states may stay unseen at each time, at most, (T,)."""
-        return np.asarray(np.count_nonzero(self.unseen, axis=1))
-
-    @property
     def begun_counts(self) -> IntArray:
         """How many nodes, the beginning among them, lie before each time, (T,)."""
         return np.searchsorted(self.times, np.arange(self.belief.steps))
@@ -154,10 +143,8 @@ class Sightings:
 
         Σ_t (nodes before t) · (states that may stay unseen at t, and one more to end) · M.
         """
-        each = (self.open_counts + 1.0) * self.belief.state_count + ALONE * (
-            self.memory is not None
-        )
-        return float(self.begun_counts @ each)
+        each = (np.count_nonzero(self.unseen, axis=1) + 1.0) * self.belief.state_count
+        return float(self.begun_counts @ (each + ALONE * (self.memory is not None)))
 
 
 def sightings_of(belief: Markov, channel: Emission) -> Sightings | None:
@@ -166,8 +153,6 @@ def sightings_of(belief: Markov, channel: Emission) -> Sightings | None:
     What a sighting is called does not matter, nor by how many names.
     """
     checked_pair(belief, channel)
-    if isinstance(channel, RelabelledSuppression):
-        channel = channel.suppression
     if isinstance(channel, Suppression):
         if channel.after is None:
             return Sightings.where(belief, channel.start, 1.0 - channel.start)
@@ -189,21 +174,6 @@ def tractable_sightings(belief: Markov, channel: Emission) -> Sightings | None:
     """Return the release as sightings, where it is of that kind and they are not too many."""
     sightings = sightings_of(belief, channel)
     return sightings if sightings and sightings.operations <= MOST_OPERATIONS else None
-
-
-def without_noise(channel: Emission) -> Emission:
-    """Return the channel that tells which mean the state has, and adds nothing.
-
-    The noisy output is computed from that symbol and independent noise, so whatever bounds the
-    success of those who see the symbols also bounds the success of those who see noise
-    (data processing). Any other channel is returned as it is.
-    """
-    return channel.without_noise() if isinstance(channel, NoisyVectors) else channel
-
-
-def mean_classes(channel: NoisyVectors) -> FloatArray:
-    """Return 1 where state m has the y-th different mean of step t, else 0, (T, M, Y)."""
-    return channel.without_noise().probabilities
 
 
 @attrs.frozen(eq=False)

@@ -114,7 +114,7 @@ class Calibrated(AdditiveMechanism):
 
 @declare
 class Uniform(Calibrated):
-    """Independent noise of variance `mse` on every entry, whatever is secret: Γ = mse · I.
+    """Independent noise of variance `mse` on every entry, whatever is secret: $Γ = mse · I$.
 
     Reference: Meehan and Chaudhuri (2021), section 5, the independent/uniform baseline.
 
@@ -133,8 +133,8 @@ class Uniform(Calibrated):
 class Concentrated(Calibrated):
     """Independent noise that spends the whole budget on the secret entries S.
 
-    Γ_SS = (n · mse / |S|) · I and nothing elsewhere, so the other entries are released as they are:
-    on a smooth prior they give the secret away, and the loss is astronomical though finite.
+    $Γ_SS = (n · mse / |S|) · I$ and nothing elsewhere, so the other entries are released as they
+    are: on a smooth prior they give the secret away, and the loss is astronomical though finite.
 
     Reference: Meehan and Chaudhuri (2021), section 5, the independent/concentrated baseline.
 

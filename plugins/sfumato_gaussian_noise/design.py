@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -27,19 +27,17 @@ from sfumato.inference.gaussian.fisher_information import (
 from sfumato.inference.gaussian.worst_pair import WorstSquares, largest_square, worst_squares
 from sfumato.matrices import Diagonal, LowRank, Matrix, Sum
 from sfumato.matrices.matrix import ROUNDOFF, Array
-from sfumato.prior_classes.families import Family
-from sfumato.prior_classes.proofs import prove_over_class
-from sfumato.protocols import Prior, PriorClass, Secret, Supremum
+from sfumato.prior_classes.proofs import Proof, is_provable, prove_over_class
+from sfumato.protocols import Prior, PriorClass, Secret
 from sfumato.questions import Displacements
 from sfumato.questions.displacements import Group
 
 Balls = tuple[tuple[int, ...], ...]
 Indices = NDArray[np.intp]
 
-# Entries of a trace up to which a few hundred dense covariances are looked at together.
-LARGEST_GLANCE = 128
-# Members of a continuous class up to which all that a search looked at closely are kept.
-PEAKS = 16
+# Relative gap at which a search of a continuous class ends, and the cells that it looks at at most;
+# members up to which all that it looked at closely are kept.
+SEARCHED, GLANCES, PEAKS = 1e-4, 2_000, 16
 SMALLEST = float(np.finfo(np.float64).tiny)  # below it float64 rounds without a relative bound
 BLURRED = 1e-12  # relative rounding of a regression above which it is done again in balls
 # A loss below its own lower bound by more than this share is no rounding of the loss.
@@ -243,14 +241,26 @@ class Members:
         """Whether there is one prior only."""
         return self.prior.finite and len(self.listed) == 1
 
+    @functools.cached_property
+    def is_provable(self) -> bool:
+        """Whether a proof over the class can be tried."""
+        return is_provable(self.prior)
+
     def losses(self, noise: Matrix) -> ClassLosses:
-        """Return the losses of all members of a finite class; else of those that a search keeps."""
+        """Return the losses of all members of a finite class; else of those that a search met.
+
+        What is searched is what a proof looks at before it is broken off, and all that are known.
+        """
         loss, seen = self._reader(noise)
-        supremum = self._supremum(noise, loss)
-        worst = seen.pop(supremum.member)
-        self._known.setdefault(supremum.member, worst[0])
-        others = seen.values() if self.prior.finite or len(seen) <= PEAKS else ()
-        return ClassLosses(supremum.value, supremum.how, (worst, *others))
+        if self.prior.finite or not self.is_provable:
+            how: str = self.prior.supremum(loss).how
+        else:
+            how = "searched"
+            self._prove(noise, loss, tolerance=SEARCHED, most=GLANCES)
+        found = sorted(seen.values(), key=_worst_of, reverse=True)
+        self._known.setdefault(found[0][0].prior, found[0][0])
+        kept = found if self.prior.finite or len(found) <= PEAKS else found[:1]
+        return ClassLosses(_worst_of(found[0]), how, tuple(kept))
 
     def proved_losses(self, noise: Matrix) -> ClassLosses:
         """Return the losses with the worst one proved over the whole class, where that succeeds.
@@ -260,12 +270,19 @@ class Members:
         if self.prior.finite:
             return self.losses(noise)
         loss, seen = self._reader(noise)
-        proof = prove_over_class(self.prior, self.first.question, noise, largest_square, loss)
+        proof = self._prove(noise, loss)
         if proof is None:
             return self.losses(noise)
-        worst = max(seen.values(), key=lambda pair: float(pair[1].ceilings.max()))
+        worst = max(seen.values(), key=_worst_of)
         self._known.setdefault(worst[0].prior, worst[0])
         return ClassLosses(proof.ceiling, "proved", (worst,))
+
+    def _prove(self, noise: Matrix, loss: Callable[[Prior], float], **limits: Any) -> Proof | None:
+        """Return the proof, if there is one; what is known already is read, too."""
+        for prior in tuple(self._known):
+            loss(prior)
+        question = self.first.question
+        return prove_over_class(self.prior, question, noise, largest_square, loss, **limits)
 
     def _reader(self, noise: Matrix) -> tuple[Callable[[Prior], float], Seen]:
         """Return a member's loss as a function, and what it has found of whom."""
@@ -276,38 +293,13 @@ class Members:
             member = self._known.get(prior) or Member(prior, self.secret)
             losses = worst_squares(member.belief, member.question, channel)
             seen[prior] = member, losses
-            return float(np.nan_to_num(losses.ceilings.max(), nan=np.inf, posinf=np.inf))
+            return _worst_of(seen[prior])
 
         return loss, seen
 
-    def _supremum(self, noise: Matrix, loss: Callable[[Prior], float]) -> Supremum:
-        """Return the worst member: of an interval, ranked by rough losses of many at once."""
-        if not isinstance(self.prior, Family) or self.prior.finite or noise.size > LARGEST_GLANCE:
-            return self.prior.supremum(loss)
-        entries = entries_of_single_groups(self.first.question)
-        if entries is None:
-            return self.prior.supremum(loss)
-        radii, added = np.array(self.first.question.radii), noise.dense()
-        return self.prior.ranked(loss, lambda stack: rough_losses(stack, added, entries, radii))
 
-
-def rough_losses(priors: Array, noise: Array, entries: Indices, radii: Array) -> list[float] | None:
-    """Return about the worst r²(1/V_ss − 1/Σ_ss) under each of k priors (k, n, n), uncertified.
-
-    V_ss = yᵀΣ y + wᵀΓ w for w = (Σ + Γ)⁻¹Σ_s and y = e_s − w, where an error of w counts squared.
-    """
-    columns = priors[:, :, entries]
-    try:
-        weights = np.linalg.solve(priors + noise, columns)
-    except np.linalg.LinAlgError:
-        return None
-    left = -weights
-    left[:, entries, np.arange(entries.size)] += 1.0
-    variances = np.sum(left * (priors @ left), axis=1) + np.sum(weights * (noise @ weights), axis=1)
-    own = priors[:, entries, entries]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        losses = np.max(radii**2 * (1 / variances - 1 / own), axis=1)
-    return [float(loss) for loss in np.where(np.isnan(losses), np.inf, losses)]
+def _worst_of(reading: tuple[Member, WorstSquares]) -> float:
+    return float(np.nan_to_num(reading[1].ceilings.max(), nan=np.inf, posinf=np.inf))
 
 
 # What no noise can beat ---------------------------------------------------------------------------

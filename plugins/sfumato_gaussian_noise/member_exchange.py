@@ -11,7 +11,6 @@ import numpy as np
 from sfumato.errors import OutsideHypotheses, SolverFailed
 from sfumato.matrices import Sum
 from sfumato.matrices.matrix import Array
-from sfumato.prior_classes.proofs import is_provable
 from sfumato_gaussian_noise.design import (
     Block,
     Certified,
@@ -102,7 +101,7 @@ def _prove(task: Task, found: Certified) -> tuple[Task, Certified]:
     of 1/(1 − floor) in the loss: as far as it may be, and from there down as far as cells suffice.
     """
     own = _with_floor(task, found, task.floor)
-    if _is_close(own) or not is_provable(task.members.prior):
+    if _is_close(own) or not task.members.is_provable:
         return own
     proved = [own] if own[1].losses.how == "proved" else []
     floor = task.floor * FLOOR_STEP ** math.floor(math.log10(LARGEST_FLOOR / task.floor) + 1e-9)

@@ -52,7 +52,7 @@ class Optimal(Calibrated):
     smaller one allows no proof.
 
     Guarantee: no noise of the budget loses less than `lower_bound`. The gap is at most `tolerance`,
-    besides the price 1/(1 − floor) of the floor, or as large as it says: a tiny budget for a smooth
+    besides the price $1/(1 − floor)$ of the floor, or as it says: a tiny budget for a smooth
     prior may leave more. `SolverFailed` is raised where nothing can be proved. Of three or more
     balls of several coordinates each, both figures are those of the dual bound of the loss that the
     exact measure reports.

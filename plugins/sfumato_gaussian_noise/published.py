@@ -77,9 +77,9 @@ class SDPA(Published):
 class MultipleSecrets(Published):
     """Noise by Algorithm 1: SDP_A for every secret, then the smallest noise above all of them.
 
-    SDP_B is min tr Γ subject to Γ ⪰ Γ_i for the noise Γ_i of every secret i: more noise in the
+    SDP_B is $min tr Γ$ subject to $Γ ⪰ Γ_i$ for the noise $Γ_i$ of every secret: more noise in the
     semidefinite order is more private, so each secret keeps what its own noise gave it.
-    Algorithm 1 bounds the variance of each Γ_i, not of the result. Here `mse` is the result's:
+    Algorithm 1 bounds the variance of each $Γ_i$, not of the result. Here `mse` is the result's:
     SDP_A is solved for it, and the whole is then scaled to it, which for basic secrets is the same
     as giving Algorithm 1 the bound that leads to this mse (their SDP_A is linear in its bound).
 
@@ -144,7 +144,14 @@ def _several_entries(block: Block, total: float) -> Array:
         return np.maximum(values, 0.0), vectors
 
     enough = (1.0 + float(np.trace(root @ beyond @ root.T))) / len(root)
-    level = brentq(lambda level: float(above(level)[0].sum()) - 1.0, 0.0, 2.0 * enough, rtol=1e-14)
+    # The bracket may be 10⁸ times as long as the root, and take more than the usual 100 steps.
+    level = brentq(
+        lambda level: float(above(level)[0].sum()) - 1.0,
+        0.0,
+        2.0 * enough,
+        rtol=1e-14,
+        maxiter=1000,
+    )
     values, vectors = above(level)
     factor = basis @ (vectors * np.sqrt(values / values.sum()))
     return np.asarray(factor @ factor.T)

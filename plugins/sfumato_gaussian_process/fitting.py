@@ -47,14 +47,9 @@ class Series:
         return np.asarray(np.abs(self.stamps[:, None] - self.stamps[None, :]))
 
 
-LONGEST = 500
-"""Samples of a trace that is fitted as it is; a longer one is fitted in windows."""
-
-WINDOW = 50
-"""Samples of such a window, as `sfumato fit` takes them."""
-
-MOST = 200
-"""Windows of one trace that are fitted at most, spread evenly."""
+LONGEST = 500  # samples of a trace that is fitted as it is; a longer one is fitted in windows
+WINDOW = 50  # samples of such a window, as `sfumato fit` takes them
+MOST = 200  # windows of one trace that are fitted at most, spread evenly
 
 
 def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[Series]:

@@ -54,7 +54,7 @@ class Basic(_AtTimes):
 
     On a Gaussian trace its events are "within the radius of a place" (see `near` for a given one)
     and a guess within the radius is right; on a chain its pairs are any two states, its events
-    X_t = a, its guess the state.
+    $X_t = a$, its guess the state.
 
     Reference: Meehan and Chaudhuri (2021), section 2.2, basic secrets.
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.beliefs import Gaussian
 from sfumato.errors import OutsideHypotheses
@@ -82,10 +81,9 @@ class GaussianProcess(Prior):
     def belief(self) -> Gaussian:
         """Return the belief; it is definite if and only if both factors are."""
         self._refuse_what_looks_singular()
-        over_time = self.over_time()
-        if self.across is None and self.dimensions in (None, 1):
+        over_time, across = self.over_time(), self._mixed
+        if across is None:
             return over_time
-        across = np.eye(self.dimensions or 1) if self.across is None else self.across
         return attrs.evolve(
             over_time,
             covariance=Kronecker(over_time.covariance, Dense(across)),
@@ -101,10 +99,16 @@ class GaussianProcess(Prior):
 
     def formula(self, numbers: Any) -> Any:
         """Return the covariance in numbers of any kind, of which the parameters may be, too."""
-        if self.across is None and self.dimensions in (None, 1):
+        if (across := self._mixed) is None:
             return self.formula_over_time(numbers)
-        across = np.eye(self.dimensions or 1) if self.across is None else self.across
         return _formula_of_product(self.formula_over_time, across, numbers)
+
+    @property
+    def _mixed(self) -> Array | None:
+        """The covariance of the coordinates at one time; None for one coordinate as it is."""
+        if self.across is None and self.dimensions not in (None, 1):
+            return np.eye(self.dimensions or 1)
+        return self.across
 
     def _refuse_what_looks_singular(self) -> None:
         """Refuse what float64 takes for singular: that would hide the worst displacement."""
@@ -245,26 +249,6 @@ class StationaryPrior(GaussianProcess):
         """Return the covariance at two times in exact numbers."""
         return self.exact_correlation(abs(s - t), *self._shape()) * self.variance
 
-    @classmethod
-    def glance(cls, members: Sequence[Self]) -> NDArray[np.float64] | None:
-        """Return the covariances of members with one coordinate on a common regular grid."""
-        times, one = members[0].times, members[0].dimensions is None
-        if not (isinstance(times, int) and one and members[0].across is None):
-            return None
-        lags = np.arange(times, dtype=np.float64)
-        shape = [_common([getattr(m, name) for m in members]) for name in cls.shape_parameters]
-        with np.errstate(over="ignore"):  # as in `over_time`
-            columns = cls.correlation(lags[None, :], *shape)
-        columns = np.array([[member.variance] for member in members]) * columns
-        ring = np.concatenate([columns[:, :0:-1], columns], axis=1)
-        windows = np.lib.stride_tricks.sliding_window_view(ring, times, axis=1)
-        return np.ascontiguousarray(windows[:, ::-1])
-
-
-def _common(values: list[float]) -> float | Array:
-    """Return the value that all share, else a column of them: a smoothness takes no array."""
-    return values[0] if len(set(values)) == 1 else np.array(values)[:, None]
-
 
 def formula_of(
     covariance: Callable[[Any, Any], Any], times: int | Array, numbers: Any, *, stationary: bool
@@ -276,7 +260,7 @@ def formula_of(
 
 @declare
 class RBF(StationaryPrior):
-    """Smooth traces: covariance σ² exp(−(s − t)² / (2 l²)).
+    """Smooth traces: covariance $σ² exp(−(s − t)² / (2 l²))$.
 
     Strictly positive definite at distinct times, yet numerically singular: on 50 points its
     condition number is 2.5e17 at l = 3.
@@ -314,7 +298,7 @@ class RBF(StationaryPrior):
 
 @declare
 class Periodic(StationaryPrior):
-    """Repeating traces: covariance σ² exp(−2 sin²(π (s − t) / p) / l²).
+    """Repeating traces: covariance $σ² exp(−2 sin²(π (s − t) / p) / l²)$.
 
     Entries a whole number of periods apart are the same number, so the covariance is singular
     whenever the period divides the sampling.
@@ -377,8 +361,8 @@ class Periodic(StationaryPrior):
 class Matern(StationaryPrior):
     """Rough traces, differentiable ν − 1/2 times.
 
-    With u = √(2ν) |s − t| / l the covariance is
-    σ² e^(−u) for ν = 1/2, σ² (1 + u) e^(−u) for ν = 3/2, σ² (1 + u + u²/3) e^(−u) for ν = 5/2.
+    With $u = √(2ν) |s − t| / l$ the covariance is
+    $σ² e^{−u}$ for ν = 1/2, $σ² (1 + u) e^{−u}$ for ν = 3/2, $σ² (1 + u + u²/3) e^{−u}$ for 5/2.
 
     Reference: Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, eq. 4.17.
 

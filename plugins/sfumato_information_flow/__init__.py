@@ -9,11 +9,11 @@ from sfumato.protocols import LossMeasure
 @hookimpl
 def sfumato_measures() -> list[type[LossMeasure]]:
     """Register the measures."""
-    from sfumato_information_flow import capacities, entropies
+    from sfumato_information_flow import measures as ours
 
     return [
-        capacities.BayesCapacity,
-        capacities.ShannonCapacity,
-        entropies.GuessingEntropy,
-        entropies.RemainingEntropy,
+        ours.BayesCapacity,
+        ours.ShannonCapacity,
+        ours.GuessingEntropy,
+        ours.RemainingEntropy,
     ]

@@ -58,19 +58,30 @@ def shannon_capacity(belief: Any, question: Any, channel: Any) -> Reading:
             raise OutsideHypotheses("there are too many outputs for a convex solver.")
         own = [math.fsum(-p * math.log(p) for p in law if p > 0) for law in laws.tolist()]
 
-        def told(weights: FloatArray) -> float:
-            law = np.abs(weights) / np.abs(weights).sum()
+        def told(weights: FloatArray) -> tuple[float, FloatArray]:
+            """Return the information under weights, and its slopes: D(ℓ_s ‖ q) less it."""
+            law = weights / weights.sum()
             mixed = law @ laws
-            return float(-(mixed[mixed > 0] @ np.log(mixed[mixed > 0])) - law @ own)
+            logs = np.log(mixed, out=np.zeros_like(mixed), where=mixed > 0.0)
+            each = -laws @ logs - own
+            return float(law @ each), (each - law @ each) / weights.sum()
 
-        found = minimize(  # type: ignore[call-overload]  # its types know no tolerances
-            lambda weights: -told(weights),
-            np.ones(len(laws)),  # one start will do: the information is concave in the law
+        start = np.ones(len(laws))
+        scale = max(told(start)[0], 1e-12)  # so that tiny capacities are solved as well as large
+
+        def missed(weights: FloatArray) -> tuple[float, FloatArray]:
+            value, slopes = told(weights)
+            return -value / scale, -slopes / scale
+
+        found = minimize(
+            missed,
+            start,  # one start will do: the information is concave in the law
+            jac=True,
             method="SLSQP",
             bounds=[(1e-12, 1.0)] * len(laws),
             options={"ftol": 1e-16, "maxiter": 500},
         )
-        return told(found.x)
+        return told(found.x)[0]
 
     return _worst(belief, question, channel, capacity)
 

@@ -111,15 +111,6 @@ def refines(prior: Prior, secret: Secret, first: Release, second: Release) -> Re
     return refinement(*(table.likelihoods for table in tables))
 
 
-def pointwise_leakages(outcomes: Outcomes) -> tuple[FloatArray, FloatArray]:
-    """Return of every outcome its probability and its leakage log max_s Pr[s | o]/Pr[s], in nats.
-
-    Reference: Saeidian et al. (2023), theorem 1.
-    """
-    ratios = outcomes.posteriors / outcomes.prior[:, None]
-    return outcomes.seen, np.asarray(np.log(ratios.max(axis=0)))
-
-
 def _one_table(prior: Prior, secret: Secret, release: Release) -> Outcomes:
     at = release.situation(prior, secret)
     view: Any = view_of(at.belief, at.question, at.channel)

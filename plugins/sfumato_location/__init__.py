@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from sfumato.hookspecs import hookimpl
@@ -44,8 +44,30 @@ def sfumato_measures() -> list[type[LossMeasure]]:
 
 
 @hookimpl
-def sfumato_strategies() -> Mapping[str, Callable[[Mapping[str, int]], Any]]:
-    """Draw events: an expression is a sentence, which no domain of numbers describes."""
-    from sfumato_location.events import draw_events
+def sfumato_worlds() -> Mapping[str, Mapping[str, Any]]:
+    """Register the worlds of places that every definition is tried on."""
+    places = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    shared = {
+        "prior": {"name": "location_walk", "places": places, "reach": 1.0, "steps": 4},
+        "mechanism": {"name": "location_exponential", "epsilon": 1.0, "places": places},
+    }
 
-    return {"place_event": draw_events}
+    def given(gain: list[list[float]]) -> dict[str, Any]:
+        return {
+            "geo_indistinguishability": {"places": places},
+            "location_leakage": {"places": places},
+            "g_vulnerability": {"gain": gain},
+        }
+
+    return {
+        "a place, blurred": {
+            **shared,
+            "secret": {"name": "basic", "index": 2},
+            "given": given([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 5.0]]),
+        },
+        "an event of places, blurred": {
+            **shared,
+            "secret": {"name": "place_event", "expression": "0@1 and not 0@2"},
+            "given": given([[1.0, 0.0], [0.0, 5.0]]),
+        },
+    }

@@ -105,13 +105,6 @@ class Expression(Domain):
         return negated | joined | joined.map("not ({})".format)
 
 
-def draw_events(sizes: Mapping[str, int]) -> Any:
-    """Draw secrets whose times and places are those of a trace of these sizes."""
-    from hypothesis import strategies as st
-
-    return st.builds(PlaceEvent, Expression().strategy(sizes), st.booleans())
-
-
 @attrs.frozen(eq=False)
 class PlaceEvents(JointStates):
     """Whether each of some expressions is true of the states at the times it names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import zlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,16 +88,13 @@ class GeoIndistinguishability(LossMeasure):
 
     def brute_force(self, belief: Markov, question: Any, channel: Symbols) -> Reading:
         """Return it from the evidence of every single output, in Python's numbers."""
-        del question
+        del belief, question
         worst = 0.0
         for time, alphabet in enumerate(channel.outputs()):
-            for symbol in alphabet:
-                output = [*(own[0] for own in channel.outputs()[:time]), symbol]
-                row = channel.evidence(output)[time].tolist()
-                for x, y in np.ndindex(belief.state_count, belief.state_count):
-                    if x != y and row[x] > -math.inf:
-                        ratio = (row[x] - row[y]) / math.dist(self.places[x], self.places[y])
-                        worst = max(worst, ratio)
+            before = [own[0] for own in channel.outputs()[:time]]
+            rows = [np.exp(channel.evidence([*before, one])[time]) for one in alphabet]
+            laws = dict(enumerate(zip(*(row.tolist() for row in rows), strict=True)))
+            worst = max(worst, _largest_ratio(laws, self.places))
         return Reading(value=worst, bound="exact", relative_error=1e-9, how="brute force")
 
 
@@ -173,16 +171,17 @@ class LocationLeakage(ViewMeasure):
             if asked.members.shape != (len(self.places),) * 2:
                 raise OutsideHypotheses("brute force looks at one time, and at all its places.")
             laws = {x: (row / math.fsum(row)).tolist() for x, row in enumerate(joint) if row.any()}
-            ratios = (
-                _largest_ratio(laws[x], laws[y]) / math.dist(self.places[x], self.places[y])
-                for x, y in itertools.permutations(laws, 2)
-            )
-            return max(ratios, default=0.0)
+            return _largest_ratio(laws, self.places)
 
         return worst_of_tables(belief, question, channel, worst)
 
 
-def _largest_ratio(p: list[float], q: list[float]) -> float:
-    """Return max log p/q, one outcome after the other."""
-    both = [(a, b) for a, b in zip(p, q, strict=True) if a > 0.0]
-    return max(math.log(a / b) if b > 0.0 else math.inf for a, b in both)
+def _largest_ratio(laws: Mapping[int, Sequence[float]], places: FloatArray) -> float:
+    """Return max log p/q per distance, one pair and one outcome after the other."""
+    worst = 0.0
+    for x, y in itertools.permutations(laws, 2):
+        for a, b in zip(laws[x], laws[y], strict=True):
+            if a > 0.0:
+                ratio = math.log(a / b) if b > 0.0 else math.inf
+                worst = max(worst, ratio / math.dist(places[x], places[y]))
+    return worst

@@ -15,7 +15,15 @@ from sfumato.channels.emission import label_array
 from sfumato.parameters import POSITIVE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.randomness import generator_or_secure
-from sfumato.values import ByContent, FloatArray, Labels, cumulative, draw_outcomes, encode_labels
+from sfumato.values import (
+    ByContent,
+    FloatArray,
+    Labels,
+    cumulative,
+    draw_outcomes,
+    encode_batch,
+    encode_labels,
+)
 from sfumato_location.mechanisms import EXPECTED_DISTANCE, belief_about
 from sfumato_location.places import PLACES, distances_between
 
@@ -81,14 +89,13 @@ class PlacesInSets(ByContent, Emission):
 
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
         """Return log-likelihoods, (k, M)."""
-        codes = encode_labels(self.states, observed, "states")
-        self._check_length(len(codes))
-        predicted, rows = self.belief.initial, np.empty((len(codes), len(self.far)))
-        for time, code in enumerate(codes):
-            rows[time] = self.law(predicted)[:, code]
-            predicted = self._after(predicted, rows[time], time)
-        with np.errstate(divide="ignore"):
-            return np.log(rows)
+        self._check_length(len(observed))
+        memory: Hashable = ()
+        rows: list[FloatArray] = []
+        for time, place in enumerate(encode_labels(self.states, observed, "states")):
+            rows.append(self.next_evidence(memory, time)[place])
+            memory = self.remember(memory, time, self.states[place])
+        return np.reshape(rows, (-1, len(self.far)))
 
     def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
         """Return the prediction of the next step, on which alone all later evidence depends."""
@@ -109,27 +116,24 @@ class PlacesInSets(ByContent, Emission):
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
     ) -> NDArray[np.object_]:
         """Draw one output per trace of positions, each with its own sets."""
-        return label_array(self.states)[self.draw(traces, generator_or_secure(rng))]
-
-    def draw(self, traces: NDArray[np.intp], source: np.random.Generator) -> NDArray[np.intp]:
-        """Return the places that are shown, as positions."""
-        codes = np.empty(np.shape(traces), dtype=np.intp)
-        for number, trace in enumerate(np.asarray(traces, dtype=np.intp)):
+        source, paths = generator_or_secure(rng), np.asarray(traces, dtype=np.intp)
+        codes = np.empty(paths.shape, dtype=np.intp)
+        for number, trace in enumerate(paths):
             predicted = self.belief.initial
             for time, place in enumerate(trace):
                 law = self.law(predicted)
                 shown = draw_outcomes(cumulative(law[place][None]), source.random(1))
                 codes[number, time] = shown[0]
                 predicted = self._after(predicted, law[:, shown[0]], time)
-        return codes
+        return label_array(self.states)[codes]
 
 
 @declare
 class DeltaLocationSet(Mechanism):
     """Show a place within the δ-location set: the likely places, given all that was shown so far.
 
-    Any two places of the set are at most e^ε likelier than one another to be shown as any third,
-    at each step; a place that is not in the set is protected as the nearest one of it. The noise is
+    At each step, any two places of the set are shown as a third with chances at most $e^ε$ times
+    each other; a place that is not in the set is protected as the nearest one of it. The noise is
     the exponential mechanism on the set, in place of the planar isotropic mechanism of the paper:
     the same guarantee, on places instead of the plane. Of a class of priors the first member's
     sets are taken. The utility is estimated from 2,000 simulated traces.
@@ -163,6 +167,7 @@ class DeltaLocationSet(Mechanism):
         channel = PlacesInSets(belief, far, self.epsilon, self.delta)
         rng = np.random.default_rng(0)  # the same estimate whenever it is asked for
         paths = belief.sample_encoded(rng, SIMULATED // belief.steps + 1)
-        distance = float(far[paths, channel.draw(paths, rng)].mean())
+        shown = encode_batch(belief.states, channel.sample_many(paths, rng), "states")
+        distance = float(far[paths, shown].mean())
         claims = {"utility": "estimated from simulated traces"}
         return Release(self, prior, secret, channel, distance, EXPECTED_DISTANCE, claims)

@@ -22,6 +22,7 @@ FAR = 750.0
 """ε times a distance beyond which e^{−ε r} is below what float64 holds."""
 
 
+@declare
 class AtPlaces(Mechanism):
     """Shows a place drawn by the true one; at a distance d at most e^{ε d} times likelier.
 
@@ -33,8 +34,8 @@ class AtPlaces(Mechanism):
     promises = (("epsilon", "geo_indistinguishability"),)
     strength = ("epsilon", "less")
 
-    epsilon: float
-    places: FloatArray
+    epsilon: float = parameter(POSITIVE, doc="ε for each unit of distance")
+    places: FloatArray = parameter(PLACES, doc="coordinates of the places, as the prior has them")
 
     @abstractmethod
     def laws(self, belief: Markov) -> tuple[FloatArray, dict[str, float]]:
@@ -89,9 +90,9 @@ def keep_apart(law: FloatArray, far: FloatArray, epsilon: float) -> FloatArray:
 
 @declare
 class LocationExponential(AtPlaces):
-    """Show z with probability ∝ exp(−ε d(x, z) / 2): the exponential mechanism for distances.
+    """Show z with probability $∝ exp(−ε d(x, z) / 2)$: the exponential mechanism for distances.
 
-    ε per unit of distance holds as the weights' ratio is at most e^{ε d/2}, and so is that of the
+    ε per unit of distance holds as the weights' ratio is at most $e^{ε d/2}$, and so is that of the
     sums that they are divided by.
 
     Reference: McSherry and Talwar (2007); Chatzikokolakis et al. (2013), for distances.
@@ -105,9 +106,6 @@ class LocationExponential(AtPlaces):
 
     name = "location_exponential"
 
-    epsilon: float = parameter(POSITIVE, doc="ε for each unit of distance")
-    places: FloatArray = parameter(PLACES, doc="coordinates of the places, as the prior has them")
-
     def laws(self, belief: Markov) -> tuple[FloatArray, dict[str, float]]:
         """Return the same law for all times."""
         del belief
@@ -118,7 +116,7 @@ class LocationExponential(AtPlaces):
 
 @declare
 class PlanarLaplace(AtPlaces):
-    """Planar Laplace noise, shown as the nearest place: density ε²/(2π) e^{−ε r} around x.
+    """Planar Laplace noise, shown as the nearest place: density $ε²/(2π) e^{−ε r}$ around x.
 
     What is drawn is the place: the probability of z given x is that of z's Voronoi cell, so the
     table is the law of what is sampled. With `remap` a place is then replaced by the one that is
@@ -139,8 +137,6 @@ class PlanarLaplace(AtPlaces):
 
     name = "planar_laplace"
 
-    epsilon: float = parameter(POSITIVE, doc="ε for each unit of distance")
-    places: FloatArray = parameter(PLACES, doc="coordinates of the places, as the prior has them")
     remap: bool = parameter(
         SWITCH, default=True, doc="whether to show the place nearest on average"
     )
@@ -183,20 +179,15 @@ def cell_chances(places: FloatArray, epsilon: float) -> FloatArray:
 
 def _voronoi_cell(places: FloatArray, z: int, reach: float) -> FloatArray:
     """Return the corners, anticlockwise, of what is nearest to z within a far square around it."""
-    square = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * reach
-    corners = places[z] + square
-    for other in np.delete(places, z, axis=0):
-        normal = other - places[z]
-        sides = corners @ normal - (other @ other - places[z] @ places[z]) / 2.0
-        kept = []
-        for k, (corner, side) in enumerate(zip(corners, sides, strict=True)):
-            after, next_side = corners[(k + 1) % len(corners)], sides[(k + 1) % len(corners)]
-            if side <= 0.0:
-                kept.append(corner)
-            if side * next_side < 0.0:
-                kept.append(corner + (after - corner) * (side / (side - next_side)))
-        corners = np.array(kept)
-    return np.asarray(corners)
+    from scipy.spatial import HalfspaceIntersection
+
+    others = np.delete(places, z, axis=0) - places[z]
+    lengths = np.hypot(*others.T)[:, None]
+    nearer = np.column_stack([others / lengths, -lengths / 2.0])  # n·x ≤ half the distance
+    square = [[1.0, 0.0, -reach], [0.0, 1.0, -reach], [-1.0, 0.0, -reach], [0.0, -1.0, -reach]]
+    corners = HalfspaceIntersection(np.vstack([nearer, square]), np.zeros(2)).intersections
+    around = np.argsort(np.arctan2(corners[:, 1], corners[:, 0]))
+    return np.asarray(places[z] + corners[around])
 
 
 def _edge_integral(one: FloatArray, other: FloatArray, epsilon: float) -> FloatArray:

@@ -11,10 +11,10 @@ from sfumato.beliefs import Markov
 from sfumato.comparison.executors import progress
 from sfumato.errors import Undecidable
 from sfumato.matrices.matrix import ROUNDOFF
-from sfumato.parameters import POSITIVE, declare, parameter
+from sfumato.parameters import declare
 from sfumato.values import FloatArray
 from sfumato_location.mechanisms import AtPlaces, keep_apart
-from sfumato_location.places import PLACES, distances_between
+from sfumato_location.places import distances_between
 
 DILATION = 1.05
 """Paths in the graph of the first constraints are at most so much longer than the distance."""
@@ -33,7 +33,7 @@ ROUNDS = 20
 class GeoOptimal(AtPlaces):
     """The channel of least expected distance among all with ε per unit of distance.
 
-    min Σ π_x C_xz d(x, z) subject to C_xz ≤ e^{ε d(x,y)} C_yz for all x, y, z, rows summing to
+    $min ∑ π_x C_xz d(x, z)$ subject to $C_xz ≤ e^{ε d(x,y)} C_yz$ for all x, y, z, rows summing to
     one, π the marginal of the first member, averaged over time. Only the constraints of a spanner
     (a graph whose paths are at most 5 % longer than the distances) are given to the solver at
     first, then those that its solution breaks. The solution is mixed with as much of an even
@@ -54,9 +54,6 @@ class GeoOptimal(AtPlaces):
     """
 
     name = "geo_optimal"
-
-    epsilon: float = parameter(POSITIVE, doc="ε for each unit of distance")
-    places: FloatArray = parameter(PLACES, doc="coordinates of the places, as the prior has them")
 
     def laws(self, belief: Markov) -> tuple[FloatArray, dict[str, float]]:
         """Solve for the average marginal, mend, and say how far from the optimum it may be."""

@@ -69,7 +69,7 @@ class Map:
 
 @declare
 class LocationWalk(Prior):
-    """Somebody who wanders among places: Pr[y next | x] ∝ exp(−d(x, y) / reach), stationary.
+    """Somebody who wanders among places: $Pr[y next | x] ∝ exp(−d(x, y) / reach)$, stationary.
 
     The weights are symmetric, so the stationary law is that of their row sums.
     The states are numbered as the places are listed; `grid` lists those of a grid, and `fit` makes

@@ -9,8 +9,7 @@ from sfumato.protocols import Prior, Secret
 @hookimpl
 def sfumato_priors() -> list[type[Prior]]:
     """Register the priors."""
-    from sfumato_markov_chain.markov_chain import MarkovChain
-    from sfumato_markov_chain.parametric import LineChain, MixedChain
+    from sfumato_markov_chain.markov_chain import LineChain, MarkovChain, MixedChain
 
     return [MarkovChain, LineChain, MixedChain]
 

@@ -34,12 +34,6 @@ def lean(counts: FloatArray, habit: FloatArray, weight: float) -> FloatArray:
     return np.asarray(laws / laws.sum(axis=-1, keepdims=True))
 
 
-def smoothed_laws(counts: FloatArray, smoothing: float) -> FloatArray:
-    """Return laws (n_ij + a) / (Σ_j n_ij + a M); a row that was never left is uniform."""
-    size = counts.shape[-1]
-    return lean(counts, np.full(size, 1.0 / size), smoothing * size)
-
-
 def stepwise_laws(
     days: Sequence[Sequence[Any]], states: Iterable[Hashable] | None, smoothing: float
 ) -> tuple[FloatArray, FloatArray, tuple[Hashable, ...]]:
@@ -92,19 +86,11 @@ def _plain(trace: Sequence[Any]) -> list[Any]:
     return trace.tolist() if isinstance(trace, np.ndarray) else list(trace)
 
 
-def traces_of(person: Any) -> list[Any]:
-    """Return a person's traces: a list of lists, tuples or arrays is several."""
-    checked_trace(person)
-    if isinstance(person, np.ndarray):
-        return [person] if person.ndim == 1 else list(person)
-    several = [isinstance(part, SEVERAL) for part in person]
-    if not any(several):
-        return [person]
-    if not all(several):
-        raise ParameterError(
-            f"people must have a trace or a list of traces each; got {person!r} for one."
-        )
-    return list(person)
+def checked_list(given: Any, name: str) -> Any:
+    """Return traces of one person, or people, or raise if they are none."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise ParameterError(f"{name} must be a list of traces; got {given!r}.")
+    return given
 
 
 def checked_trace(trace: Any) -> Any:
@@ -116,46 +102,32 @@ def checked_trace(trace: Any) -> Any:
     return trace
 
 
-@attrs.frozen(eq=False)
-class Moves:
-    """Observed moves of many people: who, from where, to where; one row each."""
+def traces_of(person: Any) -> list[Any]:
+    """Return a person's traces: a list of lists, tuples or arrays is several."""
+    several = [isinstance(part, SEVERAL) for part in checked_trace(person)]
+    if any(several) and not all(several):
+        raise ParameterError(
+            f"people must have a trace or a list of traces each; got {person!r} for one."
+        )
+    return list(person) if any(several) else [person]
 
-    rows: IntArray
-    people: int
-    states: tuple[Hashable, ...]
 
-    @classmethod
-    def of(cls, groups: Sequence[Sequence[Sequence[Any]]], states: Iterable[Any] | None) -> Moves:
-        """Collect the moves of each person's traces."""
-        traces = [_plain(trace) for group in groups for trace in group]
-        if not traces or not all(traces):
-            raise ParameterError("sequences must hold at least one state each; got an empty one.")
-        if any(isinstance(x, SEVERAL) for trace in traces for x in trace):
-            raise ParameterError("traces must be lists of states; got one of lists.")
-        known = _labels_of(traces, states)
-        flat = encode_labels(known, (x for trace in traces for x in trace), "states")
-        lengths = np.array([len(trace) for trace in traces])
-        who = np.repeat(np.arange(len(groups)), [len(group) for group in groups]).repeat(lengths)
-        # The last state of a trace moves nowhere.
-        here = np.setdiff1d(np.arange(len(flat)), np.cumsum(lengths) - 1)
-        return cls(np.column_stack([who[here], flat[here], flat[here + 1]]), len(groups), known)
-
-    def rows_of(self, begin: int, end: int) -> IntArray:
-        """Return the moves of the people begin, ..., end − 1."""
-        first, last = np.searchsorted(self.rows[:, 0], (begin, end))
-        return self.rows[first:last]
-
-    def counts(self, begin: int, end: int) -> FloatArray:
-        """Return how often each move was made by the people begin, ..., end − 1, (n, M, M)."""
-        who, before, after = self.rows_of(begin, end).T
-        size = len(self.states)
-        if (end - begin) * size**2 > MOST_NUMBERS:
-            raise ParameterError(
-                f"a chain must have fewer states, its matrix at most {MOST_NUMBERS:,} entries; got "
-                f"{size:,} states: fit each person's own, or only those visited most."
-            )
-        codes = ((who - begin) * size + before) * size + after
-        return _count(codes, (end - begin) * size**2).reshape(-1, size, size)
+def moves_of(
+    groups: Sequence[Sequence[Sequence[Any]]], states: Iterable[Any] | None
+) -> tuple[IntArray, tuple[Hashable, ...]]:
+    """Return the moves of each person's traces (who, from where, to where), and the labels."""
+    traces = [_plain(trace) for group in groups for trace in group]
+    if not traces or not all(traces):
+        raise ParameterError("sequences must hold at least one state each; got an empty one.")
+    if any(isinstance(x, SEVERAL) for trace in traces for x in trace):
+        raise ParameterError("traces must be lists of states; got one of lists.")
+    known = _labels_of(traces, states)
+    flat = encode_labels(known, (x for trace in traces for x in trace), "states")
+    lengths = np.array([len(trace) for trace in traces])
+    who = np.repeat(np.arange(len(groups)), [len(group) for group in groups]).repeat(lengths)
+    # The last state of a trace moves nowhere.
+    here = np.setdiff1d(np.arange(len(flat)), np.cumsum(lengths) - 1)
+    return np.column_stack([who[here], flat[here], flat[here + 1]]), known
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -172,17 +144,18 @@ class FittedChains(Sequence["MarkovChain"]):
     [[0.333, 0.667], [0.667, 0.333]]
     """
 
-    moves: Moves
+    moves: IntArray  # who, from where, to where; in order of who
+    states: tuple[Hashable, ...]
     smoothing: float
     steps: int
     make: Callable[..., MarkovChain]
     names: tuple[Hashable, ...]
 
     def __len__(self) -> int:
-        return self.moves.people
+        return len(self.names)
 
     def __repr__(self) -> str:
-        return f"FittedChains({len(self)} people, {len(self.moves.states)} states)"
+        return f"FittedChains({len(self)} people, {len(self.states)} states)"
 
     @overload
     def __getitem__(self, person: int) -> MarkovChain: ...
@@ -197,7 +170,7 @@ class FittedChains(Sequence["MarkovChain"]):
         place = person % len(self)
         transitions = self.transitions(place, place + 1)[0]
         initial = self._initial(place, transitions)
-        return self.make(initial, transitions, self.steps, self.moves.states)
+        return self.make(initial, transitions, self.steps, self.states)
 
     def _initial(self, person: int, transitions: FloatArray) -> FloatArray:
         """Return the stationary law.
@@ -206,7 +179,7 @@ class FittedChains(Sequence["MarkovChain"]):
         and all their rows are uniform. They are lumped into one state, and share its probability.
         """
         visited = np.zeros(len(transitions), dtype=bool)
-        visited[self.moves.rows_of(person, person + 1)[:, 1:]] = True
+        visited[self._rows(person, person + 1)[:, 1:]] = True
         alike = np.count_nonzero(~visited)
         if alike < 2:
             return stationary_law(transitions)
@@ -218,25 +191,39 @@ class FittedChains(Sequence["MarkovChain"]):
         initial[visited] = law[:-1]
         return initial
 
+    def _rows(self, begin: int, end: int) -> IntArray:
+        """Return the moves of the people begin, ..., end − 1."""
+        first, last = np.searchsorted(self.moves[:, 0], (begin, end))
+        return self.moves[first:last]
+
     def transitions(self, begin: int, end: int) -> FloatArray:
         """Return the matrices of the people begin, ..., end − 1, (n, M, M)."""
-        return smoothed_laws(self.moves.counts(begin, end), self.smoothing)
+        who, before, after = self._rows(begin, end).T
+        size = len(self.states)
+        if (end - begin) * size**2 > MOST_NUMBERS:
+            raise ParameterError(
+                f"a chain must have fewer states, its matrix at most {MOST_NUMBERS:,} entries; got "
+                f"{size:,} states: fit each person's own, or only those visited most."
+            )
+        codes = ((who - begin) * size + before) * size + after
+        counts = _count(codes, (end - begin) * size**2).reshape(-1, size, size)
+        # (n_ij + a) / (Σ_j n_ij + a M); a row that was never left is uniform.
+        return lean(counts, np.full(size, 1.0 / size), self.smoothing * size)
 
-    def key(self, person: int) -> Hashable:
-        """Return what decides a person's chain: how often each move was made."""
-        _, before, after = self.moves.rows_of(person, person + 1).T
-        return np.sort(before * len(self.moves.states) + after).tobytes()
+    def key(self, person: int) -> bytes:
+        """Return what decides a person's chain, for populations: how often each move was made."""
+        _, before, after = self._rows(person, person + 1).T
+        return np.sort(before * len(self.states) + after).tobytes()
 
     def some(self, chosen: Sequence[int]) -> FittedChains:
         """Return the chains of some of the people."""
-        pieces = [self.moves.rows_of(person, person + 1) for person in chosen]
-        rows = np.concatenate([self.moves.rows[:0], *pieces])
-        rows[:, 0] = np.repeat(np.arange(len(pieces)), [len(piece) for piece in pieces])
-        moves = attrs.evolve(self.moves, rows=rows, people=len(pieces))
+        pieces = [self._rows(person, person + 1) for person in chosen]
+        moves = np.concatenate([self.moves[:0], *pieces])
+        moves[:, 0] = np.repeat(np.arange(len(pieces)), [len(piece) for piece in pieces])
         return attrs.evolve(self, moves=moves, names=tuple(self.names[k] for k in chosen))
 
     def spectral_gaps(self) -> FloatArray:
         """Return everyone's spectral gap, (N,), some people at a time."""
-        stride = max(1, 4_000_000 // len(self.moves.states) ** 2)
+        stride = max(1, 4_000_000 // len(self.states) ** 2)
         cuts = [*range(0, len(self), stride), len(self)]
         return np.concatenate([spectral_gap(self.transitions(*c)) for c in pairwise(cuts)])

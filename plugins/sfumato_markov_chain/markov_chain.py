@@ -1,4 +1,8 @@
-"""A Markov chain over labelled states."""
+"""Markov chains over labelled states.
+
+The transitions of two of them have a formula in one number, how far somebody moves or how much of
+another life they lead, so that losses over an interval of that number can be proved.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +21,79 @@ from sfumato.parameters import (
     COUNT,
     LABELS,
     OPTIONAL,
+    POSITIVE,
     SIMPLEX,
     STOCHASTIC,
+    UNIT,
     declare,
     parameter,
 )
 from sfumato.protocols import Prior
+from sfumato.values import FloatArray
 from sfumato_markov_chain import fitting
-from sfumato_markov_chain.parametric import line_moves
 from sfumato_markov_chain.stationary import spectral_gap, stationary_law
 
 MOST_SMOOTHING = 1e100
 """More makes rows no more uniform, and their sums overflow."""
 
 
+FARTHEST = 600.0
+"""Exponent of the rarest move: exp(−600) still has all digits of float64."""
+
+
+def line_moves(states: int, tau: float) -> FloatArray:
+    """Return the transition matrix ∝ exp(−|i − j| / (τ M)) of places on a line."""
+    weights = np.exp(-_distances(states) / (float(tau) * states))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _distances(states: int) -> FloatArray:
+    places = np.arange(states, dtype=float)
+    return np.abs(places[:, None] - places)
+
+
+class LabelledChain(Prior):
+    """A chain that has a first law, or its stationary one, and may have labels of its states."""
+
+    yields = Markov
+
+    initial: Any
+    steps: int
+    states: tuple[Hashable, ...] | None
+
+    def _moves(self) -> FloatArray:
+        """Return the transition matrix, or one for each step."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Require one matrix, and one law, for a stationary start."""
+        try:
+            self._initial_law()
+        except OutsideHypotheses as error:
+            needed = f"a probability vector here ({error})"
+            raise self.reject("initial", needed, self.initial) from None
+
+    def _initial_law(self) -> FloatArray:
+        if not isinstance(self.initial, str):
+            return np.asarray(self.initial)
+        if (moves := self._moves()).ndim == 3:
+            raise self.reject(
+                "initial", "a probability vector where transitions vary", self.initial
+            )
+        return stationary_law(moves)
+
+    def belief(self) -> Markov:
+        """Return the Markov belief."""
+        steps, states = self.trace_signature()
+        return Markov(self._initial_law(), self._moves(), steps=steps, states=states)
+
+    def trace_signature(self) -> tuple[int, tuple[Hashable, ...]]:
+        """Return the number of steps and the labels."""
+        return (self.steps, self.states or tuple(range(self.sizes["M"])))
+
+
 @declare
-class MarkovChain(Prior):
+class MarkovChain(LabelledChain):
     """A chain: the law of the first state, and a transition matrix for each step.
 
     One matrix of shape (M, M) rules every step; a stack of shape (T-1, M, M) one step each.
@@ -44,7 +105,6 @@ class MarkovChain(Prior):
     """
 
     name = "markov_chain"
-    yields = Markov
 
     initial: NDArray[np.float64] | str = parameter(
         SIMPLEX("M") | CHOICE("stationary"), doc="law of the first state, or 'stationary'"
@@ -58,30 +118,8 @@ class MarkovChain(Prior):
         OPTIONAL(LABELS("M")), default=None, doc="labels of the states; 0, 1, ... by default"
     )
 
-    def check(self) -> None:
-        """Require one matrix for a stationary start."""
-        if isinstance(self.initial, str) and self.transitions.ndim == 3:
-            needed = "a probability vector where transitions vary"
-            raise self.reject("initial", needed, self.initial)
-        try:
-            self._initial_law()
-        except OutsideHypotheses as error:
-            needed = f"a probability vector here ({error})"
-            raise self.reject("initial", needed, self.initial) from None
-
-    def _initial_law(self) -> NDArray[np.float64]:
-        if isinstance(self.initial, str):
-            return stationary_law(self.transitions)
-        return self.initial
-
-    def belief(self) -> Markov:
-        """Return the Markov belief."""
-        states = self.states or tuple(range(self.sizes["M"]))
-        return Markov(self._initial_law(), self.transitions, steps=self.steps, states=states)
-
-    def trace_signature(self) -> Hashable:
-        """Return the number of steps and the labels."""
-        return (self.steps, self.states or tuple(range(self.sizes["M"])))
+    def _moves(self) -> FloatArray:
+        return np.asarray(self.transitions)
 
     def spectral_gap(self) -> float:
         """Return 1 − |λ_2|: near 0 for someone who stays, near 1 for someone who jumps about.
@@ -149,19 +187,19 @@ class MarkovChain(Prior):
         >>> MarkovChain.fit(days, homogeneous=False, smoothing=0.0).transitions[:, 0].tolist()
         [[0.5, 0.5], [0.0, 1.0]]
         """
-        traces = [fitting.checked_trace(trace) for trace in _checked_list(sequences, "sequences")]
-        smoothing = _checked_smoothing(smoothing)
-        if not homogeneous:
-            initial, matrices, labels = fitting.stepwise_laws(traces, states, smoothing)
-            if steps not in (None, len(traces[0])):
-                raise ParameterError(
-                    f"markov_chain.fit must have steps={len(traces[0])}, as the traces have, where "
-                    f"homogeneous is False; got {steps!r}."
-                )
-            return cls(initial, matrices, len(traces[0]), labels)
-        moves = fitting.Moves.of([traces], states)
-        transitions = fitting.smoothed_laws(moves.counts(0, 1)[0], smoothing)
-        return cls("stationary", transitions, _length(steps, traces), moves.states)
+        listed = fitting.checked_list(sequences, "sequences")
+        traces = [fitting.checked_trace(trace) for trace in listed]
+        if homogeneous:
+            one = cls._each({0: traces}, smoothing, states, steps)
+            return cls("stationary", one.transitions(0, 1)[0], one.steps, one.states)
+        found = fitting.stepwise_laws(traces, states, _checked_smoothing(smoothing))
+        if steps not in (None, len(traces[0])):
+            raise ParameterError(
+                f"markov_chain.fit must have steps={len(traces[0])}, as the traces have, where "
+                f"homogeneous is False; got {steps!r}."
+            )
+        initial, matrices, labels = found
+        return cls(initial, matrices, len(traces[0]), labels)
 
     @classmethod
     def fit_each(
@@ -190,19 +228,22 @@ class MarkovChain(Prior):
         >>> days.names, days[0].transitions.round(3).tolist()
         (('ann', 'bob'), [[0.333, 0.667], [0.25, 0.75]])
         """
-        smoothing = _checked_smoothing(smoothing)
-        listed = _checked_list(people, "people")
+        listed = fitting.checked_list(people, "people")
         table = listed if isinstance(listed, Mapping) else dict(enumerate(listed))
-        groups = [fitting.traces_of(person) for person in table.values()]
-        moves = fitting.Moves.of(groups, states)
-        length = _length(steps, [trace for group in groups for trace in group])
-        return fitting.FittedChains(moves, smoothing, length, cls, tuple(table))
+        groups = {name: fitting.traces_of(person) for name, person in table.items()}
+        return cls._each(groups, smoothing, states, steps)
 
-
-def _checked_list(given: Any, name: str) -> Any:
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise ParameterError(f"{name} must be a list of traces; got {given!r}.")
-    return given
+    @classmethod
+    def _each(
+        cls, groups: Mapping[Hashable, Any], smoothing: Any, states: Any, steps: int | None
+    ) -> fitting.FittedChains:
+        """Return one chain for each person's traces, as long as given or as the longest trace."""
+        smoothing = _checked_smoothing(smoothing)
+        moves, labels = fitting.moves_of(list(groups.values()), states)
+        if steps is None:
+            steps = max(len(trace) for traces in groups.values() for trace in traces)
+        _require_whole("fit must have steps", steps)
+        return fitting.FittedChains(moves, labels, smoothing, steps, cls, tuple(groups))
 
 
 def _checked_smoothing(smoothing: object) -> float:
@@ -217,14 +258,86 @@ def _checked_smoothing(smoothing: object) -> float:
     return float(smoothing)
 
 
-def _length(steps: int | None, traces: list[Sequence[Any]]) -> int:
-    """Return the length to describe: as given, or that of the longest trace."""
-    if steps is None:
-        return max(len(trace) for trace in traces)
-    _require_whole("fit must have steps", steps)
-    return steps
-
-
 def _require_whole(where: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ParameterError(f"markov_chain.{where} >= 1; got {value!r}.")
+
+
+@declare
+class LineChain(Prior):
+    """A stationary chain on a line with transitions $∝ exp(−|i − j| / (τ M))$.
+
+    The larger τ, the more independent the places of different steps. Weights are symmetric, so the
+    stationary law is proportional to their sums by rows.
+
+    Reference: Koga, Meehan and Chaudhuri (2024), section 4.1, simulated data.
+
+    >>> import sfumato as sf
+    >>> chain = sf.priors.line_chain(states=3, tau=0.5, steps=2)
+    >>> chain.belief().transitions[0].round(3).tolist()
+    [[0.563, 0.289, 0.148], [0.253, 0.493, 0.253], [0.148, 0.289, 0.563]]
+    """
+
+    name = "line_chain"
+    yields = Markov
+
+    states: int = parameter(COUNT("M"), doc="number of places on the line")
+    tau: float = parameter(POSITIVE, doc="how far a step goes, as a share of the line")
+    steps: int = parameter(COUNT("T"), doc="number of states in a trace")
+
+    def check(self) -> None:
+        """Require moves that float64 can hold."""
+        least = (self.states - 1) / (FARTHEST * self.states)
+        if self.tau < least:
+            raise self.reject("tau", f"at least {least:.2g} for {self.states} places", self.tau)
+
+    def belief(self) -> Markov:
+        """Return the Markov belief."""
+        moves = line_moves(self.states, self.tau)
+        return Markov(stationary_law(moves), moves, steps=self.steps, states=range(self.states))
+
+    def formula(self, numbers: Any) -> Any:
+        """Return the initial law and the transitions in numbers of any kind."""
+        apart = numbers.number(-_distances(self.states) / self.states)
+        weights = (apart * (numbers.number(1.0) / self.tau)).exp()
+        every = range(self.states)
+        sums = sum(numbers.block(weights, list(every), [place]) for place in every)
+        row = sum(numbers.block(weights, [place], list(every)) for place in every)
+        total = sum(numbers.block(row, [0], [place]) for place in every)
+        return row / total, weights / sums
+
+
+@declare
+class MixedChain(LabelledChain):
+    """A chain that moves by one matrix with chance $1 − w$, and by another with chance w.
+
+    At every step anew: the transitions are $(1 − w) A + w B$.
+
+    >>> import sfumato as sf
+    >>> home, away = [[0.9, 0.1], [0.9, 0.1]], [[0.1, 0.9], [0.1, 0.9]]
+    >>> chain = sf.priors.mixed_chain("stationary", home, away, weight=0.25, steps=3)
+    >>> chain.belief().initial.round(6).tolist()
+    [0.7, 0.3]
+    """
+
+    name = "mixed_chain"
+
+    initial: NDArray[np.float64] | str = parameter(
+        SIMPLEX("M") | CHOICE("stationary"), doc="law of the first state, or 'stationary'"
+    )
+    first: NDArray[np.float64] = parameter(STOCHASTIC("M", "M"), doc="transitions A")
+    second: NDArray[np.float64] = parameter(STOCHASTIC("M", "M"), doc="transitions B")
+    weight: float = parameter(UNIT, doc="the weight w of B")
+    steps: int = parameter(COUNT("T"), doc="number of states in a trace")
+    states: tuple[Hashable, ...] | None = parameter(
+        OPTIONAL(LABELS("M")), default=None, doc="labels of the states; 0, 1, ... by default"
+    )
+
+    def _moves(self) -> FloatArray:
+        return np.asarray((1.0 - self.weight) * self.first + self.weight * self.second)
+
+    def formula(self, numbers: Any) -> Any:
+        """Return the initial law, None for the stationary one, and the transitions."""
+        first, second = numbers.number(self.first), numbers.number(self.second)
+        initial = None if isinstance(self.initial, str) else numbers.number(self.initial[None])
+        return initial, first + (second - first) * self.weight

@@ -33,11 +33,11 @@ class Contexts(Secret):
 
     A window spans several segments: `suppress_optimal` and `suppress_set_labels` refuse it, the
     other suppressions are designed for it. δ/w at each of its w times does not give δ for the
-    window. What follows from Pr[X_t = s | o] ≤ Pr[X_t = s] + δ/w is, by the union bound,
+    window. What follows from $Pr[X_t = s | o] ≤ Pr[X_t = s] + δ/w$ is, by the union bound,
 
-        Pr[∃t: X_t = s | o] ≤ Σ_t Pr[X_t = s | o] ≤ Σ_t Pr[X_t = s] + δ,
+    $Pr[∃t: X_t = s | o] ≤ ∑_t Pr[X_t = s | o] ≤ ∑_t Pr[X_t = s] + δ$,
 
-    and Σ_t Pr[X_t = s] exceeds the prior of the window, Pr[∃t: X_t = s], wherever s may last.
+    and $∑_t Pr[X_t = s]$ exceeds the prior of the window, $Pr[∃t: X_t = s]$, wherever s may last.
 
     Reference: Götz, Nath and Gehrke (2012), definition 1 and the remarks after it.
 

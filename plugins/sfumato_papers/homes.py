@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,8 @@ def read_ordonez(path: str | Path, *, bad_rows: BadRows | None = None) -> Activi
     kinds: dict[str, Converter] = {
         "day": _day, "hour": _clock, "last_day": _day, "last_hour": _clock, "activity": str
     }  # fmt: skip
-    rows = _rows(path, kinds, bad_rows, titles=2)
+    lines = numbered_lines(path, skip=2)
+    rows = read_rows(path, lines, list(kinds), kinds, separator=None, bad_rows=bad_rows)
     begins, ends = rows.day + rows.hour, rows.last_day + rows.last_hour
     return _log(path, rows.assign(begin=begins, end=ends), bad_rows)
 
@@ -93,9 +94,9 @@ def read_kasteren(path: str | Path, *, bad_rows: BadRows | None = None) -> Activ
     The names come from the ``.activity_names`` file beside it.
     """
     file = Path(path).with_suffix(".activity_names")
-    lines = ((number, line.split(maxsplit=1)) for number, line in numbered_lines(file))
+    named = ((number, line.split(maxsplit=1)) for number, line in numbered_lines(file))
     kinds: dict[str, Converter] = {"key": str, "name": str.strip}
-    found = read_rows(file, lines, list(kinds), kinds, bad_rows=bad_rows)
+    found = read_rows(file, named, list(kinds), kinds, bad_rows=bad_rows)
     names: dict[str, str] = dict(zip(found.key, found.name, strict=True))
 
     def name_of(number: str) -> str:
@@ -103,15 +104,10 @@ def read_kasteren(path: str | Path, *, bad_rows: BadRows | None = None) -> Activ
             raise ValueError(f"the activity must have a name; got number {number}")
         return names[number]
 
-    rows = _rows(path, {"begin": finite, "length": finite, "activity": name_of}, bad_rows)
+    kinds = {"begin": finite, "length": finite, "activity": name_of}
+    lines = numbered_lines(path)
+    rows = read_rows(path, lines, list(kinds), kinds, separator=None, bad_rows=bad_rows)
     return _log(path, rows.assign(end=rows.begin + rows.length), bad_rows)
-
-
-def _rows(
-    path: str | Path, kinds: Mapping[str, Converter], bad_rows: BadRows | None, titles: int = 0
-) -> Any:
-    lines = numbered_lines(path, skip=titles)
-    return read_rows(path, lines, list(kinds), kinds, separator=None, bad_rows=bad_rows)
 
 
 def _log(path: str | Path, rows: Any, bad_rows: BadRows | None) -> ActivityLog:
@@ -198,10 +194,6 @@ def simulated_person(number: int, days: int = 30, steps: int = 24) -> Person:
     """Make up someone: a routine for each hour, and a habit of staying.
 
     At night there is only home; every other place is open for some hours of the day.
-
-    >>> person = simulated_person(0)
-    >>> len(person.days), len(person.days[0]), person.home
-    (30, 24, 'home')
     """
     rng = np.random.default_rng([2012, number])
     places = int(rng.integers(6, 15))

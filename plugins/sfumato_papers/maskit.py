@@ -21,26 +21,20 @@ EXAMPLES = """
     The segmented check is new: it reaches the better of the two checks in each example.
 """
 
-Row = tuple[str, float, float | None]
-"""What it is, the value found, and the value in the paper, if it states one."""
+Rows = dict[str, tuple[float, float | None]]
+"""By what it is, the value found, and the value in the paper, if it states one."""
 
 
 def examples(request: FigureRequest) -> Drawing:
     """Return one panel for each example: found, and as the paper has it."""
     del request  # nothing to choose
-    tables = {
-        "Example 1, δ = 1/4": _example_1(),
-        "Example 2": _example_2(),
-        "Example 3, δ = 1/4": _example_3(),
-        "Example 4, δ = 1/3": _example_4(),
-        "Examples 5 and 6, δ = 1/4": _example_6(),
-    }
     panels = []
-    for title, rows in tables.items():
-        names, found, stated = zip(*rows, strict=True)
-        paper = {place: value for place, value in enumerate(stated) if value is not None}
-        heights = {"found": dict(enumerate(found)), "paper": paper}
-        panels.append(bars(title, "value", names, heights))
+    for title, rows in _examples().items():
+        stated = {
+            place: paper for place, (_, paper) in enumerate(rows.values()) if paper is not None
+        }
+        found = {place: value for place, (value, _) in enumerate(rows.values())}
+        panels.append(bars(title, "value", rows, {"found": found, "paper": stated}))
     return Drawing(panels=panels, account=EXAMPLES)
 
 
@@ -58,11 +52,7 @@ def bars(
 
 
 def layered_chain(layers: Sequence[Sequence[str]], edges: Mapping[str, Sequence[str]]) -> Any:
-    """Return a chain that begins evenly in the first layer and moves evenly along the edges.
-
-    >>> layered_chain([["a", "b"], ["c"]], {"a": ["c"], "b": ["c"]}).belief().marginals().tolist()
-    [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
-    """
+    """Return a chain that begins evenly in the first layer and moves evenly along the edges."""
     states = [state for layer in layers for state in layer]
     matrix = np.eye(len(states))
     for state, following in edges.items():
@@ -79,63 +69,71 @@ def _masking(chain: Any, chances: Mapping[str, float]) -> Any:
     return mechanisms.suppress_given(probabilities=np.tile(row, (chain.steps, 1)))
 
 
+def _check(name: str, delta: float) -> Any:
+    return getattr(mechanisms, f"suppress_{name}")(delta=delta)
+
+
 def _gap(chain: Any, secret: Any, mechanism: Any) -> float:
     release = mechanism.protect(chain, secret)
     return float(measures.posterior_gap().loss(chain, secret, release).value)
 
 
-def _utility(chain: Any, secret: Any, mechanism: Any) -> float:
-    return float(mechanism.protect(chain, secret).utility())
+def _utilities(chain: Any, secret: Any, delta: float, **stated: float | None) -> Rows:
+    """Return what checks release, as expected, beside what the paper states of them."""
+    return {
+        name: (float(_check(name, delta).protect(chain, secret).utility()), paper)
+        for name, paper in stated.items()
+    }
 
 
-def _example_1() -> list[Row]:
-    chain, secret = layered_chain([["s", "x"]], {}), secrets.contexts({"s"})
+def _examples() -> dict[str, Rows]:
+    """Return of every example what it is about: the value found, and the paper's if stated."""
+    pair, secret = layered_chain([["s", "x"]], {}), secrets.contexts({"s"})
     check = _check("probabilistic", 0.25)
-    p_s, p_x = check.protect(chain, secret).channel.start[0]
-    segmented = _check("segmented", 0.25).protect(chain, secret)
-    return [
-        ("p(s)", p_s, 1.0),
-        ("p(x)", p_x, 1 / 3),
-        ("posterior", 0.5 + _gap(chain, secret, check), 3 / 4),
-        ("segmented p(x)", segmented.channel.start[0, 1], None),
-    ]
+    p_s, p_x = check.protect(pair, secret).channel.start[0]
+    segmented = _check("segmented", 0.25).protect(pair, secret).channel.start[0, 1]
+    example_1: Rows = {
+        "p(s)": (p_s, 1.0),
+        "p(x)": (p_x, 1 / 3),
+        "posterior": (0.5 + _gap(pair, secret, check), 3 / 4),
+        "segmented p(x)": (segmented, None),
+    }
 
+    def believed(name: str) -> float:
+        """Return what a weak adversary believes after ⊥, which betrays the chain."""
+        channel = _check(name, 0.25).protect(pair, secret).channel
+        adversary = adversaries.hidden_markov_posterior()
+        return float(adversary.infer(pair.belief(), channel, [SUPPRESSED])[0, 0])
 
-def _example_2() -> list[Row]:
-    chain = layered_chain(
+    example_6: Rows = {
+        "prior": (pair.belief().marginals()[0, 0] / 3, 1 / 6),
+        "probabilistic": (believed("probabilistic"), 3 / 4),
+        "simulatable": (believed("simulatable"), 1 / 2),
+    }
+
+    fork = layered_chain(
         [["y1", "y2"], ["s1", "z1", "s2", "z2"]], {"y1": ["s1", "z1"], "y2": ["s2", "z2"]}
     )
-    secret = secrets.contexts({"s1", "s2"})
-    hidden = {"s1": 1.0, "s2": 1.0}
+    both = secrets.contexts({"s1", "s2"})
 
     def gap(**chances: float) -> float:
-        return _gap(chain, secret, _masking(chain, {**hidden, **chances}))
+        return _gap(fork, both, _masking(fork, {"s1": 1.0, "s2": 1.0, **chances}))
 
-    return [
-        ("convex p", gap(y1=1, y2=1), 1 / 4),
-        ("convex q", gap(z1=1, z2=1), 1 / 4),
-        ("half way", gap(y1=0.5, y2=0.5, z1=0.5, z2=0.5), 5 / 12),
-        ("concave p", gap(y1=1, z1=1), 3 / 4),
-        ("concave q", gap(y2=1, z2=1), 3 / 4),
-    ]
+    example_2: Rows = {
+        "convex p": (gap(y1=1, y2=1), 1 / 4),
+        "convex q": (gap(z1=1, z2=1), 1 / 4),
+        "half way": (gap(y1=0.5, y2=0.5, z1=0.5, z2=0.5), 5 / 12),
+        "concave p": (gap(y1=1, z1=1), 3 / 4),
+        "concave q": (gap(y2=1, z2=1), 3 / 4),
+    }
 
+    four = layered_chain([["s1", "s2", "x1", "x2"]], {})
+    example_3: Rows = {
+        "posterior": (0.25 + _gap(four, both, mechanisms.suppress_sensitive()), 1 / 2),
+        **_utilities(four, both, 0.25, probabilistic=1 / 2, simulatable=0.0, segmented=None),
+    }
 
-def _example_3() -> list[Row]:
-    chain, secret = layered_chain([["s1", "s2", "x1", "x2"]], {}), secrets.contexts({"s1", "s2"})
-    return [
-        ("posterior", 0.25 + _gap(chain, secret, mechanisms.suppress_sensitive()), 1 / 2),
-        ("probabilistic", _utility(chain, secret, _check("probabilistic", 0.25)), 1 / 2),
-        ("simulatable", _utility(chain, secret, _check("simulatable", 0.25)), 0.0),
-        ("segmented", _utility(chain, secret, _check("segmented", 0.25)), None),
-    ]
-
-
-def _check(name: str, delta: float) -> Any:
-    return getattr(mechanisms, f"suppress_{name}")(delta=delta)
-
-
-def _example_4() -> list[Row]:
-    chain = layered_chain(
+    deep = layered_chain(
         [
             ["w1", "w2", "w3", "w4", "w5", "w6"],
             ["x1", "x2", "x3"],
@@ -148,32 +146,19 @@ def _example_4() -> list[Row]:
             "s1": ["z1"], "y1": ["z2"], "y2": ["z1", "z2"], "y3": ["z1"], "s2": ["z2"],
         },
     )  # fmt: skip
-    secret = secrets.contexts({"s1", "s2"})
-    best = _masking(chain, dict.fromkeys(["s1", "y1", "z1", "s2", "y3", "z2"], 1.0))
-    return [
-        ("simulatable", _utility(chain, secret, _check("simulatable", 1 / 3)), 8 / 3),
-        ("probabilistic", _utility(chain, secret, _check("probabilistic", 1 / 3)), 7 / 3),
-        ("the paper's p", _utility(chain, secret, best), 7 / 3),
-        ("its gap", _gap(chain, secret, best), 1 / 3),
-        ("segmented", _utility(chain, secret, _check("segmented", 1 / 3)), None),
-    ]
-
-
-def _example_6() -> list[Row]:
-    """Return what a weak adversary believes before and after ⊥, which betrays the chain."""
-    chain, secret = layered_chain([["s", "x"]], {}), secrets.contexts({"s"})
-    belief = chain.belief()
-    adversary = adversaries.hidden_markov_posterior()
-
-    def posterior(name: str) -> float:
-        release = _check(name, 0.25).protect(chain, secret)
-        return float(adversary.infer(belief, release.channel, [SUPPRESSED])[0, 0])
-
-    return [
-        ("prior", belief.marginals()[0, 0] / 3, 1 / 6),
-        ("probabilistic", posterior("probabilistic"), 3 / 4),
-        ("simulatable", posterior("simulatable"), 1 / 2),
-    ]
+    best = _masking(deep, dict.fromkeys(["s1", "y1", "z1", "s2", "y3", "z2"], 1.0))
+    example_4: Rows = {
+        **_utilities(deep, both, 1 / 3, simulatable=8 / 3, probabilistic=7 / 3, segmented=None),
+        "the paper's p": (float(best.protect(deep, both).utility()), 7 / 3),
+        "its gap": (_gap(deep, both, best), 1 / 3),
+    }
+    return {
+        "Example 1, δ = 1/4": example_1,
+        "Example 2": example_2,
+        "Example 3, δ = 1/4": example_3,
+        "Example 4, δ = 1/3": example_4,
+        "Examples 5 and 6, δ = 1/4": example_6,
+    }
 
 
 DELTA = 0.1

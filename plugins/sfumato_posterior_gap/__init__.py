@@ -9,8 +9,7 @@ from sfumato.protocols import Adversary, LossMeasure
 @hookimpl
 def sfumato_measures() -> list[type[LossMeasure]]:
     """Register the measures."""
-    from sfumato_posterior_gap.breach_rate import BreachRate, ReleasedFraction
-    from sfumato_posterior_gap.posterior_gap import PosteriorGap
+    from sfumato_posterior_gap.posterior_gap import BreachRate, PosteriorGap, ReleasedFraction
 
     return [PosteriorGap, ReleasedFraction, BreachRate]
 

@@ -18,7 +18,7 @@ from sfumato.protocols import Adversary
 
 @declare
 class HiddenMarkovPosterior(Adversary):
-    """Pr[X_t = x | output] for every time and state, by forward-backward recursion.
+    """$Pr[X_t = x | output]$ for every time and state, by forward-backward recursion.
 
     Emissions may depend on what was released before: that is fixed by the output. A hidden memory
     is inferred together with the state.
@@ -49,9 +49,9 @@ class HiddenMarkovPosterior(Adversary):
 
 @declare
 class FrequencyOnly(Adversary):
-    """Pr[X_t = x | output] for someone who knows how frequent states are, and the system.
+    """$Pr[X_t = x | output]$ for someone who knows how frequent states are, and the system.
 
-    The posterior of X_t uses the output at t alone: Pr[X_t = x] Pr[o_t | x] / Σ.
+    The posterior of $X_t$ uses the output at t alone: $Pr[X_t = x] Pr[o_t | x] / ∑$.
     What is private against `hidden_markov_posterior` need not be against this adversary, who
     may learn; publishing the chain together with the output makes it so (theorem 6).
 

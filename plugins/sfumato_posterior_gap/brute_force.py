@@ -102,29 +102,26 @@ def _chance_of_breach(belief: Any, question: Any, channel: Any, delta: float) ->
 
 def _breach_of_values(belief: Gaussian, question: Any, channel: Any, delta: float) -> Reading:
     """Return Pr[p(m) > Pr[A] + δ] of the worst place, on a grid of posterior means and places."""
-    balls = (
-        [Displacements((((e.entry,),),), e.radius) for e in question.parts]
-        if isinstance(question, Nearness)
-        else [
-            Displacements((group,), radius)
-            for group, radius in zip(question.groups, question.radii, strict=True)
-        ]
-    )
+    asked: list[tuple[Any, float, float | None]]
+    if isinstance(question, Nearness):
+        asked = [(((one.entry,),), one.radius, one.place) for one in question.parts]
+    else:
+        pairs = zip(question.groups, question.radii, strict=True)
+        asked = [(group, radius, None) for group, radius in pairs]
     found = [0.0]
-    for number, ball in enumerate(balls):
-        if ball.groups[0] != (ball.groups[0][0],) or len(ball.groups[0][0]) > 1:
+    for group, radius, place in asked:
+        if len(group) > 1 or len(group[0]) > 1:
             raise OutsideHypotheses("brute force knows breaches of one real value.")
-        (entry,) = ball.groups[0][0]
+        (entry,), ball = group[0], Displacements((group,), radius)
         left = float(entries_left(belief, ball, channel)[0][0, 0])
         whole = float(belief.covariance.diagonal()[entry])
         if not 0.0 < left < whole:
             raise OutsideHypotheses("brute force knows breaches of a value that is partly told.")
         spread, deviation = math.sqrt(whole - left), math.sqrt(left)
-        centre = 0.0 if belief.mean is None else float(belief.mean[entry])
-        places = np.linspace(0.0, ball.radii[0] + 6.0 * deviation + 9.0 * spread, 2_001)
-        if isinstance(question, Nearness):
-            places = np.array([question.parts[number].place - centre])
-        found += [_rate(place, ball.radii[0], spread, deviation, delta) for place in places]
+        places = np.linspace(0.0, radius + 6.0 * deviation + 9.0 * spread, 2_001)
+        if place is not None:
+            places = np.array([place - (0.0 if belief.mean is None else belief.mean[entry])])
+        found += [_rate(one, radius, spread, deviation, delta) for one in places]
     worst = max(found)
     return between(max(0.0, worst - GRID), min(1.0, worst + GRID))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from sfumato.figures import Drawing, Figure, FigureRequest
 from sfumato.hookspecs import hookimpl
@@ -50,3 +51,26 @@ FIGURES: Mapping[str, Figure] = MappingProxyType(
 def sfumato_figures() -> Mapping[str, Figure]:
     """Register the figure of what an exact calibration saves."""
     return FIGURES
+
+
+@hookimpl
+def sfumato_worlds() -> Mapping[str, Mapping[str, Any]]:
+    """Register the world of one count that every definition is tried on."""
+    chain = {
+        "name": "markov_chain",
+        "initial": "stationary",
+        "transitions": [[0.6, 0.35, 0.05], [0.35, 0.6, 0.05], [0.45, 0.45, 0.1]],
+        "steps": 5,
+    }
+    gain = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 5.0]]
+    return {
+        "one noisy count of a trace": {
+            "prior": chain,
+            "secret": {"name": "basic", "index": 2},
+            "mechanism": {"name": "laplace_count", "states": [1], "scale": 1.0},
+            "given": {
+                "g_vulnerability": {"gain": gain},
+                "mutual_information": {"about": "secret"},
+            },
+        }
+    }

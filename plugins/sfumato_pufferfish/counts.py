@@ -10,9 +10,10 @@ ends c < d of any piece of length h, and is a mixture of the same two shapes for
 
     f_s(z) = f_s(c) sinh((d − z)/b)/sinh(h/b) + f_s(d) sinh((z − c)/b)/sinh(h/b).
 
-So the output is a post-processing of a *point of the grid*, drawn with weight 2b tanh(h/2b) f_s(c);
-beyond the range of F the ratio of two densities is constant, and the ends take that weight too.
-Points of a grid bound every loss from above, cells from below, both as closely as the grid is fine.
+So a piece has the mass b tanh(h/2b) (f_s(c) + f_s(d)), and the output is a post-processing of a
+*point of the grid* that takes its share of the pieces on either side; beyond the range of F the
+ratio of two densities is constant, and the ends take that mass too. Points of a grid bound every
+loss from above, pieces from below, both as closely as the grid is fine.
 At whole numbers alone the worst *ratio* is already exact: it is attained there.
 """
 
@@ -41,8 +42,8 @@ IntArray = NDArray[np.intp]
 MOST = 20_000_000
 """How many numbers the recursions over (count, state) may hold."""
 
-ROOM = 4_000_000
-"""How many numbers all tables of a bounded view may hold."""
+ROOM, ROOM_OF_TRACES = 4_000_000, 20_000
+"""How many numbers all tables of a bounded view may hold, and how many outcomes a trace has."""
 
 FINE = 512.0
 """Points of the grid in a length b, where there is room: losses then agree to about 1e-6."""
@@ -58,20 +59,12 @@ NARROW = 1e-8
 
 
 def count_query(belief: Markov, states: Sequence[Any]) -> IntArray:
-    """Return the weights, (M, 1), of how often a trace is in some states.
-
-    >>> count_query(Markov([0.5, 0.5], np.eye(2), steps=3), [1]).tolist()
-    [[0], [1]]
-    """
+    """Return the weights, (M, 1), of how often a trace is in some states."""
     return np.array([[int(state in states)] for state in belief.states], dtype=np.intp)
 
 
 def histogram(belief: Markov) -> IntArray:
-    """Return the weights, (M, M), of how often a trace is in each state.
-
-    >>> histogram(Markov([0.5, 0.5], np.eye(2), steps=3)).tolist()
-    [[1, 0], [0, 1]]
-    """
+    """Return the weights, (M, M), of how often a trace is in each state."""
     return np.eye(belief.state_count, dtype=np.intp)
 
 
@@ -163,52 +156,19 @@ def _convolve(one: FloatArray, other: FloatArray, length: int) -> FloatArray:
 # Noise --------------------------------------------------------------------------------------------
 
 
-def at_whole_numbers(most: int, scale: float) -> FloatArray:
-    """Return e^{−|z − k|/b} for counts k and outputs z of 0 ... most, (K + 1, K + 1)."""
-    places = np.arange(most + 1)
-    return np.asarray(np.exp(-np.abs(places[:, None] - places) / scale))
+def heights_at(most: int, scale: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return e^{−|z − k|/b} for counts k at the points z of a grid, and tanh(h/2b) of its pieces.
 
-
-def grid_points(most: int, scale: float, fine: int) -> FloatArray:
-    """Return the law of a point of the grid for each count, (K + 1, K·fine + 1): from above."""
-    places = np.arange(most * fine + 1)
-    steps = np.abs(places - fine * np.arange(most + 1)[:, None])
-    weights = np.full(len(places), math.tanh(0.5 / fine / scale))
-    if most == 0:
-        return np.ones((1, 1))
-    weights[[0, -1]] = 0.5 * (1.0 + weights[0])
-    return np.asarray(np.exp(-steps / fine / scale) * weights)
-
-
-def cell_starts(fine: int, scale: float) -> FloatArray:
-    """Return where the cells between two whole numbers begin, and where the last one ends."""
-    narrow = _narrow(fine, scale)
-    return np.concatenate([[narrow], np.arange(1, fine) / fine, [1.0 - narrow]])
-
-
-def _narrow(fine: int, scale: float) -> float:
-    return min(NARROW * min(1.0, scale), 1e-3 / fine)
-
-
-def cell_chances(most: int, scale: float, fine: int) -> FloatArray:
-    """Return the chance of each cell for each count: from below.
-
-    A narrow cell around every whole number and `fine` cells between two, then one on either side.
-    Distances are sums of a whole number and a fraction, and differences are taken by expm1: every
-    chance has a small relative error.
+    The points are whole numbers plus `offsets`, from 0 to the largest count. Distances are taken
+    to the whole number on the count's side, so that each has a small relative error.
     """
-    counts = np.arange(most + 1)[:, None]
-    narrow = _narrow(fine, scale)
-    around = np.exp(-np.abs(counts - counts.T) / scale) * math.sinh(narrow / scale)
-    np.fill_diagonal(around, -math.expm1(-narrow / scale))
-    starts = cell_starts(fine, scale)
-    widths = np.diff(starts)
-    lefts = np.arange(most)  # the whole number to the left of a cell
-    below = np.exp(-np.maximum(lefts - counts, 0)[..., None] / scale - starts[:-1] / scale)
-    above = np.exp(-np.maximum(counts - lefts - 1, 0)[..., None] / scale - (1 - starts[1:]) / scale)
-    inside = np.where((counts <= lefts)[..., None], below, above) * -np.expm1(-widths / scale) / 2
-    outside = [0.5 * np.exp(-(reach + narrow) / scale) for reach in (counts, most - counts)]
-    return np.concatenate([around, inside.reshape(most + 1, -1), *outside], axis=1)
+    counts, wholes = np.arange(most + 1)[:, None], np.arange(most + 2)
+    far = np.exp(-np.abs(counts - wholes) / scale)
+    heights = far[:, :-1, None] * np.exp(-offsets / scale)
+    beyond = (counts > wholes[:-1])[..., None]
+    np.multiply(far[:, 1:, None], np.exp((offsets - 1.0) / scale), out=heights, where=beyond)
+    heights = heights.reshape(most + 1, -1)[:, : most * len(offsets) + 1]
+    return heights, np.tanh(np.tile(np.diff(offsets, append=1.0), most) / (2.0 * scale))
 
 
 def whole_noise(most: int, scale: float, core: FloatArray) -> FloatArray:
@@ -251,7 +211,7 @@ def worst_ratio(laws: Sequence[tuple[FloatArray, IntArray]], scale: float) -> fl
     """Return max log f_s(z)/f_s'(z) over whole numbers z and pairs of rows, for Laplace noise."""
     worst = 0.0
     for law, pairs in laws:
-        seen = apply_noise(law, at_whole_numbers(law.shape[1] - 1, scale))
+        seen = apply_noise(law, heights_at(law.shape[1] - 1, scale, np.zeros(1))[0])
         require_positive(seen)
         logs = np.log(seen)
         for one, other in pairs:
@@ -263,6 +223,11 @@ def require_positive(densities: FloatArray) -> None:
     """Refuse likelihoods that float64 cannot hold."""
     if not densities.min(initial=1.0) > SMALLEST:
         raise Undecidable("an output is less likely than 1e-270: too small for float64.")
+
+
+def _outcomes(asked: Asked, table: FloatArray, error: float) -> Outcomes:
+    require_positive(table[table.any(axis=1)])
+    return Outcomes.of(asked, table, error)
 
 
 # The channel --------------------------------------------------------------------------------------
@@ -364,79 +329,71 @@ class NoisyCount(ByContent, WholeTrace):
         laws = CountLaws(belief, self.weights)
         asked = question.asked()
         joints = [laws.joint(one) for one in asked]
-        if self.core is not None:
-            kernels = [whole_noise(laws.base - 1, self.scale, self.core)]
-            how = "the law of the count"
-        else:
-            rows = sum(len(joint) for joint in joints)
-            fine = self._fineness(ROOM // (2 * rows), laws.base - 1)
-            make = cell_chances, grid_points
-            kernels = [one(laws.base - 1, self.scale, fine) for one in make]
-            how = f"cells from below, points of a grid of 1/{fine} from above"
-        rows = max(map(len, joints))
-        if rows * max(kernel.shape[1] for kernel in kernels) ** laws.dimensions > MOST:
+        kernels = self._kernels(ROOM // (2 * sum(map(len, joints))))
+        if max(map(len, joints)) * kernels[0].shape[1] ** laws.dimensions > MOST:
             raise OutsideHypotheses(
                 f"{laws.dimensions} noisy counts have more outputs than can be listed; count fewer "
                 f"states or take a shorter trace."
             )
+        # Exponents up to 700 are rounded, those of what is less likely are refused.
+        error = laws.error + (64.0 + 4.0 * min(laws.base / self.scale, 700.0)) * ROUNDOFF
         ends = [
             tuple(
-                self._outcomes(one, apply_noise(joint, kernel), laws.error)
+                _outcomes(one, apply_noise(joint, kernel), error)
                 for one, joint in zip(asked, joints, strict=True)
             )
             for kernel in kernels
         ]
+        how = "the law of the count" if self.core is not None else "cells and points of a grid"
         return FiniteView(ends[0], ends[-1], how)
 
-    def _outcomes(self, asked: Asked, table: FloatArray, error: float) -> Outcomes:
-        require_positive(table[table.any(axis=1)])
-        return Outcomes.of(asked, table, error + 64 * ROUNDOFF)
+    def _kernels(self, room: float) -> list[FloatArray]:
+        """Return laws of outcomes for each count: of whole numbers, or of cells and of points."""
+        if self.core is not None:
+            return [whole_noise(self.most, self.scale, self.core)]
+        starts = self._cell_starts(room)
+        heights, shares = heights_at(self.most, self.scale, starts)
+        pieces = np.pad(heights / 2.0, ((0, 0), (1, 0)), mode="edge")
+        pieces[:, 1:-1] += pieces[:, 2:]
+        pieces[:, 1:-1] *= shares
+        # What lies on both sides of a whole number is one cell; beyond the range nothing is new.
+        whole = 1 + len(starts) * np.arange(self.most)
+        alone = np.delete(np.arange(len(shares) + 2), [*whole, len(shares) + 1])
+        cells = np.add.reduceat(pieces, alone, axis=1)
+        heights, shares = heights_at(self.most, self.scale, np.delete(starts, [1, -1]))
+        return [cells, heights * ((np.append(shares, 1.0) + np.append(1.0, shares)) / 2.0)]
 
-    def _fineness(self, room: int, most: int) -> int:
-        """Return into how many pieces the space between two whole numbers is cut."""
+    def _cell_starts(self, room: float) -> FloatArray:
+        """Return where cells begin after a whole number: narrow ones beside it, then even ones."""
         dimensions = self.weights.shape[1]
         # Several counts cannot be cut finely anyway, and their tables take long to build.
         outcomes = (room / 8.0 ** (dimensions - 1)) ** (1.0 / dimensions)
-        return max(1, min(math.ceil(FINE / self.scale), int(outcomes / (most + 2)) - 2))
+        fine = max(1, min(math.ceil(FINE / self.scale), int(outcomes / (self.most + 2)) - 2))
+        narrow = min(NARROW * min(1.0, self.scale), 1e-3 / fine)
+        return np.array([0.0, narrow, *np.arange(1, fine) / fine, 1.0 - narrow])
 
     def tables(self, traces: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         """Return the law of the cells, and of the grid's points, for each trace."""
-        if self.core is not None:
-            table = self._of_traces(traces, whole_noise(self.most, self.scale, self.core))
-            return table, table
-        fine = self._fineness(20_000, self.most)
-        cells = self._of_traces(traces, cell_chances(self.most, self.scale, fine))
-        return cells, self._of_traces(traces, grid_points(self.most, self.scale, fine))
-
-    def _of_traces(self, traces: NDArray[np.intp], kernel: FloatArray) -> FloatArray:
-        table = np.ones((len(traces), 1))
-        for column in self.counts(traces).T:
-            table = (table[:, :, None] * kernel[column][:, None]).reshape(len(table), -1)
-        return table
+        found = []
+        for kernel in self._kernels(ROOM_OF_TRACES):
+            table = np.ones((len(traces), 1))
+            for column in self.counts(traces).T:
+                table = (table[:, :, None] * kernel[column][:, None]).reshape(len(table), -1)
+            found.append(table)
+        return found[0], found[-1]
 
     def cells(self, outputs: Sequence[Any]) -> NDArray[np.intp]:
         """Return for each output the number of its cell."""
         values = np.asarray(outputs, dtype=float).reshape(len(outputs), -1)
         if self.core is not None:
             reach = len(self.core) // 2
-            places = np.clip(values, -reach, self.most + reach).astype(np.intp) + reach
-            width = self.most + 2 * reach + 1
+            edges = np.arange(-reach, self.most + reach) + 0.5
         else:
-            fine = self._fineness(20_000, self.most)
-            starts = cell_starts(fine, self.scale)
-            near = np.rint(values)
-            lefts = np.clip(np.floor(values), 0, max(self.most - 1, 0))
-            inside = np.searchsorted(starts, values - lefts, side="right") - 1
-            places = self.most + 1 + lefts * fine + np.clip(inside, 0, fine - 1)
-            around = np.abs(values - near) < starts[0]
-            places = np.where(around, near, places)
-            outer = self.most + 1 + self.most * fine
-            places = np.where(values <= -starts[0], outer, places)
-            places = np.where(values >= self.most + starts[0], outer + 1, places).astype(np.intp)
-            width = outer + 2
-        codes = np.zeros(len(places), dtype=np.intp)
-        for column in places.T:
-            codes = codes * width + column
+            starts = self._cell_starts(ROOM_OF_TRACES)
+            edges = np.add.outer(np.arange(self.most), starts[1:]).ravel()
+        codes = np.zeros(len(values), dtype=np.intp)
+        for column in values.T:
+            codes = codes * (len(edges) + 1) + np.searchsorted(edges, column)
         return codes
 
     def log_likelihood(self, observed: Any, trace: Sequence[Any]) -> float:

@@ -25,7 +25,8 @@ ACCOUNT = """
     over that of laplace_count, which is the smallest that gives the same epsilon for this count.
     At (q, p) = (0.1, 0.9) it is {first:.4f}, at (0.2, 0.7) {second:.4f}; the largest is {most:.4f}.
     The quilt's noise is for any query that one state moves by one, and composes linearly; the
-    exact one is for this count and this chain, or this class of chains.
+    exact one is for this count and this chain, or this class of chains. A class is that of three
+    chains, which stay with the chances at its ends and in its middle.
 """
 
 

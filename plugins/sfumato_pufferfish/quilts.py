@@ -58,10 +58,6 @@ def quilt_scale(
 
     `times` are the nodes whose states are secret, all by default; the form "approximate" bounds the
     influences by the chain's spectral gap.
-
-    >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=100)
-    >>> round(quilt_scale(chain, 1.0), 5), round(quilt_scale(chain, 1.0, form="approximate"), 5)
-    (31.73779, 49.2202)
     """
     steps = belief.steps
     nodes = range(steps) if times is None else sorted(set(times))
@@ -139,26 +135,21 @@ def _exact(belief: Markov) -> Sides:
     """Return the influences before and after a node, from the chain's own laws."""
     if _is_still(belief):
         laws = np.broadcast_to(belief.initial, (2, belief.state_count))
-        step = belief.matrix(0) if belief.steps > 1 else np.eye(belief.state_count)
-        before, after = itertools.repeat(_reverse(laws, 0, step)), itertools.repeat(step)
-        alike = _Side(_influences(before, STILL)), _Side(_influences(after))
+        one = belief.steps == 1
+        back = np.eye(belief.state_count) if one else belief.reversed_matrix(0, laws)
+        step = back if one else belief.matrix(0)
+        before = _Side(_influences(itertools.repeat(back), STILL))
+        alike = before, _Side(_influences(itertools.repeat(step)))
         return lambda _: alike
     marginals = belief.marginals()
     rounding = 4.0 * belief.steps * (belief.state_count + 2) * ROUNDOFF
 
     def around(node: int) -> tuple[_Side, _Side]:
-        before = (_reverse(marginals, t, belief.matrix(t)) for t in range(node - 1, -1, -1))
+        before = (belief.reversed_matrix(t, marginals) for t in range(node - 1, -1, -1))
         after = (belief.matrix(t) for t in range(node, belief.steps - 1))
         return _Side(_influences(before, rounding)), _Side(_influences(after))
 
     return around
-
-
-def _reverse(marginals: FloatArray, time: int, matrix: FloatArray) -> FloatArray:
-    """Return Pr[X_t = x | X_{t+1} = s] as (s, x); an impossible s has a row of zeros."""
-    joint = (marginals[time][:, None] * matrix).T
-    total = joint.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(joint, total, out=np.zeros_like(joint), where=total > 0.0))
 
 
 def _bounded(belief: Markov) -> Sides:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.brute_force import every_trace, worst_of_tables
+from sfumato.laws.brute_force import Table, every_trace, secret_tables, worst_of_tables
 from sfumato.parameters import declare
 from sfumato.protocols import Quantity, Reading
 from sfumato.quantities import renyi_divergence
@@ -18,8 +18,8 @@ from sfumato.values import FloatArray
 from sfumato.views import PairMeasure
 from sfumato_pufferfish.counts import NoisyCount
 
-PIECES = 4
-"""Into so many pieces brute force cuts the space between whole numbers."""
+PIECES, MOST_OUTPUTS = 4, 5_000
+"""Into so many pieces brute force cuts the space between whole numbers; outputs, at most."""
 
 
 @declare
@@ -76,12 +76,12 @@ class Pufferfish(PairMeasure):
         return worst_of_tables(belief, question, channel, _largest)
 
 
-def _largest(joint: FloatArray, asked: Any) -> float:
-    worst = 0.0
+def _largest(joint: FloatArray, asked: Any, prior: Any = None) -> float:
+    """Return max log p/q of rows divided by their prior, which is what they sum to by default."""
+    worst, totals = 0.0, [math.fsum(row) for row in joint] if prior is None else prior
     for one, other in asked.pairs.tolist():
-        totals = math.fsum(joint[one]), math.fsum(joint[other])
-        if min(totals) > 0.0:
-            for p, q in zip(joint[one] / totals[0], joint[other] / totals[1], strict=True):
+        if min(totals[one], totals[other]) > 0.0:
+            for p, q in zip(joint[one] / totals[one], joint[other] / totals[other], strict=True):
                 if p > 0.0:
                     worst = max(worst, math.log(p / q) if q > 0.0 else math.inf)
     return worst
@@ -90,26 +90,16 @@ def _largest(joint: FloatArray, asked: Any) -> float:
 def _of_densities(belief: Any, question: Any, channel: NoisyCount) -> float:
     """Return the largest log-ratio of densities, over real outputs within and beyond the range."""
     traces, prior = every_trace(belief)
-    counts = [
-        [sum(column) for column in zip(*(channel.weights[s] for s in t), strict=True)]
-        for t in traces.tolist()
-    ]
     places = np.arange(-PIECES, PIECES * (channel.most + 1) + 1) / PIECES
-    if len(places) ** len(counts[0]) > 5_000:
+    outputs = list(itertools.product(places, repeat=channel.weights.shape[1]))
+    if len(outputs) > MOST_OUTPUTS:
         raise OutsideHypotheses("there are too many outputs for brute force.")
-    worst = 0.0
-    for asked in question.asked():
-        width = round(asked.members.shape[1] ** (1 / len(asked.times)))
-        states = [sum(t[u] * width**k for k, u in enumerate(reversed(asked.times))) for t in traces]
-        for output in itertools.product(places, repeat=len(counts[0])):
-            away = np.abs(np.array(counts) - output).sum(axis=1) / channel.scale
-            masses = prior * np.exp(away.min() - away)
-            rows = [
-                (masses[member[states]].sum(), prior[member[states]].sum())
-                for member in asked.members
-            ]
-            for one, other in asked.pairs.tolist():
-                if rows[one][1] > 0 and rows[other][1] > 0:
-                    top, bottom = (row[0] / row[1] for row in (rows[one], rows[other]))
-                    worst = max(worst, math.log(top / bottom) if bottom > 0 else math.inf)
-    return worst
+    away = np.abs(channel.weights[traces].sum(axis=1)[:, None] - np.array(outputs)).sum(axis=2)
+    # Only ratios count: at every output the nearest trace has the density one.
+    joint = prior[:, None] * np.exp((away.min(axis=0) - away) / channel.scale)
+    tables = secret_tables(Table(traces, outputs, joint), question)
+    sizes = secret_tables(Table(traces, [()], prior[:, None]), question)
+    return max(
+        _largest(rows, asked, size[:, 0])
+        for (asked, rows), (_, size) in zip(tables, sizes, strict=True)
+    )

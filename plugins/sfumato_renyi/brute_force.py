@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses
-from sfumato.laws.brute_force import between, crossing, worst_of_tables
+from sfumato.laws.brute_force import between, crossing, worst_of_pairs
 from sfumato.laws.exact_gaussian import (
     as_array,
     as_float,
@@ -22,27 +22,18 @@ from sfumato.laws.exact_gaussian import (
     worst_squares,
 )
 from sfumato.protocols import Reading
-from sfumato.questions import Displacements, Nearness
+from sfumato.questions import Displacements
 from sfumato.values import FloatArray
 
 
-def renyi_divergence(belief: Any, question: Any, channel: Any, order: float) -> Reading:
+def renyi(belief: Any, question: Any, channel: Any, order: float) -> Reading:
     """Return the divergence of the worst pair: of its two Gaussian releases, or of its two laws."""
     if isinstance(question, Displacements):
         low, high = worst_squares(belief, question, channel)
         if math.isinf(order):
             return Reading(value=math.inf if high > 0 else 0.0, bound="exact")
         return between(order / 2 * low, order / 2 * high)
-    if isinstance(question, Nearness):
-        raise OutsideHypotheses("brute force looks at states, or at pairs of real values.")
-
-    def divergence(joint: FloatArray, asked: Any) -> float:
-        rows = [row / math.fsum(row) if row.sum() > 0 else None for row in joint]
-        pairs = [(rows[i], rows[j]) for i, j in asked.pairs.tolist()]
-        found = [_divergence(p, q, order) for p, q in pairs if p is not None and q is not None]
-        return max(found, default=0.0)
-
-    return worst_of_tables(belief, question, channel, divergence)
+    return worst_of_pairs(belief, question, channel, lambda p, q: _divergence(p, q, order))
 
 
 def _divergence(p: FloatArray, q: FloatArray, order: float) -> float:
@@ -60,41 +51,31 @@ def _divergence(p: FloatArray, q: FloatArray, order: float) -> float:
     return max(0.0, top + math.log(math.fsum(np.exp(terms - top)))) / (order - 1)
 
 
-def odds_gap(belief: Any, question: Any, channel: Any, delta: float | None) -> Reading:
-    """Return the gap exceeded with chance δ, or without δ its expectation ½ΔᵀMΔ.
+def odds_gap(belief: Any, question: Any, channel: Any, *given: Any) -> Reading:
+    """Return the gap exceeded with chance δ, or its expectation ½ΔᵀMΔ, whatever is converted.
 
     The expectation m is the Rényi divergence as if of order one, and the gap grows with it.
     """
+    delta, _, expected, _ = given
     if not isinstance(question, Displacements):
-        return _gap_of_states(belief, question, channel, delta)
-    mean = renyi_divergence(belief, question, channel, 1.0)
-    if delta is None:
+        if expected:
+            raise OutsideHypotheses("brute force knows the expected gap of real values only.")
+        return worst_of_pairs(belief, question, channel, lambda p, q: _gap_of_laws(p, q, delta))
+    mean = renyi(belief, question, channel, 1.0)
+    if expected:
         return mean
     return between(*(log_odds_quantile(end, delta) for end in (mean.floor, mean.ceiling)))
 
 
-def _gap_of_states(belief: Any, question: Any, channel: Any, delta: float | None) -> Reading:
-    """Return the smallest |log p/q| of the worst pair that is exceeded with chance at most δ."""
-    if delta is None or isinstance(question, Nearness):
-        raise OutsideHypotheses("brute force knows the expected gap of real values only.")
-
-    def gap(joint: FloatArray, asked: Any) -> float:
-        found = [0.0]
-        for one, other in asked.pairs.tolist():
-            p, q = joint[one], joint[other]
-            if p.sum() > 0 and q.sum() > 0:
-                p, q = p / math.fsum(p), q / math.fsum(q)
-                some = p > 0
-                with np.errstate(divide="ignore"):
-                    gaps = np.abs(np.log(p[some]) - np.log(q[some]))
-                beyond = [math.fsum(p[some][gaps > g * (1 + 1e-9)]) for g in gaps]
-                if any(abs(mass - delta) < 1e-9 for mass in beyond):
-                    raise OutsideHypotheses("a chance is too close to δ for brute force.")
-                kept = [float(g) for g, mass in zip(gaps, beyond, strict=True) if mass <= delta]
-                found.append(min(kept))
-        return max(found)
-
-    return worst_of_tables(belief, question, channel, gap)
+def _gap_of_laws(p: FloatArray, q: FloatArray, delta: float) -> float:
+    """Return the smallest |log p/q| that is exceeded with chance at most δ."""
+    some = p > 0
+    with np.errstate(divide="ignore"):
+        gaps = np.abs(np.log(p[some]) - np.log(q[some]))
+    beyond = np.array([math.fsum(p[some][gaps > g * (1 + 1e-9)]) for g in gaps])
+    if (np.abs(beyond - delta) < 1e-9).any():
+        raise OutsideHypotheses("a chance is too close to δ for brute force.")
+    return float(gaps[beyond <= delta].min())
 
 
 def log_odds_quantile(mean: float, delta: float) -> float:
@@ -142,8 +123,9 @@ def _widths(covariance: Any, question: Displacements) -> list[float]:
     return found
 
 
-def mean_squared_error(channel: AdditiveGaussian) -> Reading:
+def mean_squared_error(belief: Any, question: Any, channel: AdditiveGaussian) -> Reading:
     """Return tr Γ / n, added up in fractions."""
+    del belief, question
     noise = noise_of(channel)
     total = sum((noise[i, i] for i in range(channel.entries)), flint.fmpq(0))
     return Reading(value=as_float(total / channel.entries), bound="exact")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import attrs
 import numpy as np
@@ -55,7 +54,11 @@ def gap_quantile(mean: float, chance: float) -> float:
 
     low = max(-spread / 2, float(-ndtri(chance)))
     high = max(low, float(-ndtri(chance / 2))) + 1e-9
-    z = low if excess(low) <= 0 else float(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
+    z = (
+        low
+        if excess(low) <= 0
+        else float(brentq(excess, low, high, xtol=1e-14, rtol=1e-14, maxiter=1000))
+    )
     return spread * (z + spread / 2)
 
 
@@ -116,14 +119,9 @@ class OddsGap(PairMeasure):
     """
 
     name = "odds_gap"
+    oracle = "sfumato_renyi.brute_force"
     obeys_processing = False
-    promises = (
-        "unit free",
-        "nothing from silence",
-        "grows with the secret",
-        "share of outputs",
-    )
-    worst_scale = "low"  # as for renyi: what the prior leaves open hides the secret
+    promises = ("unit free", "nothing from silence", "grows with the secret", "share of outputs")
 
     delta: float = parameter(OPEN_UNIT, default=0.01, doc="the chance δ")
     conversion: bool = parameter(SWITCH, default=False, doc="convert from a Rényi divergence")
@@ -225,10 +223,3 @@ class OddsGap(PairMeasure):
         witness = {**(found.witness or {}), **chances}
         how = f"{found.how}; Theorem 3.1"
         return Reading(value=value, bound="upper", witness=witness, how=how)
-
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return the quantile, or the expectation, of the worst pair in exact arithmetic."""
-        from sfumato_renyi import brute_force
-
-        delta = None if self.expected else self.delta
-        return brute_force.odds_gap(belief, question, channel, delta)

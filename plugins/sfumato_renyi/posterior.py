@@ -14,11 +14,10 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.compatibility import require_measure
 from sfumato.errors import ParameterError, Undecidable
-from sfumato.inference.gaussian.fisher_information import EXACT, fisher_information
+from sfumato.inference.gaussian.fisher_information import EXACT, Information
 from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.gaussian.posterior import posterior, prior_precision
-from sfumato.inference.gaussian.scalar_informations import scalar_informations
-from sfumato.inference.gaussian.worst_pair import is_scalar
+from sfumato.inference.gaussian.worst_pair import entries_of
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import declare
 from sfumato.protocols import (
@@ -34,8 +33,8 @@ from sfumato.protocols import (
 )
 from sfumato.quantities import MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements
-from sfumato.questions.displacements import Group
 from sfumato.randomness import generator_or_secure
+from sfumato.views import GaussianView
 
 Array = NDArray[np.float64]
 
@@ -91,7 +90,7 @@ class CredibleTraces:
 
 @declare
 class GaussianPosterior(Adversary):
-    """The posterior N(μ + ΣK⁺(z − μ), Σ − ΣK⁺Σ) with K = Σ + Γ.
+    """The posterior $N(μ + ΣK⁺(z − μ), Σ − ΣK⁺Σ)$ with $K = Σ + Γ$.
 
     Its mean and covariance are float64 values without a certificate: they serve an attack, and a
     loss is read from `renyi` or `posterior_interval`.
@@ -144,30 +143,28 @@ class PosteriorInterval(LossMeasure):
     """
 
     name = "posterior_interval"
+    oracle = "sfumato_renyi.brute_force"
+    quantity = Quantity("posterior interval", unit="units of the trace", worse="smaller")
     promises = ("grows with the secret",)
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
     worst_scale = "low"  # both precisions, Σ_SS⁻¹ and M, decrease as the prior is scaled up
-
-    @property
-    def quantity(self) -> Quantity:
-        """The width of the interval."""
-        return Quantity("posterior interval", unit="units of the trace", worse="smaller")
 
     def evaluate(
         self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
     ) -> Reading:
         """Return the narrowest width of the question's groups, or the mean over every point."""
-        groups = tuple(dict.fromkeys(question.groups))
-        if len(groups) > 1 and all(is_scalar(group) for group in groups):
-            widths, error = _scalar_widths(belief, [group[0][0] for group in groups], channel)
-        else:
-            found = [_width(belief, group, channel) for group in groups]
-            widths, error = np.array([width for width, _ in found]), max(e for _, e in found)
+        variances = belief.covariance.diagonal()
+        told = GaussianView((belief, question, channel)).squares.informations
+        found = {
+            group: _width(belief, entries_of(group), variances, one)
+            for group, one in zip(question.groups, told, strict=True)
+        }
+        widths, error = [width for width, _ in found.values()], max(e for _, e in found.values())
         points = [(belief.entries_at(time),) for time in range(belief.times)]
-        if len(groups) > 1 and sorted(groups) == points:  # the times, each on its own
-            width, how = float(widths.mean()), "mean over every point"
+        if len(found) > 1 and sorted(found) == points:  # the times, each on its own
+            width, how = float(np.mean(widths)), "mean over every point"
         else:
-            width, how = float(widths.min()), "posterior precision"
+            width, how = min(widths), "posterior precision"
         if error <= EXACT:
             return Reading(value=width, bound="exact", relative_error=error, how=how)
         return Reading(value=width * (1 - 1e-12), bound="lower", how=how)
@@ -182,35 +179,20 @@ class PosteriorInterval(LossMeasure):
         least = np.maximum(least, 0.0)
         return np.asarray(2.0 * np.sqrt(least * (1 - 64 * len(question.entries) ** 2 * ROUNDOFF)))
 
-    def brute_force(
-        self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
-    ) -> Reading:
-        """Return it from the posterior covariance in exact arithmetic."""
-        from sfumato_renyi import brute_force
 
-        return brute_force.posterior_interval(belief, question, channel)
-
-
-def _scalar_widths(
-    belief: Gaussian, entries: list[int], channel: AdditiveGaussian
-) -> tuple[Array, float]:
-    """Return 2σ of every entry, σ² = Σ / (1 + Σ M), and the relative error of the precisions."""
-    informations, error = scalar_informations(belief, channel)
-    variances = belief.covariance.diagonal()[entries]
-    with np.errstate(over="ignore"):  # an infinite precision is a width of zero
-        gained = np.where(variances > 0, variances * informations[entries], 0.0)
-        return 2.0 * np.sqrt(variances / (1.0 + gained)), error
-
-
-def _width(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> tuple[float, float]:
+def _width(
+    belief: Gaussian, entries: list[int], variances: Array, information: Information
+) -> tuple[float, float]:
     """Return 2 √λ_min(V_SS) for one group, and the relative error of its precision.
 
     Where that error is not negligible, the width returned is a lower end.
     """
-    entries = [entry for ball in group for entry in ball]
-    information = fisher_information(belief, channel, entries)
     if information.infinite or information.support.shape[1] < len(entries):
         return 0.0, 0.0  # some direction is certain
+    if len(entries) == 1:  # σ² = Σ / (1 + Σ M)
+        variance, gain = float(variances[entries[0]]), float(information.matrix[0, 0])
+        width = 2.0 * math.sqrt(variance / (1.0 + variance * gain)) if variance > 0.0 else 0.0
+        return width, information.relative_error
     precision, error = prior_precision(belief, entries)
     if error >= 0.5:
         raise Undecidable(
@@ -230,7 +212,7 @@ def _width(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> tuple[f
 
 @declare
 class MeanSquaredError(LossMeasure):
-    """The average noise variance per real-valued entry: tr Γ / n.
+    """The average noise variance per real-valued entry.
 
     Formula: $tr Γ / n$.
 
@@ -240,31 +222,24 @@ class MeanSquaredError(LossMeasure):
 
     Reference: Meehan and Chaudhuri (2021), the budget $o_t$ of their programs.
 
-    >>> MeanSquaredError().quantity.name
-    'mean squared error'
+    >>> import sfumato as sf
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+    >>> release = sf.mechanisms.gaussian_concentrated(mse=0.1).protect(prior, secret)
+    >>> print(sf.measures.mean_squared_error().loss(prior, secret, release))
+    mean squared error [squared units of the trace] = 0.1
     """
 
     name = "mean_squared_error"
+    oracle = "sfumato_renyi.brute_force"
+    quantity = MEAN_SQUARED_ERROR
     promises = ("utility",)
     reads = ((Gaussian, object, AdditiveGaussian),)
-
-    @property
-    def quantity(self) -> Quantity:
-        """The mean squared error."""
-        return MEAN_SQUARED_ERROR
 
     def evaluate(self, belief: Gaussian, question: Any, channel: AdditiveGaussian) -> Reading:
         """Return the trace of the noise over the number of entries."""
         del question
         value = channel.noise.trace() / belief.entries
         return Reading(value=value, bound="exact", how="trace of the noise")
-
-    def brute_force(self, belief: Gaussian, question: Any, channel: AdditiveGaussian) -> Reading:
-        """Return the same sum in fractions."""
-        from sfumato_renyi import brute_force
-
-        del belief, question
-        return brute_force.mean_squared_error(channel)
 
     def loss(
         self, prior: PriorClass, secret: Secret, release: Release, *, tolerance: float = 1e-3

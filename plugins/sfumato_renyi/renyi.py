@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,15 +10,13 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.domains.domain import Real
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.gaussian.fisher_information import fisher_information
-from sfumato.inference.gaussian.worst_pair import multiply
+from sfumato.inference.gaussian.worst_pair import entries_of, multiply
 from sfumato.parameters import CHOICE, ORDER, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import renyi_divergence
 from sfumato.questions import Displacements
-from sfumato.questions.displacements import Group
 from sfumato.values import FloatArray
-from sfumato.views import FiniteView, PairMeasure
+from sfumato.views import FiniteView, GaussianView, PairMeasure
 
 LIMITS = Real("1", low=1.0, high=1.0, draw=(1.0, 1.0)) | CHOICE(math.inf)
 """Orders that are limits: the Kullback–Leibler divergence and the worst ratio."""
@@ -59,13 +56,13 @@ class Renyi(PairMeasure):
     """
 
     name = "renyi"
+    oracle = "sfumato_renyi.brute_force"
     promises = (
         "unit free",
         "nothing from silence",
         "grows with the secret",
         "grows with its order",
     )
-    worst_scale = "low"  # proved above
     is_additive = True
 
     order: float = parameter(
@@ -92,7 +89,7 @@ class Renyi(PairMeasure):
             total = np.log((p * powers).sum(axis=-1))
             if (np.isinf(total) & np.isfinite(ratios.max(axis=-1))).any():  # float64 holds no more
                 logs = np.log(p) + (self.order - 1.0) * np.log(ratios)
-                total = log_sum_exp(np.where(p > 0.0, logs, -np.inf))
+                total = np.logaddexp.reduce(np.where(p > 0.0, logs, -np.inf), axis=-1)
         return np.asarray(np.maximum(total, 0.0) / (self.order - 1.0))
 
     def _of_finite(self, view: FiniteView) -> Reading:
@@ -128,20 +125,6 @@ class Renyi(PairMeasure):
         quotients = 2.0 if math.isinf(self.order) else (2 * self.order - 1) / (self.order - 1)
         return worst + quotients * bend
 
-    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return it from every trace and output, or from two Gaussian releases exactly."""
-        from sfumato_renyi import brute_force
-
-        return brute_force.renyi_divergence(belief, question, channel, self.order)
-
-
-def log_sum_exp(terms: FloatArray) -> FloatArray:
-    """Return log Σ exp along the last axis; infinite if a term is."""
-    top = terms.max(axis=-1, keepdims=True)
-    shift = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(over="ignore", divide="ignore"):
-        return np.asarray(np.log(np.exp(terms - shift).sum(axis=-1)) + shift[..., 0])
-
 
 SAME = 1e-12
 """Relative difference up to which the variances of the secret entries' noise count as equal."""
@@ -149,7 +132,7 @@ SAME = 1e-12
 
 @declare
 class RenyiPaperBound(LossMeasure):
-    """The published bound (λ/2) S r² (1/σ_s² + α*) on the Rényi divergence.
+    """The published bound $(λ/2) S r² (1/σ_s² + α*)$ on the Rényi divergence.
 
     Claim: for every two values of the secret that differ by at most r at each of its S times, the
     Rényi divergence of order λ between what is released is at most the bound.
@@ -177,6 +160,7 @@ class RenyiPaperBound(LossMeasure):
     """
 
     name = "renyi_paper_bound"
+    waivers = {"oracle.refusal": "equation (5) is for independent noise"}  # noqa: RUF012 - never changed
     reads = ((Gaussian, Displacements, AdditiveGaussian),)
     worst_scale = "low"  # as for renyi: what the prior leaves open hides the secret
 
@@ -191,22 +175,15 @@ class RenyiPaperBound(LossMeasure):
         self, belief: Gaussian, question: Displacements, channel: AdditiveGaussian
     ) -> Reading:
         """Return the largest bound over the question's groups."""
-        bounds = [
-            0.5 * self.order * radius**2 * len(group) * _largest_gain(belief, group, channel)
-            for group, radius in zip(question.groups, question.radii, strict=True)
-        ]
+        for group in question.groups:
+            _check_hypotheses(channel, entries_of(group))
+        bounds = []
+        informations = GaussianView((belief, question, channel)).squares.informations
+        for group, radius, told in zip(question.groups, question.radii, informations, strict=True):
+            largest = math.inf if told.infinite else np.linalg.eigvalsh(told.matrix)[-1]
+            gain = max(float(largest), 0.0) * (1 + told.relative_error)  # 1/σ_s² + α*
+            bounds.append(0.5 * self.order * radius**2 * len(group) * gain)
         return Reading(value=max(bounds), bound="upper", how="equation 5")
-
-
-def _largest_gain(belief: Gaussian, group: Group, channel: AdditiveGaussian) -> float:
-    """Return 1/σ_s² + α*, raised by its certified error."""
-    entries = [entry for ball in group for entry in ball]
-    _check_hypotheses(channel, entries)
-    information = fisher_information(belief, channel, entries)
-    if information.infinite:
-        return math.inf
-    largest = float(np.linalg.eigvalsh(information.matrix)[-1])
-    return max(largest, 0.0) * (1 + information.relative_error)
 
 
 def _check_hypotheses(channel: AdditiveGaussian, entries: list[int]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sfumato.hookspecs import hookimpl
 from sfumato.protocols import LossMeasure, Mechanism
 
@@ -35,3 +38,22 @@ def sfumato_measures() -> list[type[LossMeasure]]:
     from sfumato_suppression.limits import ReleasableFraction
 
     return [ReleasableFraction]
+
+
+@hookimpl
+def sfumato_worlds() -> Mapping[str, Mapping[str, Any]]:
+    """Register the world of contexts that every definition is tried on."""
+    chain = {
+        "name": "markov_chain",
+        "initial": "stationary",
+        "transitions": [[0.6, 0.35, 0.05], [0.35, 0.6, 0.05], [0.45, 0.45, 0.1]],
+        "steps": 5,
+    }
+    return {
+        "contexts, suppressed": {
+            "prior": chain,
+            "secret": {"name": "contexts", "states": [2]},
+            "mechanism": {"name": "suppress_segmented", "delta": 0.2},
+            "given": {"g_vulnerability": {"gain": [[1.0, 0.0], [0.0, 2.0]]}},
+        }
+    }

@@ -30,7 +30,7 @@ TRUE_STATES = Quantity(
 
 @declare
 class RandomisedResponse(Mechanism):
-    """Show each state with probability e^ε / (e^ε + M − 1), otherwise any other one, evenly.
+    """Show each state with probability $e^ε / (e^ε + M − 1)$, otherwise any other one, evenly.
 
     One step is ε-differentially private, a trace of T steps T·ε; what that protects of correlated
     states is for the measures to say.
@@ -118,7 +118,7 @@ class Generalise(Mechanism):
 class EmissionGiven(Mechanism):
     """Show symbols by an emission matrix from anywhere, such as another library's.
 
-    Pr[symbol y | state m] = (1 − blur) emission[m, y] + blur / Y: each symbol is replaced by any,
+    $Pr[symbol y | state m] = (1 − blur) emission[m, y] + blur / Y$: each symbol is replaced by any,
     evenly, with probability `blur`, which is what calibration turns. More of it is the same done
     once more to what is released, so no loss grows with it.
 
@@ -164,12 +164,7 @@ class EmissionGiven(Mechanism):
 
 def _release(mechanism: Mechanism, prior: PriorClass, secret: Secret, channel: Symbols) -> Release:
     """Return the release; over a class its utility is that of the least favourable member."""
-    shown = _true_chances(channel)
+    same = [[state == symbol for symbol in channel.alphabet] for state in channel.states]
+    shown = (channel.probabilities * np.array(same)).sum(axis=2)  # as itself, (T, M)
     worst = prior.supremum(lambda member: -float((member.belief().marginals() * shown).sum()))
     return Release(mechanism, prior, secret, channel, -worst.value, TRUE_STATES)
-
-
-def _true_chances(channel: Symbols) -> FloatArray:
-    """Return the probability that a state is shown as itself, (T, M)."""
-    same = [[state == symbol for symbol in channel.alphabet] for state in channel.states]
-    return np.asarray((channel.probabilities * np.array(same)).sum(axis=2))

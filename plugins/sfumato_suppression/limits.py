@@ -392,7 +392,7 @@ class ReleasableFraction(LossMeasure):
         self,
         belief: Markov,
         question: Events,
-        channel: Suppression | RelabelledSuppression | RememberingSuppression,
+        channel: Suppression | RememberingSuppression,
     ) -> Reading:
         """Return the bound for the gap that is measured, rounded up."""
         gap = worst_gap(belief, question, channel).value  # type: ignore[union-attr]  # of such

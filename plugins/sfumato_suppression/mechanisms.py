@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import attrs
@@ -143,7 +144,7 @@ class _Certified(Mechanism):
             middle = (low + high) / 2.0
             found.append(self._best_for(members, times, order, middle))
             low, high = (middle, high) if found[-1].utility > 0.0 else (low, middle)
-        return max(found, key=_utility)
+        return max(found, key=attrgetter("utility"))
 
     def _best_for(
         self, members: Members, designed: Members, order: NDArray[np.intp], delta: float
@@ -160,9 +161,9 @@ class _Certified(Mechanism):
         belief = members[0][0]
         hidden = Suppression.memoryless(belief.states, np.ones((belief.steps, belief.state_count)))
         below = [_certify(hidden, members), *found, *raised]
-        best = max((c for c in below if c.ceiling <= self.delta), key=_utility)
+        best = max((c for c in below if c.ceiling <= self.delta), key=attrgetter("utility"))
         better = [c for c in ties if c.utility > best.utility * (1.0 + WORTH)]
-        return max(better, key=_utility, default=best)
+        return max(better, key=attrgetter("utility"), default=best)
 
     def _questions(self, prior: PriorClass, secret: Secret) -> Members:
         """Return the belief and question of every member, if all can be certified."""
@@ -190,10 +191,6 @@ def _certify(channel: Suppression, members: Members) -> Candidate:
     utility = min(expected_releases(belief, channel) for belief, _ in members)
     floor, ceiling = max(gap.floor for gap in gaps), max(gap.ceiling for gap in gaps)
     return Candidate(channel, utility, floor, ceiling)
-
-
-def _utility(candidate: Candidate) -> float:
-    return candidate.utility
 
 
 def _raise_chances(channel: Suppression) -> Suppression:

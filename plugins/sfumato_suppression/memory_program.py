@@ -18,6 +18,7 @@ always recomputed from the probabilities themselves, and ends that rounding made
 from __future__ import annotations
 
 import itertools
+from operator import attrgetter
 
 import attrs
 import numpy as np
@@ -57,10 +58,6 @@ class Policy:
     chances: FloatArray
     value: float
     conditionals: FloatArray
-
-
-def _value(policy: Policy) -> float:
-    return policy.value
 
 
 @attrs.frozen(eq=False)
@@ -163,7 +160,7 @@ class SegmentProgram:
         """Return the best policy found in time, which is private whatever the solver did."""
         initial = start.initial
         hidden = self.measure(self.hidden, initial, to_go)
-        seed = max(self.measure(start.seed, initial, to_go), hidden, key=_value)
+        seed = max(self.measure(start.seed, initial, to_go), hidden, key=attrgetter("value"))
         if seed.value >= start.enough:
             return seed
         found = None
@@ -186,7 +183,7 @@ class SegmentProgram:
             (best, masses), reach = tried, min(1.0, reach * 2.0)
             if small:
                 break
-        return max(seed, best, key=_value)
+        return max(seed, best, key=attrgetter("value"))
 
     def suggest(self, limit: SegmentLimit, bound: SegmentBound) -> FloatArray | None:
         """Return q = h_A / H of the bound's own masses, if it has any and for the same events."""

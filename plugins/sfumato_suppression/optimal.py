@@ -91,7 +91,8 @@ class Optimal(Mechanism):
         ((ordered, events),) = reorder([(belief, question)], order)
         channel, attained, gap, bound = self._certify(ordered, events)
         claims = {"delta": self.delta, "posterior_gap": gap, "attained": attained}
-        claims |= {"upper_bound": bound, "relative_gap": _relative_gap(attained, bound)}
+        relative_gap = max(0.0, 1.0 - attained / bound) if bound > 0.0 else 0.0
+        claims |= {"upper_bound": bound, "relative_gap": relative_gap}
         return SuppressingRelease(
             mechanism=self,
             prior=prior,
@@ -170,7 +171,3 @@ def _visits(chain: ProtectedChain) -> tuple[tuple[int, int], ...]:
     visited: NDArray[np.bool_] = np.zeros(chain.possible.shape, dtype=bool)
     np.logical_or.at(visited, chain.times, chain.members)
     return tuple((int(time), int(state)) for time, state in np.argwhere(visited))
-
-
-def _relative_gap(attained: float, bound: float) -> float:
-    return 0.0 if bound <= 0.0 else max(0.0, 1.0 - attained / bound)

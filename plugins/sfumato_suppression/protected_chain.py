@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Markov
 from sfumato.inference.markov.events import TimedEvents
 from sfumato.inference.markov.probabilities import reachable_states
+from sfumato.inference.markov.remembered import unmet_windows
 from sfumato.inference.markov.segments import check_error, check_length
-from sfumato.inference.markov.windows import unmet_windows
 from sfumato.questions import Events
 from sfumato.values import FloatArray
 

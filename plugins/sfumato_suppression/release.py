@@ -8,12 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from sfumato.channels import (
-    RelabelledSuppression,
-    RememberingSuppression,
-    Suppression,
-    suppression_of,
-)
+from sfumato.channels import RememberingSuppression, Suppression
 from sfumato.channels.suppression import LastRelease
 from sfumato.errors import ParameterError
 from sfumato.inference.markov.segments import expected_releases
@@ -21,8 +16,6 @@ from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES
 from sfumato.release.streams import Stream, keyed_generator, open_stream, whole
 from sfumato.values import SUPPRESSED, position_in, positions_of
-
-AnySuppression = Suppression | RelabelledSuppression | RememberingSuppression
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -61,12 +54,11 @@ def suppressing_release(
     mechanism: Mechanism,
     prior: PriorClass,
     secret: Secret,
-    channel: Suppression | RelabelledSuppression,
+    channel: Suppression,
     claims: Mapping[str, Any] | None = None,
 ) -> SuppressingRelease:
     """Return the release; over a class its utility is that of the least favourable member."""
-    decides = suppression_of(channel)
-    worst = prior.supremum(lambda member: -expected_releases(member.belief(), decides))
+    worst = prior.supremum(lambda member: -expected_releases(member.belief(), channel))
     return SuppressingRelease(
         mechanism=mechanism,
         prior=prior,
@@ -94,25 +86,19 @@ class SuppressionStream(Stream):
         memory: int = 0,
     ) -> None:
         super().__init__(release, key, time)
-        channel: AnySuppression = release.channel
-        self._last = last
-        self._remembering = channel if isinstance(channel, RememberingSuppression) else None
+        channel: Suppression | RememberingSuppression = release.channel
+        self._channel, self._last = channel, last
         self._memory = memory  # of the last visit; part of the secret, like the key
-        self._shown = (
-            channel.shown if isinstance(channel, RelabelledSuppression) else channel.states
-        )
         self._positions = positions_of(channel.states)
         self._coins = [float(coin) for coin in keyed_generator(key).random(channel.steps)]
-        if not isinstance(channel, RememberingSuppression):
-            self._suppression = suppression_of(channel)
-            self._table = self._suppression.table(last)
 
     @property
     def state(self) -> dict[str, Any]:
         """What is needed to go on later, in plain values for JSON."""
         last = None if self._last is None else list(self._last)
-        saved = {**super().state, "last": last}
-        return saved if self._remembering is None else {**saved, "memory": self._memory}
+        remembers = isinstance(self._channel, RememberingSuppression)
+        saved = {"memory": self._memory} if remembers else {}
+        return {**super().state, "last": last, **saved}
 
     @classmethod
     def resumed(cls, release: Release, saved: Mapping[str, Any]) -> SuppressionStream | None:
@@ -138,14 +124,9 @@ class SuppressionStream(Stream):
         except (KeyError, TypeError):
             position = position_in(self._positions, value, "states")  # says what is wrong
         # Coins lie in [0, 1): probability 0 never suppresses, probability 1 always does.
-        if self._remembering is not None:
-            self._memory = self._remembering.visits_at(time).get(position, self._memory)
-            chances = self._remembering.chances(self._last, time)[self._memory]
-        else:
-            chances = self._table[time]
-        if self._coins[time] < chances[position]:
+        if isinstance(self._channel, RememberingSuppression):
+            self._memory = self._channel.visits_at(time).get(position, self._memory)
+        if self._coins[time] < self._channel.chances(self._last, time)[self._memory, position]:
             return SUPPRESSED
         self._last = (time, position)
-        if self._remembering is None:
-            self._table = self._suppression.table(self._last)
-        return self._shown[position]
+        return self._channel.shown[position]

@@ -126,9 +126,9 @@ class SetLabels(Mechanism):
     The adversary knows the chain, but of each state only a set of contexts, one of which is the
     true one. With μ the largest number of possible states that may stand for one sensitive
     context at one time, the inner mechanism protects each of them with δ/μ. For any beliefs
-    q(s | a) about what state a stands for, the rise of Pr[X_t = s] is then
+    $q(s | a)$ about what state a stands for, the rise of $Pr[X_t = s]$ is then
 
-        Σ_a q(s | a) (Pr[a | o] − Pr[a]) ≤ μ · δ/μ = δ,
+    $∑_a q(s | a) (Pr[a | o] − Pr[a]) ≤ μ · δ/μ = δ$,
 
     as the output depends on the states only, and so tells nothing about q. That is why the
     labels, and not the contexts, must be released: a context would tell what its state stands
@@ -181,7 +181,8 @@ class SetLabels(Mechanism):
         if hasattr(stricter, "delta"):
             stricter = attrs.evolve(stricter, delta=stricter.delta / multiplicity)
         inner = stricter.protect(prior, suspicious)
-        channel = RelabelledSuppression(inner.channel, _labels_to_show(states, sets))
+        decides, shown = inner.channel, _labels_to_show(states, sets)
+        channel = RelabelledSuppression(states, decides.start, decides.after, shown=shown)
         claims = {**inner.claims, "multiplicity": multiplicity}
         return suppressing_release(self, prior, secret, channel, claims)
 

@@ -14,7 +14,10 @@ from sfumato.parameters import POSITIVE, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Quantity, Release, Secret
 from sfumato.questions import Events
 from sfumato.values import FloatArray
-from sfumato_temporal.leakage import backward_matrices, leakages, step_leakage
+from sfumato_temporal.leakage import backward_matrices, leakages, supremum
+
+MOST = 300.0
+"""An inner budget hides nothing from here on, and e to its power is still a number."""
 
 TRUE_STATES = Quantity(
     "expected number of states shown as they are", unit="states", worse="smaller"
@@ -29,33 +32,20 @@ def allocate(belief: Markov, leakage: float) -> FloatArray:
     the last φ and all others ε. Elsewhere every step gets as much as the worst time allows.
 
     Reference: Cao, Yoshikawa, Xiao and Xiong (2018), algorithm for a finite horizon.
-
-    >>> chain = Markov([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], steps=5)
-    >>> budgets = allocate(chain, 1.0)
-    >>> budgets.round(4).tolist(), leakages(chain, budgets)["total"].round(4).tolist()
-    ([0.6299, 0.2598, 0.2598, 0.2598, 0.6299], [1.0, 1.0, 1.0, 1.0, 1.0])
     """
-    steps = np.arange(belief.steps)
+    budgets = np.full(belief.steps, leakage)
     if belief.steps > 2 and belief.is_stationary():
-        budgets = _levels(belief, leakage)
-        # Where no inner budget rises with its level, the ends take what is left.
-        ends = leakage * ((steps == 0) | (steps == belief.steps - 1))
-        budgets = budgets + ends * _share(belief, budgets, ends, leakage)
-    else:
-        budgets = np.full(belief.steps, leakage)
-    return budgets * _share(belief, np.zeros(belief.steps), budgets, leakage)
-
-
-def _share(belief: Markov, start: FloatArray, more: FloatArray, leakage: float) -> float:
-    """Return the largest share of more budgets that keeps the leakage; none if nothing does."""
+        levels = _levels(belief, leakage)
+        # Of classes that are never left every step tells anew: no inner budget keeps a level.
+        budgets = levels if levels.any() else budgets
     low, high = 0.0, 1.0
-    if _keeps(belief, start + more, leakage):
-        return high
+    if _keeps(belief, budgets, leakage):
+        return budgets
     for _ in range(52):
         middle = (low + high) / 2.0
-        kept = _keeps(belief, start + middle * more, leakage)
+        kept = _keeps(belief, middle * budgets, leakage)
         low, high = (middle, high) if kept else (low, middle)
-    return low
+    return low * budgets
 
 
 def _keeps(belief: Markov, budgets: FloatArray, leakage: float) -> bool:
@@ -65,30 +55,18 @@ def _keeps(belief: Markov, budgets: FloatArray, leakage: float) -> bool:
 
 
 def _levels(belief: Markov, leakage: float) -> FloatArray:
-    """Return the budgets of the two levels, found by bisection of the backward one."""
+    """Return the budgets of two levels, by bisection of the inner budget that they belong to."""
     matrices = backward_matrices(belief)[0], belief.matrix(0)
-
-    def inner(which: int, level: float) -> float:
-        return level - step_leakage(matrices[which], level)[0]
-
-    def solve(wanted: float, which: int) -> float:
-        """Return the smallest level whose inner budget is as wanted, or the target."""
-        low, high = wanted, leakage
-        if inner(which, high) < wanted:
-            return high
-        for _ in range(45):
-            middle = (low + high) / 2.0
-            low, high = (low, middle) if inner(which, middle) >= wanted else (middle, high)
-        return high
-
-    low, high = 0.0, leakage
-    for _ in range(45):
-        middle = (low + high) / 2.0
-        total = sum(solve(middle, which) for which in (0, 1)) - middle
-        low, high = (middle, high) if total <= leakage else (low, middle)
-    backward, forward = (solve(low, which) for which in (0, 1))
+    low, high, ends = 0.0, min(leakage, MOST), [0.0, 0.0]
+    for _ in range(52):
+        inner = (low + high) / 2.0
+        levels = [supremum(matrix, inner) for matrix in matrices]
+        if sum(levels) - inner <= leakage:
+            low, ends = inner, levels
+        else:
+            high = inner
     budgets = np.full(belief.steps, low)
-    budgets[0], budgets[-1] = backward, forward
+    budgets[[0, -1]] = ends
     return budgets
 
 
@@ -96,7 +74,7 @@ def _levels(belief: Markov, leakage: float) -> FloatArray:
 class TemporalResponse(Mechanism):
     """Randomised response whose budget at each step keeps the temporal leakage at a target.
 
-    Every step shows the state with chance e^ε_t / (e^ε_t + M − 1), otherwise any other one, evenly,
+    Each step shows the state with chance $e^{ε_t} / (e^{ε_t} + M − 1)$, or any other, evenly,
     with the budgets of `allocate`; over a class each step has the smallest of its members' budgets.
 
     Reference: Cao, Yoshikawa, Xiao and Xiong (2018).
@@ -123,7 +101,9 @@ class TemporalResponse(Mechanism):
         beliefs = [member.belief() for member in prior.members()]
         if secret.question(beliefs[0]).has_windows:
             raise OutsideHypotheses("the budgets are for single times: a window loses more.")
-        budgets = np.min([allocate(belief, self.epsilon) for belief in beliefs], axis=0)
+        # Beyond e^700 a chance would round to none, which tells more.
+        each = [allocate(belief, self.epsilon) for belief in beliefs]
+        budgets = np.min(each, axis=0).clip(max=700.0)
         count = beliefs[0].state_count
         laws = np.empty((len(budgets), count, count))
         for law, epsilon in zip(laws, budgets, strict=True):

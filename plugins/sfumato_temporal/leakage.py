@@ -21,6 +21,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.channels.emission import MemorylessEmission
 from sfumato.errors import OutsideHypotheses
+from sfumato.laws.brute_force import Table, secret_tables
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import CHOICE, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
@@ -42,49 +43,30 @@ def step_leakage(matrix: FloatArray, alpha: float) -> tuple[float, float, float]
     A = {q − d > x d}, and the largest quotient of these, (q_A − d_A)(e^α − 1)/(d_A(e^α − 1) + 1)
     above one, is the next x. It ends where no pair has a larger one. Of rows that are nearly the
     same nothing cancels. Rows of zeros stand for states that cannot be.
-
-    >>> step_leakage(np.array([[0.8, 0.2], [0.0, 1.0]]), 0.1)[1:]
-    (0.8, 0.0)
     """
     rows = np.unique(matrix[matrix.any(axis=1)], axis=0)
     if alpha == 0.0 or len(rows) < 2:
         return 0.0, 1.0, 1.0
-    if alpha > 700.0:  # beyond what e^α may be: L grows with α and never exceeds it
-        limit = _limit(rows)
-        return min(limit[0], alpha), *limit[1:]
-    gain, excess, best = math.expm1(alpha), 0.0, (0.0, 1.0, 1.0)
+    # 1/(e^α − 1), which is nothing where α is infinite.
+    rest, excess, best = math.exp(-alpha) / -math.expm1(-alpha), 0.0, (0.0, 1.0, 1.0)
     stride = max(1, BLOCK // rows.size)
     while True:
         for begin in range(0, len(rows), stride):
             apart = rows[begin : begin + stride, None] - rows
             inside = apart > excess * rows
-            sums = np.einsum("ijk,ijk->ij", apart, inside), np.einsum("jk,ijk->ij", rows, inside)
-            larger = sums[0] * gain / (sums[1] * gain + 1.0)
+            more, d = np.einsum("ijk,ijk->ij", apart, inside), np.einsum("jk,ijk->ij", rows, inside)
+            with np.errstate(divide="ignore", over="ignore"):
+                larger = np.divide(more, d + rest, out=np.zeros_like(more), where=more > 0.0)
             place = np.unravel_index(int(np.argmax(larger)), larger.shape)
             if larger[place] > best[0]:
-                more, d = (float(one[place]) for one in sums)
-                best = float(larger[place]), d + more, d
-        if best[0] <= excess * (1.0 + 1e-15):
-            return math.log1p(best[0]), *best[1:]
+                best = float(larger[place]), float(d[place] + more[place]), float(d[place])
+        if best[0] <= excess * (1.0 + 1e-15) or math.isinf(best[0]):
+            return min(math.log1p(best[0]), alpha), *best[1:]
         excess = best[0]
 
 
-def _limit(rows: FloatArray) -> tuple[float, float, float]:
-    """Return L(∞): log max q_A/d_A, which is the largest quotient of two entries."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(rows[:, None] > 0.0, rows[:, None] / rows, 0.0)
-    one, other, entry = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
-    largest = float(ratios[one, other, entry])
-    value = math.inf if math.isinf(largest) else math.log(largest)
-    return value, float(rows[one, entry]), float(rows[other, entry])
-
-
 def accumulate(matrices: Any, epsilons: Any) -> list[float]:
-    """Return α_1 = ε_1 and α_t = L_t(α_{t−1}) + ε_t; one matrix rules every step or its own.
-
-    >>> [round(a, 4) for a in accumulate(np.array([[0.8, 0.2], [0.0, 1.0]]), [0.1] * 5)]
-    [0.1, 0.1808, 0.2471, 0.3024, 0.3488]
-    """
+    """Return α_1 = ε_1 and α_t = L_t(α_{t−1}) + ε_t; one matrix rules every step or its own."""
     budgets = [float(one) for one in epsilons]
     found = [budgets[0]]
     for step, epsilon in enumerate(budgets[1:]):
@@ -101,11 +83,6 @@ def supremum(matrix: FloatArray, epsilon: float) -> float:
     For the q and d that attain L(α), x = e^α has its fixed point where
     d x² + (1 − d − q e^ε) x − (1 − q) e^ε = 0, which has one positive root; no fixed point of L is
     below it, and with the q and d that attain L there one goes on.
-
-    >>> round(supremum(np.array([[0.8, 0.2], [0.0, 1.0]]), 0.1), 6)
-    0.645907
-    >>> round(supremum(np.array([[0.8, 0.2], [0.2, 0.8]]), 0.1), 6)
-    0.248772
     """
     factor, alpha = math.exp(epsilon), epsilon
     while True:
@@ -124,12 +101,7 @@ def supremum(matrix: FloatArray, epsilon: float) -> float:
 def backward_matrices(belief: Markov) -> list[FloatArray]:
     """Return Pr[X_{t−1} = x | X_t = s] as (s, x) for t = 1 ... T − 1; zeros for an impossible s."""
     marginals = belief.marginals()
-    found = []
-    for time in range(belief.steps - 1):
-        joint = (marginals[time][:, None] * belief.matrix(time)).T
-        total = joint.sum(axis=1, keepdims=True)
-        found.append(np.divide(joint, total, out=np.zeros_like(joint), where=total > 0.0))
-    return found
+    return [belief.reversed_matrix(time, marginals) for time in range(belief.steps - 1)]
 
 
 def forward_matrices(belief: Markov) -> list[FloatArray]:
@@ -166,12 +138,7 @@ def _is_memoryless(channel: Emission) -> bool:
 
 
 def leakages(belief: Markov, epsilons: FloatArray) -> dict[str, FloatArray]:
-    """Return the backward, forward and total leakage of every time, (T,) each.
-
-    >>> chain = Markov([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], steps=3)
-    >>> leakages(chain, np.full(3, 0.1))["backward"].round(4).tolist()
-    [0.1, 0.16, 0.1958]
-    """
+    """Return the backward, forward and total leakage of every time, (T,) each."""
     backward = np.array(accumulate(backward_matrices(belief), epsilons))
     forward = np.array(accumulate(forward_matrices(belief), epsilons[::-1])[::-1])
     with np.errstate(invalid="ignore"):
@@ -209,7 +176,6 @@ class TemporalLeakage(LossMeasure):
     """
 
     name = "temporal_leakage"
-    oracle = "sfumato_temporal.brute_force"
     promises = ("nothing from silence",)
     reads = ((Markov, Events, Emission),)
 
@@ -235,3 +201,27 @@ class TemporalLeakage(LossMeasure):
         worst = int(times[np.argmax(found[times])])
         value, at = float(found[worst]), {"time": worst}
         return Reading(value=value, bound="upper", witness=at, how="step by step")
+
+    def brute_force(self, belief: Markov, question: Events, channel: Emission) -> Reading:
+        """Return max log Pr[seen | s]/Pr[seen | s'] over the pairs, of what the part is about."""
+        table = Table.of(belief, channel)
+        worst = 0.0
+        for asked, joint in secret_tables(table, question):
+            time = asked.times[0]
+            if len(asked.times) > 1:
+                raise OutsideHypotheses("brute force looks at single times.")
+            ends = {"total": (0, None), "backward": (0, time + 1), "forward": (time, None)}
+            seen = [output[slice(*ends[self.part])] for output in table.outputs]
+            numbers = {one: number for number, one in enumerate(dict.fromkeys(seen))}
+            places = np.array([numbers[one] for one in seen])
+            rows = [np.bincount(places, row) for row in joint]
+            for one, other in asked.pairs.tolist():
+                worst = max(worst, _largest_ratio(rows[one], rows[other]))
+        return Reading(value=worst, bound="exact", how="brute force")
+
+
+def _largest_ratio(p: FloatArray, q: FloatArray) -> float:
+    if not (p.any() and q.any()):
+        return 0.0
+    pairs = zip((p / math.fsum(p)).tolist(), (q / math.fsum(q)).tolist(), strict=True)
+    return max((math.log(a / b) if b else math.inf) for a, b in pairs if a)

@@ -44,6 +44,30 @@ LOOK = r"""() => {
 }"""
 
 
+LOOK_AT_A_PHONE = r"""() => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const width = (word, heading) => {
+    const ruler = document.createElement('span');
+    ruler.style.cssText = 'position: absolute; white-space: nowrap';
+    ruler.style.font = getComputedStyle(heading).font;
+    ruler.textContent = word;
+    document.body.append(ruler);
+    const found = ruler.getBoundingClientRect().width;
+    ruler.remove();
+    return found;
+  };
+  return [
+    ...all('article math').filter((formula) => !formula.closest('.math-block, .long-formula'))
+      .filter((formula) => formula.getBoundingClientRect().right > window.innerWidth
+        && !formula.closest('table')),
+    ...all('article pre').filter((box) => !box.closest('.output.text_html')
+      && box.scrollWidth > box.clientWidth + 1),
+    ...all('section > h1').filter((heading) => heading.firstChild.textContent.split(' ')
+      .some((word) => width(word, heading) > heading.clientWidth)),
+  ].map((cut) => cut.textContent.replace(/\s+/g, ' ').slice(0, 60));
+}"""
+
+
 @pytest.fixture(scope="module")
 def browser():
     if not SITE:
@@ -74,6 +98,7 @@ def looks(browser):
                 tab.goto(page.as_uri())
                 look |= tab.evaluate(LOOK)
             look["wide"][width] = tab.evaluate("document.documentElement.scrollWidth")
+        look["cut_on_a_phone"] = tab.evaluate(LOOK_AT_A_PHONE)
         tab.close()
         found[page] = look
     context.close()
@@ -141,6 +166,10 @@ def test_no_page_is_wider_than_its_window(looks, width):
 
 def test_no_line_of_code_is_cut_at_a_desk(looks):
     assert _of_pages(looks, lambda _, look: look["cut"]) == {}
+
+
+def test_no_number_formula_or_name_is_cut_on_a_phone(looks):
+    assert _of_pages(looks, lambda _, look: look["cut_on_a_phone"]) == {}
 
 
 def test_nothing_goes_wrong_and_nothing_is_asked_of_a_network(looks):

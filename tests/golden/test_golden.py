@@ -135,7 +135,9 @@ def before_the_proof(old, new):
             return {**new, **{key: old[key] for key in PROVED & old.keys()}}
     if (old.get("class_seen"), new.get("class_seen")) == ("searched", "proved"):
         near = new["attained_loss"] <= new["worst_loss"] <= old["worst_loss"] * (1 + PROOF)
-        if near and math.isclose(new["attained_loss"], old["worst_loss"], rel_tol=1e-5):
+        # A design that loses less, down to what was proved that none could beat, is no worse.
+        least, most = old.get("lower_bound", math.inf), old["worst_loss"] * (1 + 1e-5)
+        if near and least * (1 - 1e-9) <= new["attained_loss"] <= most:
             kept = {key: value for key, value in new.items() if key in old}
             return {**kept, "class_seen": "searched", "worst_loss": old["worst_loss"]}
     return new

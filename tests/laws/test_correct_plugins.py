@@ -42,6 +42,8 @@ SHIPPED = Registry.load(strict=True)
 
 def successes(table, mistakes, joint):
     """Return, for each output, the chance of the best guess: a guess within so many mistakes."""
+    if table.joint.size * len(table.traces) > 1e7:
+        raise OutsideHypotheses("every guess is tried for every output: take a shorter trace.")
     wrong = (table.traces[:, None, :] != table.traces[None, :, :]).sum(axis=2)
     return ((wrong <= mistakes).astype(float) @ joint).max(axis=0)
 

@@ -37,3 +37,13 @@ def test_formulas_of_a_measure_are_marked_to_be_typeset(name):
     _, _, rest = text.partition("\n\n")  # the first paragraph is a terminal's, too
     plain = re.sub(r"``.*?``|`.*?`|\$.*?\$", "", rest, flags=re.DOTALL)
     assert not re.search(r"[∑√ᵀ⁻½^]|\b[A-Za-z]_\w", plain)
+
+
+def test_definitions_compared_has_every_world_and_gives_what_must_be_given():
+    page = (ROOT / "docs" / "definitions-compared.md").read_text(encoding="utf-8")
+    registry = default_registry()
+    worlds = [registry.get("world", title) for title in registry.names("world")]
+    assert all(f"secrets.{world['secret']['name']}(" in page for world in worlds)
+    for name in registry.names("measure"):
+        if any(one.required for one in registry.get("measure", name).parameters()):
+            assert f"measures.{name}(" in page

@@ -60,7 +60,7 @@ def test_reference_bounds(states, mistakes, printed):
     belief, channel = played[0].belief(), played[2].channel
     assert f"{sf.measures.fano_loose().loss(*played).value:.4f}" == loose
     assert f"{sf.measures.fano_tight().loss(*played).value:.4f}" == tight
-    log_best = log_choose(10, mistakes) + position_sets(belief, mistakes).logs[10 - mistakes]
+    log_best = log_choose(10, mistakes) + position_sets(belief, mistakes)[10 - mistakes]
     bound = divergence_success(stepwise_information(belief, channel).value, float(log_best))
     assert f"{bound:.4f}" == divergence
     from sfumato_fano.reconstruction import success_limits

@@ -203,8 +203,7 @@ def test_theorem_7_needs_delta_over_mu():
 
     def worst_rise(channel):
         """Pr[s or t | ⊥] − Pr[s or t]: what someone sure of "both are s" learns."""
-        law = channel.suppression if hasattr(channel, "suppression") else channel
-        hidden = chain.belief().initial * law.start[0]
+        hidden = chain.belief().initial * channel.start[0]
         return hidden[:2].sum() / hidden.sum() - 0.5
 
     assert worst_rise(plain.channel) == exactly(HALF)  # a breach: 1/2 against 1/4

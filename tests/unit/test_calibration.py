@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 import sfumato as sf
 from sfumato.commands import cli
+from sfumato.commands.list_command import definitions_by_world
 
 PRIOR, SECRET = sf.priors.rbf(length_scale=3.0, times=1), sf.secrets.basic(0)
 CHAIN = sf.priors.markov_chain(
@@ -147,3 +148,37 @@ def test_the_matrix_of_definitions_prints_json():
     assert standing["attack_success map", "the whole trace, counted"] == "bounded"
     assert standing["breach_rate", "a real value"] == "exact"
     assert standing["odds_gap", "near a place"] == "bounded"
+
+
+ROUGH = """
+import sfumato as sf
+@sf.hookimpl
+def sfumato_worlds():
+    return {"a rough value": {
+        "prior": {"name": "matern", "nu": 0.5, "length_scale": 3.0, "times": 10},
+        "secret": {"name": "basic", "index": 4},
+        %s
+        "given": {"g_vulnerability": {"gain": [[1.0, 0.0], [0.0, 2.0]]}},
+    }}
+"""
+
+
+def test_a_package_brings_its_world_to_the_matrix(tmp_path, fresh_registry):
+    file = tmp_path / "rough.py"
+    file.write_text(ROUGH % '"mechanism": {"name": "gaussian_uniform", "mse": 0.1},')
+    done = CliRunner().invoke(cli, ["list", "--matrix", "--json", "--plugin", str(file)])
+    standing = {
+        place["measure"]: place["standing"]
+        for place in json.loads(done.output)
+        if place["world"] == "a rough value"
+    }
+    assert standing["advantage"] == "exact"
+    assert standing["geo_indistinguishability"] == "impossible"
+
+
+def test_a_world_that_lacks_a_mechanism_says_so(tmp_path):
+    file = tmp_path / "rough.py"
+    file.write_text(ROUGH % "")
+    with pytest.raises(sf.ParameterError, match="a mechanism must be a table with a name") as told:
+        definitions_by_world(sf.Registry.load([file]))
+    assert told.value.__notes__ == ["the world 'a rough value'"]

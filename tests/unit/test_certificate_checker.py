@@ -10,6 +10,7 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import attrs
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -145,6 +146,25 @@ def test_a_swapped_trace_and_an_edited_ledger_are_rejected(shop):
     assert "rolled back" in check(shop).output
     (shop / "ledger.head").unlink()  # rolled back with its head: the certificate still names it
     assert "FALSE  the ledger holds the entries" in check(shop).output
+
+
+@pytest.mark.parametrize(("length_scale", "verdict"), [(3.0, "true"), (1.0, "FALSE")])
+def test_entries_counted_under_another_prior_are_of_another_release(shop, length_scale, verdict):
+    """The same noise, secret and released trace, counted where next to nothing adds up."""
+    table = json.loads((shop / "c.json").read_text("utf-8"))
+    prior = sf.priors.rbf(length_scale=length_scale, times=20)
+    release = sf.mechanisms.gaussian_given(covariance=np.eye(20)).protect(
+        prior, sf.secrets.basic(9, radius=0.5)
+    )
+    own = sf.priors.rbf(length_scale=3.0, times=20)
+    claimed = attrs.evolve(release, prior=own)
+    entries = sf.Ledger(shop / "other").record_all(
+        [(release, "ann", 0)], released=table["released_sha256"]
+    )
+    paper = {**certify(claimed, [RENYI], None), "ledger": entries}
+    paper = sealed({**paper, "released_sha256": table["released_sha256"]})
+    found = checker.check(json.dumps(paper), shop / "out.csv", shop / "other")
+    assert (verdict, "those entries are of this release") in found
 
 
 def test_damaged_files_are_false_not_a_crash(shop):
@@ -462,3 +482,65 @@ def test_definiteness_is_decided_exactly():
         minors = [round(np.linalg.det(matrix[:k, :k])) for k in range(1, 5)]
         lower = [[int(x) for x in matrix[i, : i + 1]] for i in range(4)]
         assert checker.is_definite(lower) == all(minor > 0 for minor in minors)
+
+
+def test_noise_of_many_values_is_measured_before_a_table_is_made_of_it():
+    """A table of 100,000 values squared would take all memory."""
+    noise = {"kind": "Sum", "terms": [{"kind": "Diagonal", "variances": [1.0] * 100_000}]}
+    with pytest.raises(checker.NotCheckedError, match="100000 values, more than 100"):
+        checker.noise_matrix(noise)
+
+
+def test_stamps_that_are_no_whole_numbers_are_proved_too():
+    """Their differences once lost digits between being listed and being looked up."""
+    stamps = [0.0, 0.1, 0.7000000000000001, 1.3, 2.225073858507201]
+    table = certificate_of(f"rbf length_scale=1.0 times={stamps}", "basic index=2", EVEN, RENYI)
+    (claim,) = table["guarantees"]
+    assert checker.check_claim(table, claim)[0] == "proved"
+
+
+def words_with(number):
+    return lambda claim: claim["statement"].replace(f"{claim['value']:.6g}", number)
+
+
+LIES = {
+    "a smaller number": words_with("0.001"),
+    "no number": words_with("small"),
+    "another order": lambda claim: claim["statement"].replace("order=2", "order=50"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_a_statement_with_another_number_is_false_though_sealed_again(lie):
+    table = certificate_of(*SCENARIOS["rbf"], RENYI)
+    claim = {**table["guarantees"][0], "statement": lie(table["guarantees"][0])}
+    assert claim != table["guarantees"][0]
+    lines = checker.check(json.dumps(resealed({**table, "guarantees": [claim]})))
+    assert "FALSE" in [verdict for verdict, _ in lines]
+    assert "proved" not in [verdict for verdict, _ in lines]
+
+
+def test_a_key_that_stands_twice_is_refused():
+    table = certificate_of(*SCENARIOS["rbf"], RENYI)
+    text = json.dumps(table).replace('{"guarantees"', '{"guarantees": "none at all", "guarantees"')
+    assert json.loads(text) == table
+    ((verdict, what),) = checker.check(text)
+    assert verdict == "FALSE"
+    assert "stands twice" in what
+
+
+@pytest.mark.parametrize("names", [["home", "bar", "bar"], ["home", "work", "den", "bar"]])
+def test_states_that_are_not_those_of_the_chain_prove_nothing(names):
+    table = certificate_of(*CHAIN, "suppress_probabilistic delta=0.2", GAP)
+    forged = bent(bent(table, ("prior", "states"), names), ("channel", "states"), names)
+    claim = {**table["guarantees"][0], "ceiling": 0.0, "statement": "gap [p] = 0"}
+    lines = checker.check(json.dumps(resealed({**forged, "guarantees": [claim]})))
+    assert "proved" not in [verdict for verdict, _ in lines]
+
+
+def test_what_is_too_large_is_said_before_it_is_built():
+    table = certificate_of("rbf length_scale=3.0 times=6000", "basic index=9", EVEN, RENYI)
+    (claim,) = table["guarantees"]
+    assert checker.check_claim(table, claim)[1].endswith("(6000 values, more than 100)")
+    claim = {**claim, "statement": "none"}
+    assert checker.check_claim(bent(table, ("prior", "times"), 10**12), claim)[0] == "not checked"

@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.inference.exact import Differences
 from sfumato.matrices import BlockDiagonal
-from sfumato.prior_classes.joint_traces import joint_traces
+from sfumato.prior_classes.combinations import joint_traces
 
 RENYI = sf.measures.renyi(order=2.0)
 

@@ -225,6 +225,34 @@ def test_noise_with_a_tiny_floor_is_forgotten_too(tmp_path, monkeypatch):
     assert truth * (1 - 1e-9) <= found.ceiling <= 1.01 * truth + 0.01
 
 
+def test_what_is_summed_of_all_releases_is_theirs_whatever_was_planned_meanwhile():
+    """Oracle: the same sums over the list; a plan, even one within another, leaves no trace."""
+    rng, account = np.random.default_rng(3), account_of(noisy(0.5), [])
+    kinds = [(noisy(mse, times=n, index=0), str(mse)) for mse, n in ((0.5, 20), (2.0, 7))]
+
+    def require_sums():
+        pasts = account.pasts
+        distinct = {(past.at, past.key): past.points for past in pasts}
+        told = sum(past.points / past.floor for past in pasts)
+        floor = min((past.floor for past in pasts), default=math.inf)
+        longest = max((past.points for past in pasts), default=0)
+        expected = (longest, floor, pytest.approx(told), sum(distinct.values()))
+        assert account._sums == expected
+
+    for _ in range(40):
+        plans = []
+        for _ in range(3):
+            release, key = kinds[rng.integers(2)]
+            plans.append(Past(int(rng.integers(15)), release.channel, key, release.secret))
+        with account.planning(plans[0], plans[0]):
+            require_sums()
+            with account.planning(plans[1]):
+                require_sums()
+        require_sums()
+        account.add(plans[2])
+        require_sums()
+
+
 def test_a_refusal_leaves_what_is_near_as_it_was(tmp_path, monkeypatch):
     """Else secrets that were not read again would count as read."""
     monkeypatch.setattr("sfumato.release.accounting.TOGETHER", 50)
@@ -572,6 +600,24 @@ def test_a_long_chain_is_bounded_by_telling_the_states_around(tmp_path):
     assert truth.value <= found.value <= truth.value * 1.2
     with pytest.raises(sf.OutsideHypotheses, match="may fall when more is seen"):
         ledger.known(sf.measures.breach_rate(delta=0.1), secret, person="ann", at=16)
+
+
+def test_an_interval_of_chains_is_read_from_position_0_on_or_refused(tmp_path):
+    chain = sf.priors.line_chain(states=3, tau=sf.Interval(0.5, 0.6), steps=5)
+    gap, secret = sf.measures.posterior_gap(), sf.secrets.contexts({2})
+    release = sf.mechanisms.suppress_given(probabilities=np.tile([0.3, 0.4, 1.0], (5, 1)))
+    release = release.protect(chain, secret)
+    ledger = sf.Ledger(tmp_path / "l", budget=(gap, 1.0))
+    ledger.record(release, person="ann")
+    ledger.record(release, person="ann", at=5)
+    member = sf.priors.line_chain(states=3, tau=0.55, steps=10)
+    whole = sf.mechanisms.suppress_given(probabilities=np.tile([0.3, 0.4, 1.0], (10, 1)))
+    times = sf.secrets.contexts({2}, times=list(range(5, 10)))
+    truth = gap.loss(member, times, whole.protect(member, times))
+    assert truth.value <= ledger.known(gap, secret, person="ann", at=5).ceiling
+    with pytest.raises(sf.OutsideHypotheses, match="must read from position 0 on; got a trace who"):
+        ledger.record(release, person="ann", at=20)
+    assert len(ledger) == len(sf.Ledger(tmp_path / "l")) == 2
 
 
 # --- the file -----------------------------------------------------------------------------------

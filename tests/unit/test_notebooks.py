@@ -46,6 +46,7 @@ def results():
     return {
         "prior": PRIOR,
         "family": FAMILY,
+        "choice": sf.AnyOf(1.0, 3.0),
         "either": sf.AnyOf(PRIOR, sf.priors.matern(length_scale=1.0, times=6, nu=1.5)),
         "sum": PRIOR + PRIOR,
         "class of sums": FAMILY + PRIOR,
@@ -72,6 +73,7 @@ def results():
         "namespace": sf.priors,
         "labelled": sf.Labelled(SECRET, "x"),
         "study": study,
+        "part": study.parts[0],
         "calibration": sf.calibrate(
             release.mechanism, PRIOR, SECRET, sf.measures.advantage(), target=0.5
         ),
@@ -105,6 +107,13 @@ def test_every_repr_is_short(results):
         if name != "namespace":
             assert len(repr(result)) <= 200, name
         assert "\n" not in repr(result)
+    assert len(repr(sf.registry)) <= 200
+
+
+def test_every_card_can_be_shown(results):
+    for name, result in results.items():
+        if hasattr(result, "_repr_html_"):
+            assert words(result), name
 
 
 def test_everything_pickles_and_copies(results):
@@ -144,7 +153,18 @@ def test_results_of_other_kinds_have_cards(results, tmp_path):
     cell = results["comparison"].cells[0]
     assert "gaussian_uniform" in words(cell)
     (risk,) = results["study"].run(maps=True).comparisons[0].maps
-    assert max(len(repr(one)) for one in (people, ledger, fitted, cell, risk)) <= 200
+    told = words(risk)
+    assert told.startswith(f"Risk map {risk.quantity} prior")
+    row = risk.rows[0]
+    low, high = min(row.losses.values()), max(row.losses.values())
+    assert f"losses {low:.6g} to {high:.6g}" in told
+    assert f"losses {low:.6g} to {high:.6g}" in words(row)
+    stream = results["release"].stream()
+    stream.send(0.1)
+    assert "1 of 6 steps answered" in words(stream)
+    assert "1 of 6 steps answered" in repr(stream)
+    everything = (people, ledger, fitted, cell, risk, row, stream)
+    assert max(len(repr(one)) for one in everything) <= 200
 
 
 def test_a_loss_shows_its_mark_its_sentence_and_how(results):

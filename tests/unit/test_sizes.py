@@ -92,7 +92,7 @@ SIZES = {
     "ask(chain(1_000_000), ever, sensitive, 'posterior_gap')": MASKS,
     "ask(chain(100_000), every, halves(100_000), 'renyi')": MASKS,
     "ask(chain(100_000), once, sensitive, 'posterior_gap')": PLACES,
-    "ask(chain(100_000), once, sensitive, 'bayes_success')": "take at most 2235 steps",
+    "ask(chain(100_000), once, sensitive, 'bayes_success')": "1",
     "ask(chain(100_000), once, sensitive, 'released_fraction')": "1",
     "ask(chain(100_000), once, blurred, 'bayes_success')": "0.758",
     "ask(chain(100_000), sf.secrets.trajectory(), halves(100_000), 'mutual_information')": "5e+04",

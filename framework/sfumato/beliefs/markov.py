@@ -145,6 +145,17 @@ class Markov(ByContent):
             raise IndexError(f"time must be at least 0 and below {self.steps - 1}; got {time}.")
         return self._matrices if self._matrices.ndim == 2 else np.asarray(self._matrices[time])
 
+    def reversed_matrix(self, time: int, marginals: FloatArray) -> FloatArray:
+        """Return the law of the state at `time` given that at `time` + 1; zeros if it cannot be.
+
+        >>> chain = Markov([1.0, 0.0], [[0.5, 0.5], [0.0, 1.0]], steps=2)
+        >>> chain.reversed_matrix(0, chain.marginals()).tolist()
+        [[1.0, 0.0], [1.0, 0.0]]
+        """
+        joint = (marginals[time][:, None] * self.matrix(time)).T
+        whole = joint.sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0.0))
+
     def index(self, state: Hashable) -> int:
         """Return the position of a label."""
         return position_in(positions_of(self.states), state, "states")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from sfumato.channels.additive_gaussian import AdditiveGaussian
-from sfumato.channels.emission import Channel, Emission, Symbols
+from sfumato.channels.emission import Channel, Emission, Symbols, WholeTrace
 from sfumato.channels.joint_emission import JointEmission
 from sfumato.channels.noisy_vectors import NoisyVectors
 from sfumato.channels.remembering import MemoryEmission, RememberingSuppression
-from sfumato.channels.suppression import RelabelledSuppression, Suppression, suppression_of
-from sfumato.channels.whole_trace import WholeTrace
+from sfumato.channels.suppression import RelabelledSuppression, Suppression
 
 __all__ = [
     "AdditiveGaussian",
@@ -22,5 +21,4 @@ __all__ = [
     "Suppression",
     "Symbols",
     "WholeTrace",
-    "suppression_of",
 ]

@@ -1,4 +1,4 @@
-"""Channels that emit one symbol per step, given the hidden state and what was seen so far."""
+"""Channels of traces of states: one symbol per step, or one answer about a whole trace."""
 
 from __future__ import annotations
 
@@ -55,10 +55,20 @@ class ChannelOfStates(Channel):
     def states(self) -> Labels:
         """The labels of the M hidden states."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.states)} states, {self.steps} steps)"
+
     @property
     def trace_form(self) -> tuple[int, Labels]:
         """What traces look like here: their steps and the labels of the states, in order."""
         return self.steps, self.states
+
+    def encode(self, trace: Sequence[Hashable]) -> NDArray[np.intp]:
+        """Return the positions of a whole trace's labels."""
+        path = encode_labels(self.states, trace, "states")
+        if len(path) != self.steps:
+            raise ParameterError(f"trace must have {self.steps} states; got {len(path)}.")
+        return path
 
 
 class Emission(ChannelOfStates):
@@ -97,10 +107,7 @@ class Emission(ChannelOfStates):
 
         Symbols come as a tuple, numbers as an array.
         """
-        path = encode_labels(self.states, trace, "states")
-        if len(path) != self.steps:
-            raise ParameterError(f"trace must have {self.steps} states; got {len(path)}.")
-        output = self.sample_many(path[None], generator_or_secure(rng))[0]
+        output = self.sample_many(self.encode(trace)[None], generator_or_secure(rng))[0]
         symbols = isinstance(output, np.ndarray) and output.dtype.hasobject
         return tuple(output) if symbols else output
 
@@ -121,6 +128,14 @@ class Emission(ChannelOfStates):
     def evidence_batch(self, observed: Sequence[Sequence[Any]]) -> FloatArray:
         """Return the evidence of B outputs of one length, (B, k, M)."""
         return np.stack([self.evidence(output) for output in observed])
+
+    def without_noise(self) -> Emission:
+        """Return the channel that tells what noise is added to, or this one where none is.
+
+        What bounds the success of those who see that bounds it for those who see noise: the noisy
+        output is computed from it (data processing).
+        """
+        return self
 
     def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
         """Return what is remembered once `symbol` is seen at `time`; () before the first.
@@ -181,11 +196,6 @@ class Symbols(ByContent, MemorylessEmission):
         object.__setattr__(self, "states", checked_labels(self.states, shape[1], "states"))
         object.__setattr__(self, "alphabet", checked_labels(self.alphabet, shape[2], "alphabet"))
 
-    def __repr__(self) -> str:
-        return (
-            f"Symbols({len(self.states)} states, {self.steps} steps, {len(self.alphabet)} symbols)"
-        )
-
     @property
     def steps(self) -> int:
         """The length of a trace, T."""
@@ -227,3 +237,49 @@ def label_array(labels: Sequence[Hashable]) -> NDArray[np.object_]:
     for code, label in enumerate(labels):
         array[code] = label
     return array
+
+
+class WholeTrace(ChannelOfStates):
+    """The law of an output that depends on all of a trace of states at once.
+
+    No recursion of the framework fits such an output, so the channel says itself what is seen of a
+    secret: every measure of views then reads it. A subclass writes `steps`, `states`, `view` and
+    `sample_many`, and for the laws `tables` and `cells`, which brute force and tests of the
+    sampler read, and where it can `garbled` and `permuted`.
+    """
+
+    words: ClassVar[str] = "one output of a whole trace"
+
+    __slots__ = ()
+
+    @abstractmethod
+    def view(self, belief: Any, question: Any) -> Any:
+        """Return the `FiniteView` of what a Markov belief's question asks."""
+
+    @abstractmethod
+    def tables(self, traces: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+        """Return two laws of finitely many outcomes for each trace of positions: (N, O) each.
+
+        The first is a post-processing of the output, as `cells` does it; the output is a
+        post-processing of the second. Where outputs are finite both are the same.
+        """
+
+    @abstractmethod
+    def cells(self, outputs: Sequence[Any]) -> NDArray[np.intp]:
+        """Return for each output which outcome of the first table it is."""
+
+    @abstractmethod
+    def sample_many(self, traces: NDArray[np.intp], rng: np.random.Generator | None) -> Any:
+        """Draw one output per row of `traces`, (B, T) positions; a sequence of B outputs."""
+
+    def sample(self, trace: Sequence[Hashable], rng: np.random.Generator | None = None) -> Any:
+        """Draw the output of one trace of labels; None is the secure source."""
+        return self.sample_many(self.encode(trace)[None], generator_or_secure(rng))[0]
+
+    def garbled(self, rng: np.random.Generator) -> Any:  # noqa: ARG002  # authors override it
+        """Return the channel followed by a random post-processing; None where none is known."""
+        return None
+
+    def permuted(self, order: Sequence[int]) -> Any:  # noqa: ARG002  # authors override it
+        """Return the channel for states listed in another order; None where it is not known."""
+        return None

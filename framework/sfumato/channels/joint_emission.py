@@ -52,9 +52,6 @@ class JointEmission(ByContent, Emission):
                     f"{part.steps} steps from {start} of {part.states}."
                 )
 
-    def __repr__(self) -> str:
-        return f"JointEmission({len(self.parts)} parts, {self.steps} steps)"
-
     def _at(self, time: int) -> list[int]:
         """Return which parts speak of a step."""
         return [

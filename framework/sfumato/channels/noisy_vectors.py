@@ -63,9 +63,6 @@ class NoisyVectors(ByContent, MemorylessEmission):
                 f"got {self.scale}."
             )
 
-    def __repr__(self) -> str:
-        return f"NoisyVectors({len(self.states)} states, {self.steps} steps, scale {self.scale})"
-
     @property
     def steps(self) -> int:
         """The length of a trace, T."""

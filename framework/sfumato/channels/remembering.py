@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.beliefs.markov import Markov
-from sfumato.channels.emission import Channel, Emission, label_array
-from sfumato.channels.suppression import LastRelease, Suppression
+from sfumato.channels.emission import Channel, ChannelOfStates, Emission, label_array
+from sfumato.channels.suppression import LastRelease, Suppression, Withholding
 from sfumato.errors import ParameterError
 from sfumato.randomness import generator_or_secure
 from sfumato.values import (
@@ -28,8 +28,6 @@ from sfumato.values import (
     checked_labels,
     checked_probabilities,
     encode_labels,
-    position_in,
-    positions_of,
 )
 
 
@@ -38,7 +36,7 @@ def _checked_tables(tables: Sequence[ArrayLike]) -> tuple[FloatArray, ...]:
 
 
 @attrs.frozen(eq=False, repr=False)
-class RememberingSuppression(ByContent, Channel):
+class RememberingSuppression(ByContent, ChannelOfStates):
     """The output at time t is X_t or `SUPPRESSED`, by last release and last visit since then.
 
     Parameters
@@ -89,18 +87,15 @@ class RememberingSuppression(ByContent, Channel):
         tables = [after[time, :, time + 1 :, None] for time in range(steps - 1)]
         return cls(channel.states, (), (channel.start[None, :, None], *tables))
 
-    def __repr__(self) -> str:
-        return f"RememberingSuppression({len(self.states)} states, {self.steps} steps)"
-
     @property
     def steps(self) -> int:
         """The length of a trace, T."""
         return int(self.tables[0].shape[1])
 
     @property
-    def trace_form(self) -> tuple[int, Labels]:
-        """What traces look like here: their steps and the labels of the states, in order."""
-        return self.steps, self.states
+    def shown(self) -> Labels:
+        """The labels under which states are released: their own."""
+        return self.states
 
     def essence(self) -> tuple[Any, tuple[FloatArray, ...]]:
         """Return what tells this channel from another: names and visits, and tables."""
@@ -171,10 +166,7 @@ class RememberingSuppression(ByContent, Channel):
         self, trace: Sequence[Hashable], rng: np.random.Generator | None = None
     ) -> tuple[Any, ...]:
         """Draw the output of one trace of labels; None is the secure source."""
-        path = encode_labels(self.states, trace, "states")
-        if len(path) != self.steps:
-            raise ParameterError(f"trace must have {self.steps} states; got {len(path)}.")
-        return tuple(self.sample_many(path[None], rng)[0])
+        return tuple(self.sample_many(self.encode(trace)[None], rng)[0])
 
     def sample_many(
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
@@ -191,15 +183,12 @@ class RememberingSuppression(ByContent, Channel):
 
 
 @attrs.frozen(eq=False, repr=False)
-class MemoryEmission(ByContent, Emission):
+class MemoryEmission(ByContent, Withholding):
     """What a remembering suppression emits, given the pair (memory, state)."""
 
     words: ClassVar[str] = "states that are shown or withheld by a memory that is part of the state"
 
     channel: RememberingSuppression
-
-    def __repr__(self) -> str:
-        return f"MemoryEmission({self.channel!r})"
 
     @property
     def steps(self) -> int:
@@ -213,36 +202,25 @@ class MemoryEmission(ByContent, Emission):
         memories = [None, *((time, names[state]) for time, state in self.channel.visits)]
         return tuple((memory, state) for memory in memories for state in names)
 
-    def outputs(self) -> tuple[tuple[Any, ...], ...]:
-        """Return the alphabet of every step."""
-        return self.channel.outputs()
+    @property
+    def shown(self) -> Labels:
+        """The labels of the states."""
+        return self.channel.states
+
+    def chances(self, last: LastRelease, time: int) -> FloatArray:
+        """Return the suppression probabilities at `time` after the last release, (V + 1, M)."""
+        return self.channel.chances(last, time)
 
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
         """Return log-likelihoods, (k, pairs); a release leaves its state possible."""
         self._check_length(len(observed))
-        positions, last = positions_of(self.channel.states), None
-        rows = []
+        rows: list[FloatArray] = []
+        memory: Any = ()
         for time, symbol in enumerate(observed):
-            code = -1 if symbol is SUPPRESSED else position_in(positions, symbol, "states")
-            rows.append(self.next_evidence(last or (), time)[code])
-            last = last if code < 0 else (time, code)
+            before, memory = memory, self.remember(memory, time, symbol)
+            code = -1 if symbol is SUPPRESSED else memory[1]
+            rows.append(self.next_evidence(before, time)[code])
         return np.array(rows).reshape(len(rows), len(self.states))
-
-    def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
-        """Remember the last release."""
-        if symbol is SUPPRESSED:
-            return memory
-        return (time, position_in(positions_of(self.channel.states), symbol, "states"))
-
-    def next_evidence(self, memory: Hashable, time: int) -> FloatArray:
-        """Return log-likelihoods of every release and of suppression, (M + 1, pairs)."""
-        chances = self.channel.chances(memory or None, time)  # type: ignore[arg-type]  # see above
-        rows = np.full((chances.shape[1] + 1, *chances.shape), -np.inf)
-        states = np.arange(chances.shape[1])
-        with np.errstate(divide="ignore"):
-            rows[states, :, states] = np.log1p(-chances.T)
-            rows[-1] = np.log(chances)
-        return rows.reshape(len(rows), -1)
 
     def sample_many(
         self, traces: NDArray[np.intp], rng: np.random.Generator | None

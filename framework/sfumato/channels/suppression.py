@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -34,8 +35,47 @@ def _checked_start(start: ArrayLike) -> FloatArray:
     return checked_probabilities(start, "start")
 
 
+class Withholding(Emission):
+    """An emission that shows the label of a state or nothing, and remembers the last release.
+
+    What it is an emission of are K memories with M states each. A subclass writes `shown`, the M
+    labels, and `chances`.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def shown(self) -> Labels:
+        """The labels under which the M states are released."""
+
+    @abstractmethod
+    def chances(self, last: LastRelease, time: int) -> FloatArray:
+        """Return the suppression probabilities at `time` after the last release, (K, M)."""
+
+    def outputs(self) -> tuple[tuple[Any, ...], ...]:
+        """Return the alphabet of every step: what is shown of all states, then `SUPPRESSED`."""
+        return ((*self.shown, SUPPRESSED),) * self.steps
+
+    def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
+        """Remember the last release."""
+        if symbol is SUPPRESSED:
+            return memory
+        return (time, position_in(positions_of(self.shown), symbol, "states"))
+
+    def next_evidence(self, memory: Hashable, time: int) -> FloatArray:
+        """Return log-likelihoods of every release and of suppression, (M + 1, K · M)."""
+        chances = self.chances(memory or None, time)  # type: ignore[arg-type]  # as `remember` says
+        rows = np.full((chances.shape[1] + 1, *chances.shape), -np.inf)
+        states = np.arange(chances.shape[1])
+        with np.errstate(divide="ignore"):
+            rows[states, :, states] = np.log1p(-chances.T)
+            rows[-1] = np.log(chances)
+        return rows.reshape(len(rows), -1)
+
+
 @attrs.frozen(eq=False, repr=False)
-class Suppression(ByContent, Emission):
+class Suppression(ByContent, Withholding):
     """The output at time t is the state X_t, or `SUPPRESSED` with a probability.
 
     Parameters
@@ -48,6 +88,8 @@ class Suppression(ByContent, Emission):
         after[u, i, t, j] is the probability to suppress state j at time t when state i at time
         u < t was the last release, (T, M, T, M); entries with t ≤ u mean nothing and are kept
         as 1. None: memoryless, `start` holds at all times.
+    shown
+        The labels under which states are released; their own by default.
 
     >>> channel = Suppression.memoryless(("s", "x"), [[1.0, 0.25]])
     >>> np.exp(channel.evidence([SUPPRESSED])).tolist()
@@ -61,12 +103,15 @@ class Suppression(ByContent, Emission):
     states: Labels = attrs.field(converter=as_labels)
     start: FloatArray = attrs.field(converter=_checked_start)
     after: FloatArray | None = None
+    shown: Labels = attrs.field(default=None, converter=as_labels, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if self.start.ndim != 2 or 0 in self.start.shape:
             raise ParameterError(f"start must be a (T, M) table; got shape {self.start.shape}.")
         labels = checked_labels(self.states, self.start.shape[1], "states")
         object.__setattr__(self, "states", labels)
+        shown = labels if self.shown is None else checked_labels(self.shown, len(labels), "shown")
+        object.__setattr__(self, "shown", shown)
         if self.after is not None:
             object.__setattr__(self, "after", _checked_after(self.after, self.start.shape))
 
@@ -77,7 +122,7 @@ class Suppression(ByContent, Emission):
 
     def __repr__(self) -> str:
         kind = "memoryless" if self.after is None else "by last release"
-        return f"Suppression({len(self.states)} states, {self.steps} steps, {kind})"
+        return f"{type(self).__name__}({len(self.states)} states, {self.steps} steps, {kind})"
 
     @property
     def steps(self) -> int:
@@ -86,9 +131,10 @@ class Suppression(ByContent, Emission):
 
     def permuted(self, order: Sequence[int]) -> Suppression:
         """Return the same channel with position k holding what was at position order[k]."""
-        states, places = tuple(self.states[place] for place in order), np.asarray(order)
+        places, both = np.asarray(order), (self.states, self.shown)
+        states, shown = (tuple(labels[place] for place in order) for labels in both)
         after = None if self.after is None else self.after[:, places][..., places]
-        return Suppression(states, self.start[:, places], after)
+        return type(self)(states, self.start[:, places], after, shown=shown)
 
     def table(self, last: LastRelease) -> FloatArray:
         """Return the suppression probabilities in force after `last`, (T, M)."""
@@ -100,27 +146,23 @@ class Suppression(ByContent, Emission):
         """Return what tells this channel from another: names, and tables."""
         return self.states, tuple(t for t in (self.start, self.after) if t is not None)
 
-    def outputs(self) -> tuple[tuple[Any, ...], ...]:
-        """Return the alphabet of every step: all states, then `SUPPRESSED`."""
-        return ((*self.states, SUPPRESSED),) * self.steps
-
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
         """Return log-likelihoods, (k, M); a release leaves one state possible."""
         return np.asarray(self.evidence_batch([observed])[0])
 
     def evidence_batch(self, observed: Sequence[Sequence[Any]]) -> FloatArray:
         """Return the evidence of B outputs of one length, (B, k, M)."""
-        codes = encode_batch((*self.states, SUPPRESSED), observed, "states")
+        codes = encode_batch((*self.shown, SUPPRESSED), observed, "states")
         self._check_length(codes.shape[1])
         released = codes < len(self.states)
-        chances = self._chances(codes, released)
+        chances = self._chances_along(codes, released)
         with np.errstate(divide="ignore"):
             rows = np.where(released[..., None], -np.inf, np.log(chances))
             places = (*np.nonzero(released), codes[released])
             rows[places] = np.log1p(-chances[places])
         return rows
 
-    def _chances(self, codes: NDArray[np.intp], released: NDArray[np.bool_]) -> FloatArray:
+    def _chances_along(self, codes: NDArray[np.intp], released: NDArray[np.bool_]) -> FloatArray:
         """Return the suppression probabilities in force at every step of B outputs, (B, k, M)."""
         batch, length = codes.shape
         chances = np.broadcast_to(self.start[:length], (batch, length, len(self.states)))
@@ -135,20 +177,13 @@ class Suppression(ByContent, Emission):
         later = self.after[before, np.where(begun, states, 0), times]
         return np.where(begun[..., None], later, chances)
 
+    def chances(self, last: LastRelease, time: int) -> FloatArray:
+        """Return the suppression probabilities at `time` after the last release, (1, M)."""
+        return self.table(last)[time, None]
+
     def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
         """Remember the last release; nothing at all where there is no dependence on it."""
-        if self.after is None or symbol is SUPPRESSED:
-            return memory
-        return (time, position_in(positions_of(self.states), symbol, "states"))
-
-    def next_evidence(self, memory: Hashable, time: int) -> FloatArray:
-        """Return log-likelihoods of every release and of suppression, (M + 1, M)."""
-        row = self.table(memory or None)[time]  # type: ignore[arg-type]  # as `remember` says
-        rows = np.full((len(row) + 1, len(row)), -np.inf)
-        with np.errstate(divide="ignore"):
-            np.fill_diagonal(rows, np.log1p(-row))
-            rows[-1] = np.log(row)
-        return rows
+        return memory if self.after is None else super().remember(memory, time, symbol)
 
     def sample_many(
         self, traces: NDArray[np.intp], rng: np.random.Generator | None
@@ -172,7 +207,7 @@ class Suppression(ByContent, Emission):
             last_time[released] = time
             last_state[released] = state[released]
         codes = np.where(suppressed, len(self.states), traces)
-        return label_array((*self.states, SUPPRESSED))[codes]
+        return label_array((*self.shown, SUPPRESSED))[codes]
 
 
 def _checked_after(given: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
@@ -185,77 +220,12 @@ def _checked_after(given: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
 
 
 @attrs.frozen(eq=False, repr=False)
-class RelabelledSuppression(ByContent, Emission):
-    """A released state is shown under another label; different states keep different labels.
+class RelabelledSuppression(Suppression):
+    """A suppression that shows states under other labels than their own.
 
-    >>> decides = Suppression.memoryless(("s", "x"), [[0.5, 0.0]])
-    >>> channel = RelabelledSuppression(decides, (frozenset("sy"), frozenset("x")))
+    >>> channel = RelabelledSuppression("sx", [[0.5, 0.0]], shown=(frozenset("sy"), frozenset("x")))
     >>> np.exp(channel.evidence([frozenset("sy")])).tolist()
     [[0.5, 0.0]]
     """
 
     words: ClassVar[str] = "states that are relabelled or withheld"
-
-    suppression: Suppression
-    shown: Labels
-
-    def __attrs_post_init__(self) -> None:
-        labels = checked_labels(self.shown, len(self.suppression.states), "shown")
-        object.__setattr__(self, "shown", labels)
-
-    def __repr__(self) -> str:
-        return f"RelabelledSuppression({self.suppression!r})"
-
-    @property
-    def steps(self) -> int:
-        """The length of a trace, T."""
-        return self.suppression.steps
-
-    @property
-    def states(self) -> Labels:
-        """The labels of the M hidden states."""
-        return self.suppression.states
-
-    def essence(self) -> tuple[Any, tuple[FloatArray, ...]]:
-        """Return what tells this channel from another: names, and tables."""
-        return self.suppression.essence()
-
-    def to_states(self, observed: Sequence[Any]) -> tuple[Any, ...]:
-        """Return an output in the labels of the states."""
-        positions = positions_of(self.shown)
-        return tuple(
-            symbol if symbol is SUPPRESSED else self.states[position_in(positions, symbol, "shown")]
-            for symbol in observed
-        )
-
-    def to_labels(self, observed: Sequence[Any]) -> tuple[Any, ...]:
-        """Return an output in the labels that are shown."""
-        label = dict(zip(self.states, self.shown, strict=True))
-        return tuple(y if y is SUPPRESSED else label[y] for y in observed)
-
-    def outputs(self) -> tuple[tuple[Any, ...], ...]:
-        """Return the alphabet of every step: what is shown, then `SUPPRESSED`."""
-        return ((*self.shown, SUPPRESSED),) * self.steps
-
-    def evidence(self, observed: Sequence[Any]) -> FloatArray:
-        """Return log-likelihoods, (k, M)."""
-        return self.suppression.evidence(self.to_states(observed))
-
-    def remember(self, memory: Hashable, time: int, symbol: Any) -> Hashable:
-        """Remember what the suppression does."""
-        return self.suppression.remember(memory, time, self.to_states([symbol])[0])
-
-    def next_evidence(self, memory: Hashable, time: int) -> FloatArray:
-        """Return log-likelihoods of every release and of suppression, (M + 1, M)."""
-        return self.suppression.next_evidence(memory, time)
-
-    def sample_many(
-        self, traces: NDArray[np.intp], rng: np.random.Generator | None
-    ) -> list[tuple[Any, ...]]:
-        """Draw one output per trace of positions, (B, T)."""
-        return [self.to_labels(output) for output in self.suppression.sample_many(traces, rng)]
-
-
-def suppression_of(channel: Suppression | RelabelledSuppression) -> Suppression:
-    """Return what decides, whatever is shown."""
-    return channel.suppression if isinstance(channel, RelabelledSuppression) else channel

@@ -111,7 +111,7 @@ def specification(kind: str, text: str) -> dict[str, Any]:
     try:
         return table_of_text(words)
     except ParameterError as error:
-        raise DataError(f"{expected}; got something else: {error}") from None
+        raise DataError(f"the {kind}: {error}") from None
 
 
 def preparation_of(text: str) -> Preparation:

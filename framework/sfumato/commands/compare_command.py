@@ -15,28 +15,16 @@ from sfumato.commands.arguments import FORMS, noun, print_json, with_json, with_
 from sfumato.commands.supervisor import INTERRUPTED
 from sfumato.plugin_registry import Registry, default_registry
 from sfumato.protocols import NOUNS
+from sfumato.values import write_whole
 
 if TYPE_CHECKING:
     from sfumato.comparison.study import Study, StudyResult
 
 
-FIGURES = (".pdf", ".png", ".svg")
+ENDINGS = {"--notebook": (".ipynb",), "--plot": (".pdf", ".png", ".svg")}
 
 BESIDE = "beside the study"
 """What an output option holds that was given without a file."""
-
-VALUE_OPTIONAL = ("--csv", "--parquet", "--jobs")
-
-
-class StudyAnywhere(click.Command):
-    """A command whose STUDY may also follow an option that can go without its value."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, the study first, as an option before it would take it for its value."""
-        studies = [place for place, text in enumerate(args) if is_study(text)]
-        if len(studies) == 1 and args[max(0, studies[0] - 1)] in VALUE_OPTIONAL:
-            args = [args.pop(studies[0]), *args]
-        return super().parse_args(ctx, args)
 
 
 def is_study(file: Path | str) -> bool:
@@ -71,12 +59,11 @@ def check_outputs(files: Mapping[str, Path | None], read: Iterable[str]) -> None
     for (one, file), (other, second) in itertools.combinations(outputs.items(), 2):
         if _same(file, second):
             raise click.UsageError(f"{one} and {other} must be two files; both are {file}.")
-    notebook = outputs.get("--notebook")
-    if notebook and notebook.suffix.lower() != ".ipynb":
-        raise click.UsageError(f"--notebook must end in .ipynb; got {notebook}.")
-    plot = outputs.get("--plot")
-    if plot and plot.suffix.lower() not in FIGURES:
-        raise click.UsageError(f"--plot must end in {', '.join(FIGURES)}; got {plot}.")
+    for option, endings in ENDINGS.items():
+        if option in outputs and outputs[option].suffix.lower() not in endings:
+            raise click.UsageError(
+                f"{option} must end in {', '.join(endings)}; got {outputs[option]}."
+            )
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -128,7 +115,7 @@ _BESIDE: dict[str, Any] = {
 }  # fmt: skip
 
 
-@click.command("compare", cls=StudyAnywhere)
+@click.command("compare")
 @with_plugins
 @click.argument("study", required=False, type=click.Path(path_type=Path))
 @click.option("--prior", "priors", multiple=True, help=f"In place of STUDY: {FORMS}.")
@@ -187,7 +174,7 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     The exit status is 1 when a cell failed; that a definition does not apply is an answer.
     """
     from sfumato.comparison.cache import default_cache_folder
-    from sfumato.report.notebook import write_notebook
+    from sfumato.report.notebook import notebook as notebook_text
     from sfumato.report.style import save_figure
 
     csv, parquet = beside(study, csv, ".csv"), beside(study, parquet, ".parquet")
@@ -216,7 +203,7 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
         (parquet, lambda file: result.to_pandas().to_parquet(file, index=False)),
         (plot, lambda file: save_figure(result.plot(), file)),
         (html, result.to_html),
-        (notebook, lambda file: write_notebook(file, question)),
+        (notebook, lambda file: write_whole(file, notebook_text(question))),
     ]
     done = [write_output(file, write) for file, write in outputs if file]
     if not all(done):

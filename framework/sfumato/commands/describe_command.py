@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import click
@@ -15,7 +14,7 @@ from sfumato.commands.arguments import (
     with_plugins,
 )
 from sfumato.compatibility import words_of
-from sfumato.plugin_registry import Entry, default_registry
+from sfumato.plugin_registry import Entry, default_registry, written_document
 
 WORDS = {"asks": "needs", "reads": "needs", "yields": "gives"}
 """What the class attributes are called before users."""
@@ -51,7 +50,7 @@ def _plain(entry: Entry) -> dict[str, Any]:
     ]
     types = {words: _types(getattr(cls, at)) for at, words in WORDS.items() if hasattr(cls, at)}
     told = {"kind": entry.kind, "name": entry.name, "from": entry.origin}
-    return {**told, "what it is": inspect.getdoc(cls) or "", "parameters": parameters, **types}
+    return {**told, "what it is": written_document(cls), "parameters": parameters, **types}
 
 
 def _describe(entry: Entry, console: Any) -> None:
@@ -59,7 +58,7 @@ def _describe(entry: Entry, console: Any) -> None:
 
     cls = entry.value
     console.print(f"[bold]{entry.name}[/bold]  ({entry.kind}, from {escape(entry.origin)})\n")
-    document = (inspect.getdoc(cls) or "").split("\n>>>")[0].strip().replace("$", "")
+    document = written_document(cls).split("\n>>>")[0].strip()
     console.print(escape("\n\n".join(map(_reflowed, document.split("\n\n")))), "")
     if cls.parameters():
         table = plain_table("parameter", "must be", "default", "meaning")

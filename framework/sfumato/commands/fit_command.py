@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import attrs
 import click
 import numpy as np
 
@@ -43,24 +42,8 @@ MOST_NUMBERS = 10_000_000
 """Probabilities of moves that a class of chains holds at most."""
 
 
-class Task(NamedTuple):
-    """What is to be fitted to what: `ready` is what a published preparation made of the records."""
-
-    cls: Any
-    known: dict[str, Any]
-    given: Source
-    records: Sequence[Any]
-    ready: Sequence[Any] | None
-    options: Mapping[str, Any]
-
-
-@attrs.frozen(kw_only=True)
-class Found:
-    """A class of priors, what is worth knowing about it, and how the data were prepared."""
-
-    prior: dict[str, Any]
-    fitted: dict[str, Any]
-    preparation: dict[str, Any]
+Found = tuple[dict[str, Any], dict[str, Any], Preparation]
+"""A class of priors, what is worth knowing about it, and how the data were prepared."""
 
 
 @click.command("fit")
@@ -116,9 +99,9 @@ def command(
         if options["times"] not in (None, value):
             raise DataError(f"--times must be {name}={value}; got {options['times']}.")
     fit = _fit_numbers if isinstance(records[0], RealTrace) else _fit_states
-    found = fit(Task(cls, known, given, records, ready, options))
-    facts = {"data": data.name, **found.fitted, **({"prepared": recipe.note} if recipe else {})}
-    written = attrs.asdict(attrs.evolve(found, fitted=facts))
+    found, fitted, preparation = fit(cls, known, given, records, ready, **options)
+    facts = {"data": data.name, **fitted, **({"prepared": recipe.note} if recipe else {})}
+    written = {"prior": found, "fitted": facts, "preparation": preparation.plain()}
     write_whole(output, tomli_w.dumps(written))
     if as_json:
         print_json(written)
@@ -127,9 +110,10 @@ def command(
         click.echo(f"{fact}: {told}", err=True)
 
 
-def _fit_numbers(task: Task) -> Found:
-    """Return the class and what was found: quartiles of every parameter, in samples."""
-    cls, known, given, records, ready, options = task
+def _fit_numbers(
+    cls: Any, known: Any, given: Source, records: Any, ready: Any, **options: Any
+) -> Found:
+    """Return the class, from quantiles of every parameter; `ready` is what was published."""
     if cls.yields is not Gaussian or cls.fit.__func__ is Prior.fit.__func__:  # type: ignore[attr-defined]
         raise DataError(
             f"data that are numbers must have a prior that is fitted to numbers, such as rbf; got "
@@ -137,14 +121,14 @@ def _fit_numbers(task: Task) -> Found:
         )
     length = known.pop("times", options["times"])
     _require_known(cls, known)
-    settings = {"noise": options["noise"], "normalise": options["standardise"]}
+    settings = {"noise": options["noise"], "normalise": options["standardise"], **known}
     if ready is None:
         seconds = options["every"] or usual_step(records)
     elif length or options["every"]:
         raise DataError("--published must be without --times and --every; got one of them.")
     else:
         ready = [trace for trace in ready if _can_be_fitted(trace)]
-        settings |= given.recipe.options
+        settings = {**settings, **given.recipe.options, **known}
         seconds = given.recipe.seconds * (usual_step(ready) or 1.0)
     if length is None:
         thinned = (next(Preparation(seconds=seconds).windows(r)).places for r in records)
@@ -152,19 +136,23 @@ def _fit_numbers(task: Task) -> Found:
     metres = None if given.flat is None else given.flat.latitude
     preparation = Preparation(seconds=seconds, window=length, metres=metres)
     usable = _usable_windows(records, preparation, length)
-    chosen = [usable[k] for k in _spread(len(usable), max(1, MOST_SAMPLES // length))]
+    most = min(len(usable), max(1, MOST_SAMPLES // length))
+    spread = np.unique(np.linspace(0, len(usable) - 1, most).round().astype(int))
+    chosen = [usable[k] for k in spread]
     traces: Sequence[Any] = [window.record for window in chosen] if ready is None else ready
     times = [window.places for window in chosen] if ready is None else [t.times for t in traces]
-    settings |= known
-    fitted = cls.fit([_centred(trace.values) for trace in traces], times=times, **settings)
+    # Centred: priors take any mean.
+    centred = [trace.values - trace.values.mean(axis=0) for trace in traces]
+    fitted = cls.fit(centred, times=times, **settings)
     prior = fitted.prior_class(quantiles=options["quantiles"], times=length).specification()
     scaled = settings["normalise"] or (ready is not None and "variance" not in known)
     if scaled and "variance" in {item.name for item in cls.parameters()}:
         pieces: list[Any] = [window.record for window in chosen]
         spreads = np.concatenate([piece.values.var(axis=0) for piece in pieces])
-        prior["variance"] = _interval(*np.quantile(spreads, options["quantiles"]).tolist())
+        low, high = np.quantile(spreads, options["quantiles"]).tolist()
+        prior["variance"] = {"interval": [low, high]} if low < high else low
     facts: dict[str, Any] = {
-        "used": _words_used(records, usable, traces, preparation, length)
+        "used": _words_used(records, usable, traces, preparation)
         if ready is None
         else f"{_number(len(ready), 'trace')} that the published preparation leaves of "
         f"{len(records)}; their variance from {_number(len(chosen), 'window')} of {length}",
@@ -177,8 +165,9 @@ def _fit_numbers(task: Task) -> Found:
     if words := _words_at_bound(fitted, options["quantiles"]):
         facts["at_bound_means"] = words
     for name, values in fitted.effective.items():
-        facts[f"quartiles_of_{name}"] = [round(float(q), 6) for q in np.quantile(values, QUARTERS)]
-    return Found(prior=prior, fitted=facts, preparation=preparation.plain())
+        quartiles = np.quantile(values, QUARTERS)
+        facts[f"quartiles_of_{name}"] = [float(f"{quartile:.7g}") for quartile in quartiles]
+    return prior, facts, preparation
 
 
 def _usable_windows(
@@ -204,30 +193,14 @@ def _usable_windows(
     return found
 
 
-def _spread(count: int, most: int) -> list[int]:
-    """Return at most so many of `count` positions, evenly spread."""
-    positions = np.linspace(0, count - 1, min(count, most)).round().astype(int)
-    return [int(position) for position in np.unique(positions)]
-
-
-def _centred(values: Any) -> Any:
-    """Return a window with mean zero, whatever its mean was: priors take any mean."""
-    return values - values.mean(axis=0)
-
-
-def _interval(low: float, high: float) -> Any:
-    return {"interval": [low, high]} if low < high else low
-
-
 def _words_used(
     records: Sequence[RealTrace],
     usable: Sequence[Window],
     traces: Sequence[RealTrace],
     preparation: Preparation,
-    length: int,
 ) -> str:
     """Return what of the data was fitted, in a sentence."""
-    beat = f"{length} samples, one every {preparation.seconds:g} s"
+    beat = f"{preparation.window} samples, one every {preparation.seconds:g} s"
     metres = preparation.metres
     units = "" if metres is None else f", in metres around latitude {metres:g}"
     slow = sum((median_step(r) or 0.0) > SLOWEST * (preparation.seconds or 0.0) for r in records)
@@ -283,9 +256,10 @@ def _can_be_fitted(trace: Any) -> bool:
     return len(trace) > 1 and bool((np.diff(trace.times) > 0).all() and moves.all())
 
 
-def _fit_states(task: Task) -> Found:
+def _fit_states(
+    cls: Any, known: Any, given: Source, records: Any, ready: Any, **options: Any
+) -> Found:
     """Return one chain for the days of a home, else one for each user."""
-    cls, known, given, records, ready, options = task
     if not hasattr(cls, "fit_each"):
         raise DataError(
             f"data that are states must have a prior that is fitted to states, such as "
@@ -326,7 +300,7 @@ def _fit_states(task: Task) -> Found:
         chain = chains[0] if len(chains) == 1 else AnyOf(*chains)
         facts |= {"users": len(people), "traces": len(traces), "states": len(states)}
         preparation = Preparation(window=settings["steps"], published=ready is not None)
-    return Found(prior=chain.specification(), fitted=facts, preparation=preparation.plain())
+    return chain.specification(), facts, preparation
 
 
 def _require_small(matrices: int, states: int) -> None:

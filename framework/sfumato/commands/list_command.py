@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import string
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import click
@@ -18,15 +18,22 @@ from sfumato.commands.arguments import (
     with_json,
     with_plugins,
 )
+from sfumato.comparison.cells import FACTORS, answer_each, ask_loss
 from sfumato.compatibility import why_no_loss, why_no_release
-from sfumato.plugin_registry import Registry, default_registry
+from sfumato.plugin_registry import (
+    Registry,
+    default_registry,
+    note_place,
+    written_document,
+)
 from sfumato.protocols import NOUNS
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-FACTORS = ("prior", "secret", "mechanism")
 COLUMNS = ("kind", "name", "what it is", "from")
+Standing = Literal["exact", "bounded", "impossible"]
+MARKS: Mapping[str, str] = {"exact": "●", "bounded": "◐", "impossible": "–"}
 Fits = dict[str, tuple[str, ...]]
 """The measures that apply to each mechanism."""
 
@@ -75,7 +82,7 @@ def command(*, compatible: str | None, as_json: bool, matrix: bool) -> None:
 
 def _summaries(registry: Registry) -> Iterator[tuple[str, ...]]:
     for entry in (registry.entry(kind, name) for kind in NOUNS for name in registry.names(kind)):
-        summary = (inspect.getdoc(entry.value) or "").split("\n\n")[0].replace("\n", " ")
+        summary = written_document(entry.value).split("\n\n")[0].replace("\n", " ")
         yield entry.kind, entry.name, summary, entry.origin.split("'")[1]
 
 
@@ -164,13 +171,74 @@ def _matrices(fits: Mapping[str, tuple[str, ...]], width: int) -> Iterator[Table
         yield table
 
 
+# Definitions by worlds ----------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Place:
+    """How a definition stands in a world, and why it cannot be read there."""
+
+    measure: str
+    world: str
+    standing: Standing
+    reason: str = ""
+
+
+def definitions_by_world(registry: Registry) -> tuple[Place, ...]:
+    """Try every registered measure on a small scenario of each world.
+
+    >>> from sfumato.plugin_registry import default_registry
+    >>> places = definitions_by_world(default_registry())
+    >>> [p.standing for p in places if (p.measure, p.world) == ("renyi", "a real value")]
+    ['exact']
+    """
+    found: list[Place] = []
+    for title in registry.names("world"):
+        world = registry.get("world", title)
+        with note_place(f"the world '{title}'"):
+            nouns = [registry.build(kind, world.get(kind)) for kind in FACTORS]
+            found += _places(registry, title, nouns, world.get("given", {}))
+    return tuple(found)
+
+
+def _places(registry: Registry, world: str, nouns: list[Any], given: Any) -> list[Place]:
+    """Try every measure, of attackers by each of them.
+
+    `given` are other parameters without which a measure cannot be asked.
+    """
+    found: list[Place] = []
+    tried: dict[str, Any] = {}
+    for name in registry.names("measure"):
+        own = given.get(name, {})
+        parameters = registry.get("measure", name).parameters()
+        needed = [p.name for p in parameters if p.required and p.name not in own]
+        if needed == ["adversary"]:
+            for one in registry.names("adversary"):
+                table = {"name": name, "adversary": one}
+                tried[f"{name} {one}"] = registry.build("measure", table)
+        elif needed:
+            reason = f"needs to be given its {' and '.join(needed)}"
+            found.append(Place(name, world, "impossible", reason))
+        else:
+            tried[name] = registry.build("measure", {"name": name, **own})
+    prior, secret, mechanism = nouns
+    asked = [partial(ask_loss, one) for one in tried.values()]
+    cells = answer_each(prior, secret, mechanism, asked)
+    for (title, measure), cell in zip(tried.items(), cells, strict=True):
+        if cell.loss is None:
+            reason = cell.reason.removeprefix(f"{measure.name} ")
+            found.append(Place(title, world, "impossible", reason))
+        else:
+            standing: Standing = "exact" if cell.loss.bound == "exact" else "bounded"
+            found.append(Place(title, world, standing))
+    return found
+
+
 def _print_worlds(registry: Registry, *, as_json: bool) -> None:
     """Print definitions by worlds, with a numbered reason for each that is impossible."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
-
-    from sfumato.comparison.matrix import MARKS, definitions_by_world
 
     places = definitions_by_world(registry)
     if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import sys
@@ -22,6 +21,8 @@ from sfumato.commands.arguments import (
     Source,
     noun,
     preparation_of,
+    print_json,
+    with_json,
     with_plugins,
     with_source,
 )
@@ -48,12 +49,19 @@ MARK = "⊥"
 ALONE = "each release on its own, not several together"
 """What is covered where nothing can be proved of several releases of a person."""
 
+TOLD = (
+    *("output", "traces", "windows", "prepared"),
+    *("guarantees", "against", "about", "covers", "ledger", "released_sha256"),
+)
+"""What `--json` prints of a release that was made, as far as there is a certificate of it."""
+
 UNNAMED = "somebody"
 """The person of all data in a ledger that do not say whose they are."""
 
 
 @click.command("release")
 @with_plugins
+@with_json
 @with_source
 @click.argument("trace", required=False, type=DATA)
 @click.option("--prior", required=True, help=f"What the adversary may believe: {FORMS}.")
@@ -66,7 +74,7 @@ UNNAMED = "somebody"
 @click.option("--ledger", type=PATH, help="Count the release in this ledger, or refuse it.")
 @click.option(
     "--budget",
-    nargs=2,
+    type=(str, float),
     metavar="MEASURE LIMIT",
     help="What all releases of a person in a new ledger may give away together.",
 )
@@ -89,12 +97,13 @@ def command(
     output: Path | None,
     certificate: Path | None,
     ledger: Path | None,
-    budget: tuple[str, str] | None,
+    budget: tuple[str, float] | None,
     person: str | None,
     force: bool,
     seed: int | None,
     stream: bool,
     state: Path | None,
+    as_json: bool,
     source: Callable[..., Source],
 ) -> None:
     """Release TRACE so that the secret stays hidden, and certify it.
@@ -109,14 +118,18 @@ def command(
     """
     registry = default_registry()
     rng = None if seed is None else np.random.default_rng(seed)
-    if stream == (trace is not None) or (not stream and output is None):
-        raise click.UsageError("give a TRACE and --output, or --stream and neither.")
+    if stream == (trace is not None) or (not stream and output is None) or (stream and as_json):
+        raise click.UsageError(
+            "give a TRACE and --output, or --stream and neither; --json is for a TRACE, as a "
+            "stream is answered line by line."
+        )
     refuse_unwritable(*filter(None, (output, certificate)), overwrite=force)
     with progress("designing the release"):
         release = noun("mechanism", mechanism, registry).protect(
             noun("prior", prior, registry), noun("secret", secret, registry)
         )
-    _refuse_mark(release)
+    if release.prior.yields is Markov and MARK in next(release.prior.members()).belief().states:
+        raise DataError(f"a state must not be named '{MARK}', as what is withheld is; got one.")
     preparation = preparation_of(prior)
     counted = _open_ledger(ledger, budget, registry)
     table: dict[str, Any] = {}
@@ -125,26 +138,29 @@ def command(
     if trace is not None and output is not None:
         given = source(trace, preparation)
         records = given.of_user(_read(given, preparation, release), user)
-        windows = _windows(records, preparation)
+        for record in records:
+            preparation.require_rate(record)
+        windows = [window for record in records for window in preparation.windows(record)]
         text = _released_text(release, windows, given, rng)
         table["released_sha256"] = hash_of(text)
         if counted is None and preparation.window is not None and len(windows) > 1:
             counted = _open_ledger(output.with_name(f"{output.name}.ledger"), None, registry)
         if counted is not None:  # before anything is released
-            planning = functools.partial(_planned, release, windows, preparation, person, trace)
+            planning = lambda: _planned(release, windows, preparation, person, trace)  # noqa: E731
             claims, must = table.get("guarantees", ()), ledger is not None or len(counted) > 0
             table |= _count(counted, planning, hash_of(text), claims, must=must)
         # The certificate first: killed in between, nothing is released without one.
-        _seal(certificate, table)
+        lines = _seal(certificate, table)
         write_whole(output, text)
         count = "1 trace" if len(records) == 1 else f"{len(records)} traces"
-        click.echo(f"released {count} to {output}", err=True)
+        lines.append(f"released {count} to {output}")
         if preparation.window is not None:
-            click.echo(_words_prepared(records, windows, preparation), err=True)
-        if certificate is None and "covers" in table:
-            click.echo(f"covers: {table['covers']}", err=True)
+            lines.append(_words_prepared(records, windows, preparation))
+            table["prepared"] = lines[-1]
+        table |= {"output": str(output), "traces": len(records), "windows": len(windows)}
+        _tell(lines, table, as_json=as_json)
     if stream:
-        _seal(certificate, table)
+        _tell(_seal(certificate, table), table, as_json=False)
         _answer(release, rng, state, counted, person)
 
 
@@ -162,16 +178,24 @@ def _certified(
     return table
 
 
-def _seal(certificate: Path | None, table: Mapping[str, Any]) -> None:
-    """Write the certificate, if there is to be one, and say what it says."""
+def _seal(certificate: Path | None, table: Mapping[str, Any]) -> list[str]:
+    """Write the certificate, if there is to be one; return what it says, for people."""
     if certificate is None:
-        return
+        return [f"covers: {table['covers']}"] if "covers" in table else []
     write_whole(certificate, certificate_text(sealed(table)) + "\n")
-    for line in spoken(table):
+    return spoken(table)
+
+
+def _tell(lines: Iterable[str], table: Mapping[str, Any], *, as_json: bool) -> None:
+    """Say what was done, or print it as JSON."""
+    if as_json:
+        print_json({key: table[key] for key in TOLD if key in table})
+        return
+    for line in lines:
         click.echo(line, err=True)
 
 
-def _open_ledger(path: Path | None, budget: tuple[str, str] | None, registry: Any) -> Any:
+def _open_ledger(path: Path | None, budget: tuple[str, float] | None, registry: Any) -> Any:
     """Return the ledger, made with its budget where there is none; None without a path."""
     if path is None:
         if budget is not None:
@@ -179,13 +203,7 @@ def _open_ledger(path: Path | None, budget: tuple[str, str] | None, registry: An
         return None
     from sfumato.release.ledger import Ledger
 
-    if budget is None:
-        return Ledger(path)
-    try:
-        limit = float(budget[1])
-    except ValueError:
-        raise click.UsageError(f"the limit must be a number; got {budget[1]!r}.") from None
-    return Ledger(path, budget=(noun("measure", budget[0], registry), limit))
+    return Ledger(path, budget=budget and (noun("measure", budget[0], registry), budget[1]))
 
 
 def _planned(
@@ -201,31 +219,30 @@ def _planned(
     its chain, told from others by its beginning; a chain that changes is passed in every window.
     """
     records = [window.record for window in windows]
-    users = {record.user for record in records}
+    users = {record.user for record in records}  # a file's name names nobody
     named = {user for user in users if not (path.is_file() and user.startswith(path.stem))}
     if person is not None and len(named) > 1:
         raise click.UsageError(f"--person is one; the data name {len(named)}: give --user, too.")
+    whose = [person or (one.user if one.user in named else UNNAMED) for one in records]
     belief = next(release.prior.members()).belief()
     if isinstance(belief, Markov):
         planned = []
-        for window in windows:
-            times, again = window.record.times, not belief.is_homogeneous
-            begin, first = (float(times[0]), 0) if again else (window.begin, window.first)
-            who = f"{_name(window, person, named)}@{begin:.15g}"
-            planned.append((release, who, first, (float(times[0]), _end(times))))
+        for window, who in zip(windows, whose, strict=True):
+            span = float(window.record.times[0]), _end(window.record.times)
+            again = not belief.is_homogeneous
+            begin, first = (span[0], 0) if again else (window.begin, window.first)
+            planned.append((release, f"{who}@{begin:.15g}", first, span))
         return planned, None
     step = preparation.seconds or usual_step(records) or 1.0
-    for window in windows:
-        places = np.rint((window.record.times - window.record.times[0]) / step)
-        if preparation.seconds is None and (places != np.arange(len(places))).any():
+    for one in records if preparation.seconds is None else ():
+        places = np.rint((one.times - one.times[0]) / step)
+        if (places != np.arange(len(places))).any():
             raise DataError(
-                f"a ledger counts samples at one rate; the trace of '{window.record.user}' is not "
-                f"one every {step:g} s: fit a prior, which says what samples are kept."
+                f"a ledger counts samples at one rate; the trace of '{one.user}' is not one every "
+                f"{step:g} s: fit a prior, which says what samples are kept."
             )
-    return [
-        (release, _name(one, person, named), math.floor(one.begin / step + 0.5) + one.first)
-        for one in windows
-    ], step
+    starts = [math.floor(one.begin / step + 0.5) + one.first for one in windows]
+    return [(release, *each) for each in zip(whose, starts, strict=True)], step
 
 
 def _end(times: Any) -> float:
@@ -233,11 +250,6 @@ def _end(times: Any) -> float:
     steps = np.diff(times)
     at_a_rate = len(steps) > 1 and np.ptp(steps) <= 1e-6 * steps[0]
     return float(times[-1] + steps[0]) if at_a_rate else float(np.nextafter(times[-1], np.inf))
-
-
-def _name(window: Window, person: str | None, named: set[str]) -> str:
-    """Return whose a window is: as said, or as the data name them; a file's name names nobody."""
-    return person or (window.record.user if window.record.user in named else UNNAMED)
 
 
 def _count(
@@ -292,24 +304,11 @@ def _together(
     return f"all releases of a person together: {worst}" if is_limited(worst) else ALONE
 
 
-def _refuse_mark(release: Release) -> None:
-    """Refuse a state that could not be told from a withheld one."""
-    if release.prior.yields is Markov and MARK in next(release.prior.members()).belief().states:
-        raise DataError(f"a state must not be named '{MARK}'; got one.")
-
-
 def _read(given: Source, preparation: Preparation, release: Release) -> Iterable[Any]:
     """Return the records, prepared as the literature does where the prior was fitted so."""
     if preparation.published and (replay := given.recipe.replay) is not None:
         return replay(given.records(), next(release.prior.members()).belief().states)
     return given.records()
-
-
-def _windows(records: Sequence[Any], preparation: Preparation) -> list[Window]:
-    """Return the windows of all records, thinned and cut as those that the prior was fitted to."""
-    for record in records:
-        preparation.require_rate(record)
-    return [window for record in records for window in preparation.windows(record)]
 
 
 def _words_prepared(
@@ -327,7 +326,20 @@ def _words_prepared(
 
 def _released_text(release: Release, windows: Sequence[Window], given: Source, rng: Any) -> str:
     """Return all released windows as the text of a CSV file."""
-    tables = [_released_table(release, window, given, rng) for window in windows]
+    tables = []
+    for window in windows:
+        record = window.record
+        named = Markov if isinstance(record, StateSequence) else Gaussian
+        if release.prior.yields is not named:
+            raise DataError(
+                f"the prior '{release.prior.name}' must fit the data, {type(record).__name__}; got "
+                f"one of {release.prior.yields.__name__} beliefs."
+            )
+        columns = (_released_states if named is Markov else _released_values)(
+            release, window, given, rng
+        )
+        head = {"user": record.user, "trace": record.name, "time": record.times}
+        tables.append(pd.DataFrame({**head, **columns}))
     released = pd.concat(tables, ignore_index=True)
     traces = {(window.record.user, window.record.name) for window in windows}
     if len({user for user, _ in traces}) == len(traces):  # nobody has several
@@ -335,37 +347,33 @@ def _released_text(release: Release, windows: Sequence[Window], given: Source, r
     return str(released.to_csv(index=False, lineterminator="\n"))
 
 
-def _released_table(release: Release, window: Window, given: Source, rng: Any) -> pd.DataFrame:
-    """Return one released window as (user, trace, time, state), or with its values."""
-    record, places = window.record, window.places
-    head = {"user": record.user, "trace": record.name, "time": record.times}
-    belief = release.prior.yields
-    if belief is not (Markov if isinstance(record, StateSequence) else Gaussian):
-        raise DataError(
-            f"the prior '{release.prior.name}' must fit the data, {type(record).__name__}; got one "
-            f"of {belief.__name__} beliefs."
-        )
-    if isinstance(record, StateSequence):
-        missing = [record.states[-1]] * (window.points - len(record))  # answered, and left out
-        symbols = release.apply((*record.states, *missing), rng)[: len(record)]
-        return pd.DataFrame({**head, "state": [_symbol_text(symbol) for symbol in symbols]})
+def _released_states(release: Release, window: Any, _given: Source, rng: Any) -> dict[str, Any]:
+    """Return the column of states of one released window."""
+    states = window.record.states
+    missing = [states[-1]] * (window.points - len(states))  # answered, and left out
+    symbols = release.apply((*states, *missing), rng)[: len(states)]
+    return {"state": [_symbol_text(symbol) for symbol in symbols]}
+
+
+def _released_values(release: Release, window: Any, given: Source, rng: Any) -> dict[str, Any]:
+    """Return the columns of values of one released window."""
+    record, places, count = window.record, window.places, window.record.dimensions
     shape = release.channel.shape
-    if window.points != shape[0] or record.dimensions != (shape[1] if len(shape) > 1 else 1):
+    if (window.points, count) != (*shape, 1)[:2]:
         raise DataError(
             f"the trace of '{record.user}' must have {' x '.join(map(str, shape))} values as the "
-            f"prior has; got {window.points} x {record.dimensions}."
+            f"prior has; got {window.points} x {count}."
         )
     if len(record) == window.points:
         _warn_of_gaps(record)
-    whole = np.zeros((window.points, record.dimensions))
+    whole = np.zeros((window.points, count))
     whole[places] = record.values  # noqa: PD011 - no frame
     values = release.apply(whole.reshape(shape), rng).reshape(whole.shape)[places]
-    count = record.dimensions
     plain = ["x", "y", "z"][:count] if count <= 3 else [f"x{place}" for place in range(count)]
     names = record.columns or plain
     if given.flat is not None:
         values, names = given.flat.degrees(values), ["lat", "lon"]
-    return pd.DataFrame({**head, **dict(zip(names, values.T, strict=True))})
+    return dict(zip(names, values.T, strict=True))
 
 
 def _warn_of_gaps(record: RealTrace) -> None:
@@ -390,7 +398,9 @@ def _answer(
     release: Release, rng: Any, state: Path | None, ledger: Any, person: str | None
 ) -> None:
     """Answer every line of standard input at once; keep the state before the answer is shown."""
-    saved = _read_state(state) if state and state.exists() else None
+    saved = (
+        state.read_text(encoding="utf-8", errors="replace") if state and state.exists() else None
+    )
     stream = release.stream(rng) if saved is None else release.stream(state=saved)
     if ledger is not None:
         if person is None:
@@ -420,13 +430,3 @@ def _value(text: str, release: Release) -> Any:
     except ValueError:
         raise DataError(f"a line must hold numbers with commas between; got {text!r}.") from None
     return numbers[0] if release.channel.dimensions == 1 and len(numbers) == 1 else numbers
-
-
-def _read_state(state: Path) -> Any:
-    try:
-        return json.loads(state.read_text(encoding="utf-8"))
-    except ValueError:
-        # What is there is not shown, as it may hold the stream's key.
-        raise DataError(
-            f"{state} must be JSON that a stream has written; got something else."
-        ) from None

@@ -70,5 +70,5 @@ def _wait_for(child: int) -> int:
     signal.setitimer(signal.ITIMER_REAL, 0)  # else it would end this process on its own way out
     code = os.waitstatus_to_exitcode(status)
     if code == -signal.SIGKILL and asked:
-        sys.stderr.write("interrupted in the middle of a computation; what is finished is kept.\n")
+        sys.stderr.write("interrupted in the middle of a computation.\n")
     return INTERRUPTED if asked and code < 0 else code if code >= 0 else 128 - code

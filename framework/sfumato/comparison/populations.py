@@ -178,27 +178,22 @@ class OfPopulation:
                         note(list(zip(chunk, future.result(), strict=True)))
             if all(answers[person][4] for person in first):
                 _loss(measure, people[first[0]], secret, mechanism, first[0])
-        found = _collected(people, measure, [answers[first[kind]] for kind in number], len(first))
+        told = zip(*(answers[first[kind]] for kind in number), strict=True)
+        values, bounds, intervals, hows, errors = told
+        found = PopulationLosses(
+            values=np.array(values),
+            bounds=bounds,
+            intervals=intervals,
+            hows=hows,
+            errors=errors,
+            names=tuple(getattr(people, "names", range(len(people)))),
+            quantity=measure.quantity,
+            solved=len(first),
+        )
         if path is not None:
             found.to_pandas().to_parquet(path, index=False)
             Path(f"{path}.partial").unlink()
         return found
-
-
-def _collected(
-    people: Sequence[Prior], measure: LossMeasure, answers: list[Answer], solved: int
-) -> PopulationLosses:
-    values, bounds, intervals, hows, errors = zip(*answers, strict=True)
-    return PopulationLosses(
-        values=np.array(values),
-        bounds=bounds,
-        intervals=intervals,
-        hows=hows,
-        errors=errors,
-        names=tuple(getattr(people, "names", range(len(people)))),
-        quantity=measure.quantity,
-        solved=solved,
-    )
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Risk maps: the loss of every single time, and what the release at each time gives away alone.
+"""Risk maps: the loss of every single time, had it been the secret.
 
 The rows of a map are ordinary cells of a study, which ask `RisksOf` a measure instead of its loss:
 they run where other cells run and are kept where they are kept. How many there are is decided by
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sfumato.comparison.cells import FACTORS, Cell, Comparison, attempt
-from sfumato.comparison.glimpses import leak_matrix
-from sfumato.comparison.names import group_by, noun_names
+from sfumato.comparison.cells import FACTORS, Cell, Comparison
+from sfumato.comparison.names import group_by, noun_names, value_text
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Loss, LossMeasure, Quantity, Release, Situation
 from sfumato.questions.events import by_time
@@ -26,39 +24,45 @@ if TYPE_CHECKING:
     from sfumato.plugin_registry import Registry
 
 MOST_MAPS = 12
-"""Of one comparison: of pairs of prior and secret, evenly spread; both ends have squares."""
+"""Of one comparison: of pairs of prior and secret, evenly spread."""
 MOST_ROWS = 40
-MOST_MATRICES = 6
 MOST_VALUES = 2000
-"""In the bands of one map."""
-MOST_TIMES = 20
-"""On each side of a matrix; of longer traces, times evenly spread."""
-MOST_MARKED = 5
+"""In one map."""
 TOO_MANY = "too many"
 
 
 @attrs.frozen(kw_only=True)
 class RiskRow:
-    """The loss at each time of one thing that is asked, under one mechanism.
+    """The loss with each time as the secret, of one thing that is asked, under one mechanism.
 
-    `losses` are those with each time as the secret, from all that is released; `alone` those with
-    the first time as the secret, from what is released at the second time alone, or empty, which
-    `why_not_alone` explains. `exact` says whether all of them are.
+    `exact` says whether all losses are.
     """
 
     mechanism: str
     asked: str
     losses: Mapping[int, float]
-    alone: Mapping[tuple[int, int], float]
-    why_not_alone: str
     exact: bool
+
+    def __repr__(self) -> str:
+        return f"<RiskRow of {len(self.losses)} times: {self.told}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        return result_card(f"Risks of {len(self.losses)} times", self.told)
+
+    @property
+    def told(self) -> str:
+        """What is asked, under which mechanism, and between what numbers the losses lie."""
+        low, high = (value_text(end(self.losses.values())) for end in (min, max))
+        asked = f"{self.asked}, " if self.asked else ""
+        bounds = "" if self.exact else ", some are bounds"
+        return f"{asked}{self.mechanism}, losses {low} to {high}{bounds}"
 
     @classmethod
     def from_plain(cls, table: Mapping[str, Any], mechanism: str) -> RiskRow:
         """Read a row that a cell holds."""
-        losses = dict(table["losses"])
-        alone = {(secret, released): loss for secret, released, loss in table["alone"]}
-        return cls(**{**table, "losses": losses, "alone": alone}, mechanism=mechanism)
+        return cls(**{**table, "losses": dict(table["losses"])}, mechanism=mechanism)
 
 
 @attrs.frozen(kw_only=True)
@@ -79,6 +83,14 @@ class RiskMap:
     def __repr__(self) -> str:
         return f"<RiskMap of {self.quantity}, {len(self.rows)} rows: {self.prior}; {self.secret}>"
 
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        rows = {f"row {number}": row.told for number, row in enumerate(self.rows, 1)}
+        left = {"not drawn": "; ".join(self.left_out)} if self.left_out else {}
+        facts = {"prior": self.prior, "secret": self.secret, **rows, **left}
+        return result_card("Risk map", str(self.quantity), **facts)
+
     @property
     def times(self) -> range:
         """From the first time to the last."""
@@ -92,24 +104,20 @@ class RiskMap:
 class RisksOf:
     """Asks a release for its rows of a map: a measure's losses of single times.
 
-    The map is that of the prior class's member `worst`, a specification; `marked` are the times
-    that the secret names, and `squares` says whether the rows have matrices, too.
+    The map is that of the prior class's member `worst`, a specification.
     """
 
     measure: Any
     worst: Mapping[str, Any]
-    marked: Sequence[int]
-    squares: bool
 
     def specification(self) -> dict[str, Any]:
         """Return the plain table that `build` reads."""
-        table = {field.name: getattr(self, field.name) for field in attrs.fields(RisksOf)}
-        return {**table, "measure": self.measure.specification()}
+        return {"measure": self.measure.specification(), "worst": self.worst}
 
     @classmethod
     def build(cls, table: Mapping[str, Any], registry: Registry) -> RisksOf:
         """Rebuild what a specification describes."""
-        return cls(**{**table, "measure": registry.build("measure", table["measure"])})
+        return cls(measure=registry.build("measure", table["measure"]), worst=table["worst"])
 
     def __call__(self, release: Release) -> dict[str, tuple[Any, ...]]:
         """Return the rows, in plain values."""
@@ -119,19 +127,10 @@ class RisksOf:
 
     def _row(self, asked: str, each: Mapping[int, Any], at: Situation) -> dict[str, Any]:
         found = {time: self.measure.evaluate(at.belief, q, at.channel) for time, q in each.items()}
-        alone, why_not = None, TOO_MANY
-        if self.squares:
-            sides = _side_times(list(each), self.marked)
-            matrix = partial(leak_matrix, self.measure, at.belief, at.channel, each, sides)
-            alone, _, why_not = attempt(dict, matrix)
-        alone = alone or {}
-        readings = (*found.values(), *alone.values())
         return {
             "asked": asked,
             "losses": [[time, reading.value] for time, reading in found.items()],
-            "alone": [[*pair, reading.value] for pair, reading in alone.items()],
-            "why_not_alone": why_not,
-            "exact": all(reading.bound == "exact" for reading in readings),
+            "exact": all(reading.bound == "exact" for reading in found.values()),
         }
 
 
@@ -142,14 +141,6 @@ def _member(prior: Any, specification: Mapping[str, Any]) -> Any:
         if digest(member.specification()) == wanted:
             return member
     return default_registry().build("prior", specification)
-
-
-def _side_times(times: list[int], marked: Iterable[int]) -> list[int]:
-    """Return the times on the sides of a matrix: evenly spread, with those the secret names."""
-    stride = math.ceil(len(times) / MOST_TIMES)
-    named = sorted(set(marked) & set(times))[:MOST_MARKED]
-    first = times.index(named[0]) % stride if named else 0
-    return sorted({*times[first::stride], *named})
 
 
 # Which cells have a map --------------------------------------------------------------------------
@@ -164,14 +155,13 @@ def draw_map(planned: PlannedMap, every: Sequence[Cell], answers: Iterable[Cell]
     names = {kind: noun_names(every, kind) for kind in FACTORS}
     rows: list[RiskRow] = []
     left_out: list[str] = []
-    marked: frozenset[int] = frozenset()
     answer = iter(answers)
     for cell, ask in planned:
         name = names["mechanism"].of(cell, "mechanism")
         if ask is None:
             left_out.append(f"{name} ({TOO_MANY})")
             continue
-        found, marked = next(answer), frozenset(ask.marked)
+        found = next(answer)
         rows += [RiskRow.from_plain(row, name) for row in found.risks]
         if found.outcome != "measured":
             left_out.append(f"{name} ({found.reason})")
@@ -181,7 +171,7 @@ def draw_map(planned: PlannedMap, every: Sequence[Cell], answers: Iterable[Cell]
         secret=names["secret"].of(first, "secret"),
         quantity=first.loss.quantity,
         rows=tuple(rows),
-        marked=marked,
+        marked=_marked_times(first),
         left_out=tuple(left_out),
     )
 
@@ -195,9 +185,7 @@ def plan_maps(comparison: Comparison) -> list[PlannedMap]:
     if len(pairs) > MOST_MAPS:
         last = len(pairs) - 1
         pairs = [pairs[round(place * last / (MOST_MAPS - 1))] for place in range(MOST_MAPS)]
-    ends = (0, len(pairs) - 1)
-    found = (_plan(pair, squares=place in ends) for place, pair in enumerate(pairs))
-    return [planned for planned in found if planned]
+    return [planned for planned in map(_plan, pairs) if planned]
 
 
 def cells_by_pair(comparison: Comparison) -> list[list[Cell]]:
@@ -231,33 +219,27 @@ def depends_on_secret(measure: Any) -> bool:
     )
 
 
-def _plan(cells: Sequence[Cell], *, squares: bool) -> PlannedMap:
-    """Decide, by counts alone, which of the cells have a row, and which rows a matrix."""
+def _plan(cells: Sequence[Cell]) -> PlannedMap:
+    """Decide, by counts alone, which of the cells have rows."""
     belief = next(cells[0].prior.members()).belief()
-    question = cells[0].secret.question(belief)
-    asked = by_time(question, belief)
+    asked = by_time(cells[0].secret.question(belief), belief)
     values = sum(map(len, asked.values()))
-    marked = sorted(_marked_times(question, belief))
     planned: PlannedMap = []
     several = any(len(each) > 1 for each in asked.values())  # of one time there is no map
     for place, cell in enumerate(cells if several else ()):
-        rows = place * len(asked)
-        if rows >= MOST_ROWS or (place + 1) * values > MOST_VALUES:
+        if place * len(asked) >= MOST_ROWS or (place + 1) * values > MOST_VALUES:
             planned.append((cell, None))
             continue
         seed = {} if cell.seed is None else {"seed": cell.seed}
-        ask = RisksOf(
-            measure=attrs.evolve(cell.measure, **seed),
-            worst=cell.loss.worst,
-            marked=marked,
-            squares=squares and rows < MOST_MATRICES,
-        )
-        planned.append((cell, ask))
+        measure = attrs.evolve(cell.measure, **seed)
+        planned.append((cell, RisksOf(measure=measure, worst=cell.loss.worst)))
     return planned
 
 
-def _marked_times(question: Any, belief: Any) -> frozenset[int]:
-    """Return the times that a question about displacements names."""
+def _marked_times(cell: Cell) -> frozenset[int]:
+    """Return the times that a secret about displacements names."""
+    belief = next(cell.prior.members()).belief()
+    question = cell.secret.question(belief)
     entries = set(getattr(question, "entries", ()))
     times = range(belief.times if entries and hasattr(belief, "entries_at") else 0)
     return frozenset(time for time in times if entries & set(belief.entries_at(time)))

@@ -12,7 +12,7 @@ import attrs
 from sfumato.comparison.cells import MAX_CELLS, Comparison, Labelled
 from sfumato.errors import StudyError
 from sfumato.plugin_registry import Registry, default_registry
-from sfumato.values import printable
+from sfumato.values import printable, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,9 +74,9 @@ class StudyResult:
 
     def to_html(self, path: Path | str) -> None:
         """Write one self-contained page, with the risk maps."""
-        from sfumato.report.page import write_page
+        from sfumato.report.page import page
 
-        write_page(Path(path), self.with_maps())
+        write_whole(Path(path), page(self.with_maps()))
 
 
 def _label_each(given: Iterable[Any]) -> tuple[Labelled, ...]:
@@ -101,6 +101,9 @@ class Part:
     secrets: tuple[Labelled, ...] = attrs.field(converter=_label_each)
     mechanisms: tuple[Labelled, ...] = attrs.field(converter=_label_each)
     measures: tuple[Labelled, ...] = attrs.field(converter=_label_each)
+
+    def __repr__(self) -> str:
+        return f"<Part {self.title[:80]!r} of {self.size:,} cells>"
 
     @property
     def size(self) -> int:

@@ -39,8 +39,7 @@ LISTS = {NOUNS[kind].plural: kind for kind in KINDS}
 ADVERSARIES = NOUNS["adversary"].plural
 OWN_KEYS = (*LISTS, ADVERSARIES, "maps")
 """What a study of one part says itself, and one of several parts in each of them."""
-MOST_LEVELS = 50
-"""How deep tables and lists may lie in one another."""
+SHALLOW = "must have tables and lists that are not nested so deeply."
 MANY_CELLS = 1_000_000
 """What `max_cells` can be raised to: all cells of a study are kept in memory."""
 
@@ -138,7 +137,6 @@ def _sweep(plain: Mapping[str, Any], where: str) -> tuple[int, Callable[[int], A
 
 def study_from_table(table: Mapping[str, Any], registry: Registry, source: str) -> Study:
     """Return the study that a table describes; its size is known before anything is built."""
-    _require_shallow(table, source)
     _only_keys(table, {"title", "notes", "seed", "max_cells", "parts", *OWN_KEYS}, source)
     most = _whole(table, "max_cells", MAX_CELLS, source)
     if not 1 <= most <= MANY_CELLS:
@@ -146,7 +144,10 @@ def study_from_table(table: Mapping[str, Any], registry: Registry, source: str) 
             f"{source}: max_cells must lie in 1 to {MANY_CELLS:,}; got {most:,}: split the study."
         )
     parts = [PartTable(part, registry, where) for where, part in _part_tables(table, source)]
-    total = sum(part.size() for part in parts)
+    try:
+        total = sum(part.size() for part in parts)
+    except RecursionError:
+        raise StudyError(f"{source} {SHALLOW}") from None
     if total > most:
         raise StudyError(
             f"{source} must have at most {most:,} cells; got {total:,}: make its sweeps smaller "
@@ -159,17 +160,6 @@ def study_from_table(table: Mapping[str, Any], registry: Registry, source: str) 
         max_cells=most,
         parts=tuple(part.build() for part in parts),
     )
-
-
-def _require_shallow(table: Mapping[str, Any], source: str) -> None:
-    """Refuse what is nested so deeply that it could not be built."""
-    left: list[tuple[Any, int]] = [(table, 1)]
-    while left:
-        value, level = left.pop()
-        if level >= MOST_LEVELS:
-            raise StudyError(f"{source} must not be nested {MOST_LEVELS} levels or more.")
-        inner = value.values() if isinstance(value, Mapping) else value
-        left += [(one, level + 1) for one in inner if isinstance(one, (Mapping, list, tuple))]
 
 
 def _part_tables(table: Mapping[str, Any], source: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -349,10 +339,8 @@ def read_study(path: Path, registry: Registry) -> Study:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise StudyError(f"{path.name} must be UTF-8 text; line {line} is not.") from None
-    except IsADirectoryError:
-        raise StudyError(f"{path} must be a study file; it is a folder.") from None
-    except FileNotFoundError:
-        raise StudyError(f"there is no study file {path}.") from None
+    except OSError as error:
+        raise StudyError(f"there is no study file {path}: {error.strerror}.") from None
     return parse_study(text, registry, path.name)
 
 
@@ -361,33 +349,10 @@ def parse_study(text: str, registry: Registry, source: str) -> Study:
     try:
         table = tomllib.loads(text)
     except RecursionError:
-        raise StudyError(
-            f"{source} must not be nested {MOST_LEVELS} levels deep or more."
-        ) from None
-    except tomllib.TOMLDecodeError as error:
-        raise StudyError(f"{source} is not TOML: {_with_line(str(error), text)}.") from None
-    except ValueError:  # of Python, which reads no whole number of so many digits
-        raise StudyError(f"{source} must have numbers of at most 4,300 digits.") from None
+        raise StudyError(f"{source} {SHALLOW}") from None
+    except ValueError as error:  # also of Python, which reads no number of so many digits
+        raise StudyError(f"{source} is not TOML: {error}.") from None
     return study_from_table(table, registry, source)
-
-
-def _with_line(message: str, text: str) -> str:
-    """Name the last line, and where what is unfinished there begins, for "at end of document"."""
-    lines = text.splitlines()
-    begins = re.compile(r"""\s*[\w."'-]+\s*=""").match
-    places = (n for n in reversed(range(len(lines))) if begins(lines[n]) and _is_toml(lines[:n]))
-    place = next(places, None)
-    begun = "" if place is None else f"; what begins at line {place + 1} is not finished"
-    where = f"at line {len(lines)}, the end of the document{begun}"
-    return message.replace("at end of document", where)
-
-
-def _is_toml(lines: list[str]) -> bool:
-    try:
-        tomllib.loads("\n".join(lines))
-    except ValueError:
-        return False
-    return True
 
 
 def to_toml(study: Study) -> str:

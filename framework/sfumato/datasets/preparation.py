@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.datasets.records import RealTrace, StateSequence
+from sfumato.domains import POSITIVE, POSITIVE_WHOLE, REAL, SWITCH, Domain, Rejected, Sizes
 from sfumato.errors import DataError
 
 Record = RealTrace | StateSequence
@@ -53,6 +54,24 @@ class Preparation:
     metres: float | None = None
     minutes: int | None = None
     published: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        kinds: dict[str, Domain] = {
+            "seconds": POSITIVE,
+            "window": POSITIVE_WHOLE,
+            "minutes": POSITIVE_WHOLE,
+            "metres": REAL,
+            "published": SWITCH,
+        }
+        given = {name: value for name, value in attrs.asdict(self).items() if value is not None}
+        for name, value in given.items():
+            try:
+                kinds[name].convert(value, Sizes())
+            except Rejected as reason:
+                raise DataError(
+                    f"preparation.{name} must be {reason}; got {value!r}: take the [preparation] "
+                    f"that sfumato fit has written."
+                ) from None
 
     def plain(self) -> dict[str, Any]:
         """Return the table of a file: what is not empty."""

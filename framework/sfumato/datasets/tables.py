@@ -69,11 +69,7 @@ class BadRows:
 
 
 def finite(text: str, most: float = math.inf) -> float:
-    """Return a finite number, at most `most` in size.
-
-    >>> finite("2.5")
-    2.5
-    """
+    """Return a finite number, at most `most` in size."""
     try:
         value = math.nan if "_" in text else float(text)  # 1_0 is 10 only for Python
     except ValueError:
@@ -161,13 +157,6 @@ def read_rows(
 
     A row is bad that has another number of cells than `columns`, or a cell for which its
     converter raises a `ValueError`.
-
-    >>> bad = BadRows(skip=True)
-    >>> lines = [(1, "ann 2"), (2, "bob two"), (3, "eve")]
-    >>> read_rows("t", lines, ["who", "x"], {"x": finite}, separator=None, bad_rows=bad).x.to_dict()
-    {1: 2.0}
-    >>> bad.count, bad.first
-    (2, "t, line 2: a value must be a finite number; got 'two'.")
     """
     import pandas as pd
 
@@ -199,13 +188,7 @@ def read_rows(
 def by_trace(
     frame: pd.DataFrame, columns: Any, time: str = "time"
 ) -> Iterator[tuple[str, str, NDArray[np.float64], NDArray[Any]]]:
-    """Yield (user, trace, times, `columns`) in order of appearance, each in order of time.
-
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"user": ["b", "a", "b"], "trace": "", "time": [2.0, 0.0, 1.0]})
-    >>> [(user, times.tolist()) for user, _, times, _ in by_trace(frame, ["trace"])]
-    [('b', [1.0, 2.0]), ('a', [0.0])]
-    """
+    """Yield (user, trace, times, `columns`) in order of appearance, each in order of time."""
     if frame.empty:
         return
     who = frame[["user", "trace"]]
@@ -242,11 +225,7 @@ def read_trace_table(
 
 
 def value_columns(columns: Sequence[str]) -> Sequence[str]:
-    """Return the columns that hold values: of x, y, z what there is, or lat and lon, or all.
-
-    >>> value_columns(["time", "y", "x", "note"]), value_columns(["user", "time", "heart"])
-    (['x', 'y'], ['heart'])
-    """
+    """Return the columns that hold values: of x, y, z what there is, or lat and lon, or all."""
     if flat := [name for name in ("x", "y", "z") if name in columns]:
         return flat
     if {"lat", "lon"} <= set(columns):

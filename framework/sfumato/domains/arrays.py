@@ -144,7 +144,8 @@ class Stochastic(Array):
             raise Rejected(f"{self.words} (each row sums to one; one sums to {worst:.10g})")
 
     def strategy(self, sizes: Mapping[str, int]) -> SearchStrategy[Any]:
-        """Draw rows with exact zeros now and then."""
+        """Draw rows with exact zeros now and then, and uniform ones."""
+        from hypothesis import strategies as st
 
         def normalise(array: NDArray[np.float64]) -> NDArray[np.float64]:
             weights = np.maximum(array, 0.0)
@@ -152,7 +153,8 @@ class Stochastic(Array):
             result: NDArray[np.float64] = weights / weights.sum(axis=-1, keepdims=True)
             return result
 
-        return (self._moderate(sizes) | self._entries(sizes, -0.5, 1.0)).map(normalise)
+        alike = self._array_of(sizes, st.just(1.0))  # every row uniform
+        return (self._moderate(sizes) | alike | self._entries(sizes, -0.5, 1.0)).map(normalise)
 
 
 @attrs.frozen

@@ -141,12 +141,7 @@ def in_balls(belief: Gaussian, bits: int) -> Any:
 
 
 def in_fractions(matrix: Matrix, *, sampled: bool = False) -> list[list[Fraction]]:
-    """Return a matrix, or the covariance of what it samples, in Python's rational numbers.
-
-    >>> from sfumato.matrices import LowRank
-    >>> in_fractions(LowRank([0.5]))
-    [[Fraction(1, 4)]]
-    """
+    """Return a matrix, or the covariance of what it samples, in Python's rational numbers."""
     rows = matrix.formula(Rationals(), sampled=sampled).tolist()
     return [[Fraction(int(value.p), int(value.q)) for value in row] for row in rows]
 
@@ -155,11 +150,7 @@ def in_fractions(matrix: Matrix, *, sampled: bool = False) -> list[list[Fraction
 
 
 def is_definite(matrix: Array) -> bool:
-    """Whether a symmetric array of float64 numbers is positive definite as it stands.
-
-    >>> is_definite(np.array([[1.0, 1.0], [1.0, 1.0]]))
-    False
-    """
+    """Whether a symmetric array of float64 numbers is positive definite as it stands."""
     return _definiteness(Rationals().matrix(matrix)) > 0
 
 
@@ -202,9 +193,6 @@ def pivots(matrix: Any) -> list[Any]:
     All n of them, each positive, mean that every matrix in the balls is positive definite, and
     their product is the determinant; a surely negative last one means that none is. Those of
     [A B; Bᵀ C] are those of A and of C − BᵀA⁻¹B.
-
-    >>> [float(pivot) for pivot in pivots(Balls().matrix([[2, 1], [1, 1]]))]
-    [2.0, 0.5]
     """
     size = matrix.nrows()
     if size == 1:
@@ -224,11 +212,7 @@ def pivots(matrix: Any) -> list[Any]:
 
 
 def is_positive_definite(matrix: Any) -> bool | None:
-    """Return whether a ball matrix is positive definite; None where its precision cannot tell.
-
-    >>> is_positive_definite(Balls().matrix([[1, 2], [2, 1]]))
-    False
-    """
+    """Return whether a ball matrix is positive definite; None where its precision cannot tell."""
     found = pivots(matrix)
     if len(found) == matrix.nrows() and found[-1] > 0:
         return True
@@ -266,13 +250,6 @@ def midpoints(balls: Any) -> tuple[Array, Array] | None:
     return (middle, radius) if np.all(np.isfinite(middle) & np.isfinite(radius)) else None
 
 
-def sampled_rank(noise: Matrix) -> int:
-    """Return the rank of the covariance that noise is sampled with; of large ones a bound."""
-    if noise.size > MOST_RATIONAL:
-        return noise.rank_bound()
-    return int(noise.formula(Rationals(), sampled=True).rank())
-
-
 # --- entries that are equal ----------------------------------------------------------------------
 
 
@@ -304,13 +281,8 @@ class Differences:
 # --- Fisher information --------------------------------------------------------------------------
 
 
-@attrs.frozen(eq=False)
-class ExactInformation:
-    """The Fisher information M about the representatives, its relative error, and how found."""
-
-    matrix: Array | None  # None: infinite
-    relative_error: float
-    how: str
+# M about the representatives (None: infinite), its relative error, and how it was found.
+ExactInformation = tuple[Array | None, float, str]
 
 
 def information(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> ExactInformation | None:
@@ -322,7 +294,7 @@ def information(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> Exact
     if belief.definite and secret.entries.size <= MOST_RATIONAL:
         own = noise.formula(Rationals(), secret.entries, sampled=True)
         if own.rank() < own.nrows():  # for a definite prior, if and only if the loss is infinite
-            return ExactInformation(None, 0.0, "the noise of the secret entries is singular")
+            return None, 0.0, "the noise of the secret entries is singular"
     stored = belief.rounding == 0 and belief.exact is None
     if belief.entries <= MOST_RATIONAL and (stored or secret.others.size == 0):
         return _rational_information(belief, noise, secret)
@@ -356,13 +328,13 @@ def _rational_information(
     _require_semidefinite(total)
     solved = _solve_within_range(numbers, total, weights)
     if solved is None:
-        return ExactInformation(None, 0.0, "a difference is released without noise")
+        return None, 0.0, "a difference is released without noise"
     rows = (weights.transpose() * solved).tolist()
     try:
         matrix = np.array([[int(x.p) / int(x.q) for x in row] for row in rows])
     except OverflowError as error:
         raise Undecidable("the loss must fit in float64; got a larger one.") from error
-    return ExactInformation(matrix, 1e-14, "rational numbers")
+    return matrix, 1e-14, "rational numbers"
 
 
 def _solve_within_range(numbers: Rationals, matrix: Any, right: Any) -> Any:
@@ -400,7 +372,7 @@ def _ball_information(
     error = len(middle) * float(np.max(relative)) * (1 + 1e-9)
     if not error <= TARGET:
         return None
-    return ExactInformation(middle + error * np.diag(np.diag(middle)), 2 * error, "ball arithmetic")
+    return middle + error * np.diag(np.diag(middle)), 2 * error, "ball arithmetic"
 
 
 def scalar_informations(

@@ -37,6 +37,20 @@ class Attempt:
         traces = self.belief.sample(self.rng, self.draws)
         return traces, [tuple(self.release.apply(trace, self.rng)) for trace in traces]
 
+    def release_given(self, entries: list[int], shift: FloatArray) -> FloatArray:
+        """Release traces drawn from the prior given that the secret entries equal `shift`'s.
+
+        X + Σ_{:,S}Σ_SS⁺(x − X_S) has the law of the trace given X_S = x.
+        """
+        belief, draws = self.belief, self.draws
+        traces = np.asarray(belief.sample(self.rng, draws), dtype=float).reshape(draws, -1)
+        own = belief.covariance.block(entries, entries)
+        weights = belief.covariance.columns(entries) @ np.linalg.pinv(own)
+        given = traces + (shift[entries] - traces[:, entries]) @ weights.T
+        given[:, entries] = shift[entries]
+        outputs = [self.release.apply(trace.reshape(belief.shape), self.rng) for trace in given]
+        return np.asarray(outputs, dtype=float).reshape(draws, -1)
+
 
 def demonstrated_loss(quantity: Quantity, attempt: Attempt) -> float:
     """Return a lower bound of the loss that holds with probability 1 − level.
@@ -58,48 +72,24 @@ def demonstrated_loss(quantity: Quantity, attempt: Attempt) -> float:
 
 def _divergence(attempt: Attempt, order: float) -> float:
     """Tell releases of two secrets apart by a linear test; an event E shows D_λ ≥ d_λ(p‖q)."""
-    belief, question, draws = attempt.belief, attempt.question, attempt.draws
+    question, half = attempt.question, attempt.draws // 2
     best = 0.0
     share = attempt.level / (len(question.groups) * THRESHOLDS)
     for group, radius in zip(question.groups, question.radii, strict=True):
         entries = [entry for ball in group for entry in ball]
-        move = np.zeros(belief.entries)
+        move = np.zeros(attempt.belief.entries)
         for ball in group:
             move[list(ball)] = radius / math.sqrt(len(ball))
-        here, there = (
-            _release_given(attempt, entries, shift) for shift in (np.zeros(belief.entries), move)
-        )
-        half = draws // 2
-        weights = _discriminant(here[:half], there[:half])
+        here, there = (attempt.release_given(entries, shift) for shift in (0.0 * move, move))
+        # Fisher's linear discriminant.
+        spread = np.atleast_2d(np.cov(here[:half].T) + np.cov(there[:half].T))
+        weights = np.linalg.pinv(spread) @ (there[:half].mean(axis=0) - here[:half].mean(axis=0))
         scores = (there[half:] @ weights, here[half:] @ weights)
         for cut in np.quantile(scores[0], np.linspace(0.05, 0.95, THRESHOLDS)):
             p = _chance_at_least(int((scores[0] > cut).sum()), len(scores[0]), share)
             q = _chance_at_most(int((scores[1] > cut).sum()), len(scores[1]), share)
             best = max(best, _binary_divergence(p, q, order))
     return best
-
-
-def _release_given(attempt: Attempt, entries: list[int], shift: FloatArray) -> FloatArray:
-    """Release traces drawn from the prior given that the secret entries equal `shift`'s.
-
-    X + Σ_{:,S}Σ_SS⁺(x − X_S) has the law of the trace given X_S = x.
-    """
-    belief, rng, draws = attempt.belief, attempt.rng, attempt.draws
-    traces = np.asarray(belief.sample(rng, draws), dtype=float).reshape(draws, -1)
-    own = belief.covariance.block(entries, entries)
-    weights = belief.covariance.columns(entries) @ np.linalg.pinv(own)
-    given = traces + (shift[entries] - traces[:, entries]) @ weights.T
-    given[:, entries] = shift[entries]
-    outputs = [attempt.release.apply(trace.reshape(belief.shape), rng) for trace in given]
-    return np.asarray(outputs, dtype=float).reshape(draws, -1)
-
-
-def _discriminant(here: FloatArray, there: FloatArray) -> FloatArray:
-    """Return Fisher's linear discriminant of two samples."""
-    spread = np.cov(here.T) + np.cov(there.T)
-    return np.asarray(
-        np.linalg.pinv(np.atleast_2d(spread)) @ (there.mean(axis=0) - here.mean(axis=0))
-    )
 
 
 def _binary_divergence(p: float, q: float, order: float) -> float:
@@ -116,24 +106,25 @@ def _binary_divergence(p: float, q: float, order: float) -> float:
 
 def _gap(attempt: Attempt) -> float:
     """Find the output after which an event is most surprising; judge it on fresh draws."""
-    draws, level = attempt.draws, attempt.level
+    draws, level, half = attempt.draws, attempt.level, attempt.draws // 2
     traces, outputs = attempt.sample()
     paths = np.array([attempt.belief.encode(trace) for trace in traces])
     masks, times = attempt.question.masks, attempt.question.times
     inside = np.stack([masks[e, t][paths[:, t]] for e, t in enumerate(times)], axis=1)
     prior = [_chance_at_most(int(row.sum()), draws, level / 3) for row in inside.T]
-    half = draws // 2
-    together: Counter[tuple[Hashable, int]] = Counter()
     alone: Counter[Hashable] = Counter(outputs[:half])
-    for output, row in zip(outputs[:half], inside[:half], strict=True):
-        together.update((output, int(event)) for event in np.flatnonzero(row))
+    together = Counter(
+        (output, int(event))
+        for output, row in zip(outputs[:half], inside[:half], strict=True)
+        for event in np.flatnonzero(row)
+    )
     ranked = sorted(
         together,
         key=lambda pair: together[pair] / (alone[pair[0]] + 5.0) - prior[pair[1]],
         reverse=True,
-    )[:THRESHOLDS]
+    )
     best = 0.0
-    for output, event in ranked:
+    for output, event in ranked[:THRESHOLDS]:
         seen = np.array([other == output for other in outputs[half:]])
         hits = int(inside[half:][seen, event].sum())
         posterior = _chance_at_least(hits, int(seen.sum()), level / (3 * THRESHOLDS))
@@ -148,10 +139,10 @@ def _success(attempt: Attempt) -> float:
     seen: dict[Hashable, Counter[Any]] = {}
     for trace, output in zip(traces[:half], outputs[:half], strict=True):
         seen.setdefault(output, Counter())[trace] += 1
-    fallback = Counter(traces[:half]).most_common(1)[0][0]
+    fallback = Counter(traces[:half])
     hits = 0
     for trace, output in zip(traces[half:], outputs[half:], strict=True):
-        guess = seen[output].most_common(1)[0][0] if output in seen else fallback
+        guess = seen.get(output, fallback).most_common(1)[0][0]
         hits += sum(a != b for a, b in zip(trace, guess, strict=True)) <= attempt.question.mistakes
     return _chance_at_least(hits, attempt.draws - half, attempt.level)
 

@@ -32,6 +32,7 @@ from sfumato.laws.capabilities import can_read, same_quantity
 from sfumato.laws.law import every
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import LossMeasure, Quantity, Reading, Situation
+from sfumato.questions import Nearness
 from sfumato.values import SUPPRESSED, FloatArray
 from sfumato.views import OwnQuestion
 
@@ -180,6 +181,25 @@ def worst_of_tables(
         return max(loss(joint, asked) for asked, joint in secret_tables(table, question))
 
     return from_table(worst, belief, channel)
+
+
+def worst_of_pairs(
+    belief: Markov,
+    question: Any,
+    channel: Emission,
+    loss: Callable[[FloatArray, FloatArray], float],
+) -> Reading:
+    """Return the largest ``loss(p, q)`` of what is seen under two values that must look alike."""
+    if isinstance(question, Nearness):
+        raise OutsideHypotheses("brute force looks at states, or at pairs of real values.")
+
+    def worst(joint: FloatArray, asked: Any) -> float:
+        laws = [row / math.fsum(row) if row.sum() > 0 else None for row in joint]
+        pairs = [(laws[one], laws[other]) for one, other in asked.pairs.tolist()]
+        found = [loss(p, q) for p, q in pairs if p is not None and q is not None]
+        return max(found, default=loss(np.ones(1), np.ones(1)))
+
+    return worst_of_tables(belief, question, channel, worst)
 
 
 def every_trace(belief: Markov) -> tuple[NDArray[np.intp], FloatArray]:

@@ -138,18 +138,24 @@ def promised(mechanism: Any, *measures: str) -> Iterator[tuple[str, Any]]:
         yield parameter, cls(**{k: v for k, v in given.items() if k != parameter})
 
 
-def same_quantity(quantity: Quantity) -> Iterator[Any]:
-    """Yield every registered measure of a quantity."""
-    registry, wanted = default_registry(), dict(quantity.parameters)
-    for name in registry.names("measure"):
-        cls: Any = registry.get("measure", name)
+def measures_counting(name: str, parameters: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield every registered measure of a quantity of that name with those parameters."""
+    registry = default_registry()
+    for known in registry.names("measure"):
+        cls: Any = registry.get("measure", known)
         declared = {item.name: item.required for item in cls.parameters()}
         needed = {parameter for parameter, required in declared.items() if required}
-        if needed <= wanted.keys() <= declared.keys():
+        if needed <= parameters.keys() <= declared.keys():
             with suppress(ParameterError):  # its parameters are called alike, and are others
-                made = cls(**wanted)
-                if made.quantity == quantity:
+                made = cls(**parameters)
+                if (made.quantity.name, dict(made.quantity.parameters)) == (name, parameters):
                     yield made
+
+
+def same_quantity(quantity: Quantity) -> Iterator[Any]:
+    """Yield every registered measure of a quantity."""
+    found = measures_counting(quantity.name, dict(quantity.parameters))
+    return (measure for measure in found if measure.quantity == quantity)
 
 
 def promise_or_skip(measure: Any, word: str) -> None:

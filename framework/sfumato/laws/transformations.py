@@ -15,7 +15,6 @@ from sfumato.channels import (
     AdditiveGaussian,
     Emission,
     NoisyVectors,
-    RelabelledSuppression,
     RememberingSuppression,
     Suppression,
     Symbols,
@@ -23,7 +22,7 @@ from sfumato.channels import (
 )
 from sfumato.laws.law import NotHere
 from sfumato.matrices import Dense, Diagonal, LowRank, Sum
-from sfumato.parameters import COUNT, PLUGIN, VECTOR, declare, parameter
+from sfumato.parameters import LIST_OF, OPTIONAL, PLUGIN, VECTOR, WHOLE, declare, parameter
 from sfumato.prior_classes.families import Family
 from sfumato.prior_classes.sets import AnyOf, Interval
 from sfumato.protocols import Prior, PriorClass, Situation
@@ -34,7 +33,7 @@ SILENCE = 1e14
 """How many times more noise than signal counts as releasing nothing."""
 
 
-def garble(channel: Any, rng: np.random.Generator) -> Any:  # noqa: PLR0911 - one for each kind
+def garble(channel: Any, rng: np.random.Generator) -> Any:
     """Return the channel followed by a random post-processing of what it releases."""
     if isinstance(channel, AdditiveGaussian):
         return noisier(channel, rng, amount=float(rng.uniform(0.01, 2.0)))
@@ -44,12 +43,11 @@ def garble(channel: Any, rng: np.random.Generator) -> Any:  # noqa: PLR0911 - on
         return Symbols(channel.states, channel.alphabet, channel.probabilities @ mixing)
     if isinstance(channel, NoisyVectors):
         return attrs.evolve(channel, scale=channel.scale * float(rng.uniform(1.0, 3.0)))
-    if isinstance(channel, RelabelledSuppression):
-        return attrs.evolve(channel, suppression=garble(channel.suppression, rng))
     if isinstance(channel, Suppression):
-        if channel.after is None:
-            return more_suppressed(channel, rng)
-        return beginning(channel, int(rng.integers(0, channel.steps)))
+        if channel.after is not None:
+            return beginning(channel, int(rng.integers(0, channel.steps)))
+        more = rng.uniform(size=channel.start.shape) * rng.integers(0, 2, channel.start.shape)
+        return attrs.evolve(channel, start=channel.start + (1.0 - channel.start) * more)
     if isinstance(channel, WholeTrace) and (garbled := channel.garbled(rng)) is not None:
         return garbled
     raise NotHere(f"no post-processing is known for {type(channel).__name__} channels")
@@ -64,17 +62,11 @@ def noisier(channel: AdditiveGaussian, rng: np.random.Generator, amount: float) 
     return attrs.evolve(channel, noise=Sum((channel.noise, *extra)))
 
 
-def more_suppressed(channel: Suppression, rng: np.random.Generator) -> Suppression:
-    """Return memoryless suppression with larger probabilities, some of them one."""
-    more = rng.uniform(0, 1, channel.start.shape) * rng.integers(0, 2, channel.start.shape)
-    return Suppression.memoryless(channel.states, channel.start + (1.0 - channel.start) * more)
-
-
 def beginning(channel: Suppression, length: int) -> Suppression:
     """Return suppression that withholds all from that time on: a post-processing of any kind."""
     start, after = channel.start.copy(), np.array(channel.after)
     start[length:], after[:, :, length:] = 1.0, 1.0
-    return Suppression(channel.states, start, after)
+    return attrs.evolve(channel, start=start, after=after)
 
 
 LARGER = (
@@ -209,7 +201,7 @@ def _channel_among(
 ) -> Any:
     """Return the channel that tells nothing at all other times and states."""
     old, (steps, symbols) = np.ix_(places, states), size
-    if isinstance(channel, Suppression) and channel.after is None:
+    if type(channel) is Suppression and channel.after is None:
         start = np.ones((steps, len(labels)))
         start[old] = channel.start
         return Suppression.memoryless(labels, start)
@@ -226,14 +218,47 @@ def _channel_among(
     raise NotHere(f"longer {type(channel).__name__} channels are not known")
 
 
+MANY = 12
+"""More states than one digit counts; of two steps brute force still checks everything."""
+
+
+def with_many_states(at: Situation, rng: np.random.Generator) -> Situation:
+    """Return a situation of the same kinds in a short world of many states."""
+    if not isinstance(at.belief, Markov):
+        raise NotHere("such a belief has no states")
+    rows = rng.dirichlet(np.ones(MANY), size=(2, MANY))
+    belief = Markov(rows[0, 0], rows[1:])
+    channel: Any = Suppression.memoryless(belief.states, rng.uniform(size=(2, MANY)))
+    if type(at.channel) is Symbols:
+        channel = Symbols(belief.states, "abc", rng.dirichlet(np.ones(3), size=(2, MANY)))
+    elif not isinstance(at.channel, Suppression):
+        raise NotHere(f"{type(at.channel).__name__} channels of many states are not known")
+    if isinstance(at.question, StateAt):
+        return Situation(belief, StateAt.of(belief, [1]), channel)
+    if type(at.question) is Events:
+        masks = np.zeros((1, 2, MANY), dtype=bool)
+        masks[0, 1, rng.choice(MANY, 3, replace=False)] = True
+        return Situation(belief, Events(masks, ("there",), at.question.both_ways), channel)
+    if isinstance(at.question, Guess):
+        return Situation(belief, Guess(min(at.question.mistakes, 1)), channel)
+    raise NotHere("such a question about many states is not known")
+
+
 @declare
-class Longer(Prior):
-    """Another prior's trace with independent times, or steps at which one stays, behind it."""
+class Changed(Prior):
+    """Another prior's belief with a mean, with its states in another order, or with more behind it.
 
-    name = "longer"
+    What is behind it are independent times, or steps at which one mostly stays.
+    """
 
-    prior: Prior = parameter(PLUGIN("prior"), doc="whose trace comes first")
-    extra: int = parameter(COUNT("k"), doc="times that are added")
+    name = "changed"
+
+    prior: Prior = parameter(PLUGIN("prior"), doc="whose belief it is")
+    mean: FloatArray | None = parameter(OPTIONAL(VECTOR("k")), default=None, doc="of each entry")
+    order: tuple[int, ...] | None = parameter(
+        OPTIONAL(LIST_OF(WHOLE)), default=None, doc="position k has the state that was at order[k]"
+    )
+    extra: int = parameter(WHOLE, default=0, doc="times that are added")
 
     @property
     def yields(self) -> type:  # type: ignore[override]  # of the object, not of the class
@@ -241,8 +266,12 @@ class Longer(Prior):
         return type(self.prior).yields
 
     def belief(self) -> Any:
-        """Return the belief about more times."""
+        """Return the belief with that one change."""
         belief = self.prior.belief()
+        if self.mean is not None:
+            return attrs.evolve(belief, mean=self.mean)
+        if self.order is not None:
+            return belief.permuted(self.order)
         if isinstance(belief, Markov):
             count = belief.state_count
             sticky = np.full((count, count), 0.1 / count) + 0.9 * np.eye(count)
@@ -284,38 +313,6 @@ def elsewhere(at: Situation, rng: np.random.Generator) -> Situation:
     raise NotHere("there is no other world for such a belief")
 
 
-@declare
-class Shifted(Prior):
-    """Another prior's belief with a mean: what no loss and no design depends on."""
-
-    name = "shifted"
-    yields = Gaussian
-
-    prior: Prior = parameter(PLUGIN("prior"), doc="whose covariance it has")
-    mean: FloatArray = parameter(VECTOR("k"), doc="of every entry")
-
-    def belief(self) -> Gaussian:
-        """Return the belief with the mean."""
-        belief: Gaussian = self.prior.belief()
-        return attrs.evolve(belief, mean=self.mean)
-
-
-@declare
-class Listed(Prior):
-    """Another prior's chain with its states in another order: what no design depends on."""
-
-    name = "listed"
-    yields = Markov
-
-    prior: Prior = parameter(PLUGIN("prior"), doc="whose chain it is")
-    order: FloatArray = parameter(VECTOR("k"), doc="position k has the state that was at order[k]")
-
-    def belief(self) -> Markov:
-        """Return the chain with its states in that order."""
-        belief: Markov = self.prior.belief()
-        return belief.permuted(self.order.astype(int).tolist())
-
-
 WELL_CONDITIONED = 1e6
 """Up to this condition number of prior plus noise float64 decides every loss."""
 
@@ -341,6 +338,37 @@ def from_loud_to_quiet(channel: Any, belief: Any) -> list[Any]:
         quieter = [start * share for share in (1.0, 0.7, 0.4, 0.1)]
         return [Suppression.memoryless(channel.states, table) for table in (*louder, *quieter)]
     raise NotHere(f"louder and quieter {type(channel).__name__} channels are not known")
+
+
+MEMORY = (0.0, 0.3, 0.7, 1.0)
+"""Shares of what one time tells about another."""
+
+
+def from_forgetful_on(belief: Any, channel: Any) -> list[Any]:
+    """Return beliefs with the same law of each time, every one remembering more than the last."""
+    if isinstance(belief, Gaussian):
+        own, noise = belief.covariance.dense(), channel.covariance()
+        mixed = [share * own + (1.0 - share) * np.diag(own.diagonal()) for share in MEMORY]
+        mixed = [one for one in mixed if np.linalg.cond(one + noise) < WELL_CONDITIONED]
+        return [attrs.evolve(belief, covariance=Dense(one), exact=None) for one in mixed]
+    if not isinstance(belief, Markov) or belief.steps == 1:
+        return []
+    moves = np.array([belief.matrix(time) for time in range(belief.steps - 1)])
+    anew = belief.marginals()[1:, None, :]
+    tables = [share * moves + (1.0 - share) * anew for share in MEMORY]
+    return [Markov(belief.initial, table, states=belief.states) for table in tables]
+
+
+def independent(channel: AdditiveGaussian) -> AdditiveGaussian:
+    """Return the channel with noise of the same variances that is independent."""
+    return attrs.evolve(channel, noise=Diagonal(channel.noise.diagonal()))
+
+
+def correlated(channel: AdditiveGaussian) -> AdditiveGaussian:
+    """Return the channel with noise of the same variances, of which half is shared by all."""
+    deviations = np.sqrt(channel.noise.diagonal())
+    half = Dense((np.outer(deviations, deviations) + np.diag(deviations**2)) / 2)
+    return attrs.evolve(channel, noise=half)
 
 
 def silent(channel: Any, belief: Any) -> Any:
@@ -389,25 +417,22 @@ def channel_of_permuted_states(channel: Any, order: Sequence[int]) -> Any:
 def question_of_permuted_states(question: Any, order: Sequence[int]) -> Any:
     """Return the question for states listed in another order."""
     places = np.asarray(order)
+    close = getattr(question, "close", None)
+    close = None if close is None else close[np.ix_(places, places)]
     if isinstance(question, StateAt):
         # Its events are grouped by time, all states of each: their masks are listed anew.
         count = len(places)
         rows = (np.arange(0, len(question.masks), count)[:, None] + places).ravel()
         masks, names = question.masks[rows], tuple(question.names[row] for row in rows)
-        close = _permuted(question.close, places)
         return attrs.evolve(question, masks=masks[:, :, places], names=names, close=close)
     if isinstance(question, Events):
         return attrs.evolve(question, masks=question.masks[:, :, places])
     if isinstance(question, JointStates):
         states = tuple(question.states[place] for place in places)
-        return attrs.evolve(question, states=states, close=_permuted(question.close, places))
+        return attrs.evolve(question, states=states, close=close)
     if isinstance(question, Guess):
         return question
     raise NotHere(f"reordering states is not known for {type(question).__name__} questions")
-
-
-def _permuted(close: Any, places: Any) -> Any:
-    return None if close is None else close[np.ix_(places, places)]
 
 
 def question_shifted(question: Any, shift: Any) -> Any:

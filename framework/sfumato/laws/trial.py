@@ -160,11 +160,6 @@ class _Record:
             raise known
         return True
 
-    @property
-    def hopeless(self) -> bool:
-        """Whether the law applied to none of so many examples that it would to no other."""
-        return not self.tried and self.reasons.total() >= HOPELESS
-
 
 @contextmanager
 def using(registry: Registry) -> Iterator[None]:
@@ -260,7 +255,8 @@ def _run(
     from hypothesis import HealthCheck, Phase, given, reject, seed, settings
     from hypothesis.errors import HypothesisDeprecationWarning, HypothesisWarning, Unsatisfiable
 
-    @seed(seed_of(case))
+    # Depends on the names of the law and its classes alone.
+    @seed(int.from_bytes(hashlib.sha256(str(case).encode()).digest()[:8], "big"))
     @settings(
         max_examples=max(2, round(profile.examples / case.law.cost)),
         database=None,  # counterexamples are kept as specifications instead
@@ -280,7 +276,7 @@ def _run(
         if record.check(arguments):
             record.tried += 1
             return
-        if record.hopeless:
+        if not record.tried and record.reasons.total() >= HOPELESS:
             # Hypothesis lets a skip through at once; any other exception it would take for a
             # failure, try to shrink, and call flaky when no smaller example raises it either.
             raise SkipTest("the law applies to no example")
@@ -298,11 +294,6 @@ def _run(
         except Exception:
             if record.broken is None:  # not the law's doing
                 raise
-
-
-def seed_of(case: object) -> int:
-    """Return a seed that depends on the names of the law and its classes alone."""
-    return int.from_bytes(hashlib.sha256(str(case).encode()).digest()[:8], "big")
 
 
 @functools.cache
@@ -345,12 +336,12 @@ def try_with_excuses(
     verdict = try_case(case, registry, profile, kept)
     if not verdict.fails:
         return verdict
-    fixed = [cls for cls in case.classes.values() if _reason(cls, case)]
-    if fixed:
-        return _excuse(verdict, fixed[0])
-    drawn = [cls for cls in classes_in(verdict.counterexample or {}) if _reason(cls, case)]
-    if not drawn:
-        return verdict
+    fixed, drawn = (
+        [cls for cls in classes if cls.waivers.get(case.law.name)]
+        for classes in (case.classes.values(), classes_in(verdict.counterexample or {}))
+    )
+    if fixed or not drawn:
+        return _excuse(verdict, fixed[0]) if fixed else verdict
     others = tuple(entry for entry in registry.entries if entry.value is not drawn[0])
     again = try_with_excuses(case, attrs.evolve(registry, entries=others), profile, kept)
     if again.fails:
@@ -359,10 +350,6 @@ def try_with_excuses(
     return attrs.evolve(mine, excused=(*mine.excused, *again.excused))
 
 
-def _reason(cls: type[Declared], case: Case) -> str:
-    return cls.waivers.get(case.law.name, "")
-
-
 def _excuse(verdict: Verdict, cls: type[Declared]) -> Verdict:
-    message = f"expected: {_reason(cls, verdict.case)} ({verdict.message})"
+    message = f"expected: {cls.waivers[verdict.case.law.name]} ({verdict.message})"
     return attrs.evolve(verdict, outcome="expected failure", message=message, excused=(cls.name,))

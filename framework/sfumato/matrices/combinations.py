@@ -83,6 +83,9 @@ class Scaled(Matrix):
     def rank_bound(self, entries: Indices | None = None) -> int:
         return 0 if self.factor == 0 else self.base.rank_bound(entries)
 
+    def keeps_apart(self, width: int) -> bool:
+        return self.base.keeps_apart(width)
+
     def permuted(self, order: Indices) -> Scaled:
         return Scaled(self.base.permuted(order), self.factor)
 
@@ -153,6 +156,9 @@ class Sum(Matrix):
         return min(
             super().rank_bound(entries), sum(term.rank_bound(entries) for term in self.terms)
         )
+
+    def keeps_apart(self, width: int) -> bool:
+        return all(term.keeps_apart(width) for term in self.terms)
 
     def permuted(self, order: Indices) -> Sum:
         return Sum(tuple(term.permuted(order) for term in self.terms))
@@ -229,6 +235,10 @@ class Kronecker(Matrix):
     def rank_bound(self, entries: Indices | None = None) -> int:
         whole = self.time.rank_bound() * self.across.rank_bound()
         return min(super().rank_bound(entries), whole)
+
+    def keeps_apart(self, width: int) -> bool:
+        mixed = self.across.entries
+        return width == len(mixed) and not np.any(mixed - np.diag(np.diagonal(mixed)))
 
 
 def _blocks(value: Iterable[Matrix]) -> tuple[Matrix, ...]:

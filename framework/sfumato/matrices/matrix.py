@@ -18,11 +18,8 @@ Array: TypeAlias = NDArray[np.float64]
 Positions: TypeAlias = NDArray[np.intp]
 Indices: TypeAlias = Sequence[int] | Positions
 
-MAX_DENSE = 4_000
-"""Largest number of rows for which an n x n array is formed (3.2 GB)."""
-
-ROUNDOFF = 2.0**-53
-"""Relative error of one float64 operation, rounded to nearest."""
+MAX_DENSE = 4_000  # largest number of rows for which an n x n array is formed (3.2 GB)
+ROUNDOFF = 2.0**-53  # relative error of one float64 operation, rounded to nearest
 
 
 class Arithmetic(Protocol):
@@ -134,6 +131,13 @@ class Matrix(ByContent, abc.ABC):
         """Bound the rank of A, or of its block at `entries`, from the structure alone."""
         return int(np.count_nonzero(self.diagonal()[some_or_all(entries, self.size)]))
 
+    def keeps_apart(self, width: int) -> bool:
+        """Whether the structure shows that entries i ≢ j modulo `width` are independent.
+
+        They belong to different coordinates of a trace of that many.
+        """
+        return width == 1
+
     def scaled(self, factor: float) -> Matrix:
         """Return factor · A."""
         from sfumato.matrices.combinations import Scaled
@@ -172,6 +176,11 @@ def is_matrix(_: object, attribute: attrs.Attribute[Any], value: object) -> None
 def rounded_up(total: float, terms: int) -> float:
     """Return an upper bound of a sum of `terms` non-negative numbers that rounded to `total`."""
     return total * (1.0 + 2.0 * terms * ROUNDOFF)
+
+
+def norms(columns: Array) -> Array:
+    """Return the length of every column."""
+    return np.asarray(np.linalg.norm(columns, axis=0))
 
 
 def finite_array(value: ArrayLike, name: str, ndim: int) -> Array:

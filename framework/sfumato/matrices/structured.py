@@ -158,6 +158,10 @@ class Dense(Matrix):
         rows = float(np.max(np.sum(np.abs(self.entries), axis=1)))
         return rounded_up(min(self.trace(), rows), self.size)
 
+    def rank_bound(self, entries: Indices | None = None) -> int:
+        """Return the rank of what is sampled, if that is less than the structure tells."""
+        return min(super().rank_bound(entries), int(self.sampling_factor.shape[1]))
+
     def permuted(self, order: Indices) -> Dense:
         """Permute what is sampled, too, bit for bit: another factorisation would round anew."""
         order = as_permutation(order, self.size)
@@ -215,6 +219,9 @@ class Diagonal(Matrix):
 
     def norm_bound(self) -> float:
         return float(self.variances.max())
+
+    def keeps_apart(self, width: int) -> bool:  # noqa: ARG002
+        return True
 
     def permuted(self, order: Indices) -> Diagonal:
         return Diagonal(self.variances[as_permutation(order, self.size)])

@@ -1,25 +1,49 @@
-"""Priors made of others: sums, products, and classes of what their members make."""
+"""Priors made of others: sums, products, times taken from a longer trace; and classes of them."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import attrs
+import numpy as np
 
 from sfumato.beliefs import Gaussian
+from sfumato.domains import LIST_OF, WHOLE, Rejected, Sizes
 from sfumato.errors import Incompatible, ParameterError
+from sfumato.matrices import Dense
 from sfumato.prior_classes.sets import weakest
 from sfumato.protocols import Prior, PriorClass, Supremum
 
 SYMBOLS = {"sum": "+", "product": "*"}
 
 
+class _Combination:
+    """What a sum or product is called, of priors or of classes."""
+
+    operation: str
+    parts: tuple[PriorClass, ...]
+
+    @property
+    def name(self) -> str:
+        """The names of the parts, joined."""
+        return f" {SYMBOLS[self.operation]} ".join(part.name for part in self.parts)
+
+    def specification(self) -> dict[str, Any]:
+        """Return the plain table that rebuilds it."""
+        return {self.operation: [part.specification() for part in self.parts]}
+
+    def __repr__(self) -> str:
+        """Write it as code, with brackets around combinations of another kind."""
+        texts = [f"({part!r})" if hasattr(part, "operation") else repr(part) for part in self.parts]
+        return f" {SYMBOLS[self.operation]} ".join(texts)
+
+
 @attrs.frozen(eq=False, repr=False)
-class CombinedPrior(Prior):
+class CombinedPrior(_Combination, Prior):  # type: ignore[override]  # its own name, not the class's
     """The sum of independent Gaussian traces, or the product of their covariances.
 
     >>> import sfumato as sf
@@ -48,11 +72,6 @@ class CombinedPrior(Prior):
             )
 
     @property
-    def name(self) -> str:  # type: ignore[override]  # of the object, not of the class
-        """The names of the parts, joined."""
-        return f" {SYMBOLS[self.operation]} ".join(part.name for part in self.parts)
-
-    @property
     def sizes(self) -> dict[str, int]:  # type: ignore[override]  # those of the parts
         """The sizes of the parts."""
         return self.parts[0].sizes
@@ -76,28 +95,9 @@ class CombinedPrior(Prior):
         """Return what the parts share."""
         return self.parts[0].trace_signature()
 
-    def specification(self) -> dict[str, Any]:
-        """Return the plain table that rebuilds the prior."""
-        return {self.operation: [part.specification() for part in self.parts]}
-
-    def __repr__(self) -> str:
-        return infix(self.operation, self.parts)
-
-
-def infix(operation: str, parts: Sequence[Any]) -> str:
-    """Write the combination as code, with brackets around combinations of another kind."""
-    texts = [f"({part!r})" if hasattr(part, "operation") else repr(part) for part in parts]
-    return f" {SYMBOLS[operation]} ".join(texts)
-
 
 def combine(operation: str, parts: Sequence[Any]) -> PriorClass:
-    """Return the sum or product; combinations of the same kind are joined into one.
-
-    >>> import sfumato as sf
-    >>> rough = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 2.0), times=4)
-    >>> combine("sum", [rough, sf.priors.rbf(length_scale=9.0, times=4)]).finite
-    True
-    """
+    """Return the sum or product; combinations of the same kind are joined into one."""
     flat: list[Any] = []
     for part in parts:
         if not isinstance(part, PriorClass):
@@ -157,7 +157,7 @@ class DerivedClass(PriorClass):
 
 
 @attrs.frozen(eq=False, repr=False)
-class CombinedClass(DerivedClass):
+class CombinedClass(_Combination, DerivedClass):
     """Every sum (or product) of a member of each part."""
 
     operation: str
@@ -167,18 +167,120 @@ class CombinedClass(DerivedClass):
         for _ in self.members():  # every combination is checked where it is made
             pass
 
-    @property
-    def name(self) -> str:
-        """The names of the parts, joined."""
-        return f" {SYMBOLS[self.operation]} ".join(part.name for part in self.parts)
-
     def derive(self, chosen: tuple[Prior, ...]) -> Prior:
         """Return the sum or the product."""
         return CombinedPrior(self.operation, chosen)
 
+
+# Times taken from a longer trace, in any order and with repetitions -------------------------------
+
+
+def trace_positions(places: Iterable[int]) -> tuple[int, ...]:
+    """Return positions in a trace as plain whole numbers, or refuse what is none.
+
+    >>> trace_positions(range(2))
+    (0, 1)
+    """
+    try:
+        found: tuple[int, ...] = LIST_OF(WHOLE).convert(places, Sizes())
+    except Rejected:
+        raise ParameterError(
+            f"positions must be lists of whole numbers, 0 or more; got {places!r}."
+        ) from None
+    return found
+
+
+def joint_traces(prior: PriorClass, positions: Iterable[int] | None) -> PriorClass:
+    """Return the class of beliefs about the times at `positions`; None means the trace as it is.
+
+    >>> import sfumato as sf
+    >>> joint = joint_traces(sf.priors.rbf(length_scale=1.0, times=3), (2, 0, 2))
+    >>> joint.belief().covariance.dense().round(4)[0]
+    array([1.    , 0.1353, 1.    ])
+    """
+    if positions is None:
+        return prior
+    places = trace_positions(positions)
+    if not issubclass(prior.yields, Gaussian):
+        raise Incompatible(
+            f"a joint trace takes priors of Gaussian beliefs; '{prior.name}' yields "
+            f"{prior.yields.__name__}."
+        )
+    times = next(prior.members()).belief().times
+    if not all(0 <= place < times for place in places):
+        raise ParameterError(
+            f"positions must lie in 0..{times - 1}; got {min(places)} to {max(places)}."
+        )
+    if isinstance(prior, Prior):
+        return JointTrace((prior,), places)
+    return JointTraceClass((prior,), places)
+
+
+class _Joint:
+    """What times taken from a trace are called, of a prior or of a class."""
+
+    parts: tuple[PriorClass]
+    positions: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the prior or class."""
+        return self.parts[0].name
+
     def specification(self) -> dict[str, Any]:
-        """Return the plain table that rebuilds the class."""
-        return {self.operation: [part.specification() for part in self.parts]}
+        """Return the plain table that rebuilds it."""
+        return {"joint": self.parts[0].specification(), "positions": list(self.positions)}
 
     def __repr__(self) -> str:
-        return infix(self.operation, self.parts)
+        return f"joint_traces({self.parts[0]!r}, {self.positions!r})"
+
+
+@attrs.frozen(eq=False, repr=False)
+class JointTrace(_Joint, Prior):  # type: ignore[override]  # its own name, not the class's
+    """A prior's belief about the times at some positions of its trace."""
+
+    yields: ClassVar[type] = Gaussian
+
+    parts: tuple[Prior]
+    positions: tuple[int, ...]
+
+    @property
+    def sizes(self) -> dict[str, int]:  # type: ignore[override]  # of the joint trace
+        """The sizes of the prior, with the number of positions."""
+        return {**self.parts[0].sizes, "n": len(self.positions)}
+
+    def belief(self) -> Gaussian:
+        """Return the belief; it is definite only if no position is taken twice."""
+        belief: Gaussian = self.parts[0].belief()
+        entries = [entry for place in self.positions for entry in belief.entries_at(place)]
+        return attrs.evolve(
+            belief,
+            covariance=Dense(belief.covariance.block(entries, entries)),
+            mean=None if belief.mean is None else belief.mean[np.array(entries)],
+            definite=belief.definite and len(set(self.positions)) == len(self.positions),
+            exact=belief.exact_block(entries),
+        )
+
+    def formula(self, numbers: Any) -> Any:
+        """Return the covariance of the positions in exact numbers, or in Taylor coefficients."""
+        found = self.parts[0].formula(numbers)
+        if found is None:
+            return None
+        rows = np.arange(found.nrows()).reshape(self.parts[0].sizes["n"], -1)[list(self.positions)]
+        return numbers.block(found, rows.ravel(), rows.ravel())
+
+    def trace_signature(self) -> Hashable:
+        """Return the positions and what the prior's own trace is."""
+        return self.positions, self.parts[0].trace_signature()
+
+
+@attrs.frozen(eq=False, repr=False)
+class JointTraceClass(_Joint, DerivedClass):
+    """The joint traces of every member of a class."""
+
+    parts: tuple[PriorClass]
+    positions: tuple[int, ...]
+
+    def derive(self, chosen: tuple[Prior, ...]) -> Prior:
+        """Return the joint trace of a member."""
+        return JointTrace((chosen[0],), self.positions)

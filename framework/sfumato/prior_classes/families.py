@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import attrs
-import numpy as np
 
 from sfumato.domains import Domain
 from sfumato.parameters import Declared, code, literal
+from sfumato.prior_classes.combinations import DerivedClass
 from sfumato.prior_classes.sets import AnyOf, Interval, largest, require_one_trace
-from sfumato.prior_classes.suprema import search_box, search_line
+from sfumato.prior_classes.suprema import search_box
 from sfumato.protocols import Prior, PriorClass, ScaleEnd, Supremum
 from sfumato.values import content_key, places, replace_at, value_at
-
-RoughValues = Callable[[Any], Sequence[float] | None]
-
-AGREEMENT = 1e-3
-"""Largest relative difference at which rough values can be trusted to rank members."""
 
 
 def is_set(value: object) -> bool:
@@ -176,36 +171,6 @@ class Family(PriorClass):
         value, member = tried[best]
         return Supremum(value, member, "searched")
 
-    def ranked(self, function: Callable[[Prior], float], rough: RoughValues) -> Supremum:
-        """Return the supremum; over one interval, led by rough values of many members at once.
-
-        `rough` takes covariances (k, n, n) and returns k numbers to rank by, or None. `function`
-        then looks at the peaks and at the ends: the value that is returned is its own. Where it
-        contradicts the rough values, these led nowhere, and the search is done without them.
-        """
-        intervals = self.intervals()
-        if len(intervals) != 1 or self.prior.glance(self._members[:1]) is None:
-            return self.supremum(function)
-        ((place, interval),) = intervals.items()
-        found = []
-        for chosen in self.choices():
-
-            def members_at(points: list[float], chosen: Any = chosen) -> list[Prior]:
-                return [self.member({**chosen, place: point}) for point in points]
-
-            def values_at(points: list[float], members_at: Any = members_at) -> Sequence[float]:
-                # Where there are none, `function` will contradict these.
-                return rough(self.prior.glance(members_at(points))) or [math.inf] * len(points)
-
-            peaks = search_line(values_at, interval.low, interval.high)
-            members = members_at([*peaks, interval.low, interval.high])
-            values = [function(member) for member in members]
-            guesses = rough(self.prior.glance(members))
-            if guesses is None or not np.allclose(guesses, values, rtol=AGREEMENT, atol=0.0):
-                return self.supremum(function)
-            found += [Supremum(v, m, "searched") for v, m in zip(values, members, strict=True)]
-        return largest(found)
-
     def at_scale(self, end: ScaleEnd) -> PriorClass:
         """Return the members whose covariance is the smallest ("low") or largest ("high")."""
         name = self.prior.scale_parameter
@@ -270,3 +235,72 @@ def family_of(cls: type[Prior], given: Mapping[str, Any]) -> PriorClass:
             return AnyOf(*(family_of(cls, replace_at(opened, place, option)) for option in options))
     fixed = {name: value for name, value in opened.items() if name not in varying}
     return Family(cls, fixed, varying)
+
+
+# A class as boxes of parameters, for proofs that cover every member -------------------------------
+
+
+@attrs.frozen(eq=False)
+class Box:
+    """The members with parameters in a box; with none, a single prior."""
+
+    ends: tuple[tuple[float, float], ...]
+    member: Callable[[Sequence[float]], Prior]
+    # The same, unchecked, for parameters that are numbers of any kind: for its `formula` only.
+    abstract: Callable[[Sequence[Any]], Prior]
+
+
+def boxes_of(prior: PriorClass) -> list[Box] | None:
+    """Return boxes that together are the class; None for a class of an unknown kind."""
+    if isinstance(prior, Prior):
+        return [Box((), lambda _: prior, lambda _: prior)]
+    if isinstance(prior, Family):
+        return [_box_of(prior, chosen) for chosen in prior.choices()]
+    if isinstance(prior, AnyOf):
+        parts = [boxes_of(option) for option in prior.options]
+        return None if None in parts else [box for part in parts for box in part or ()]
+    if isinstance(prior, DerivedClass):
+        parts = [boxes_of(part) for part in prior.parts]
+        if None in parts:
+            return None
+        products = itertools.product(*(part or () for part in parts))
+        return [_derived_box(prior, boxes) for boxes in products]
+    return None
+
+
+def _box_of(family: Family, chosen: dict[str, Any]) -> Box:
+    intervals = family.intervals()
+    ends = tuple((interval.low, interval.high) for interval in intervals.values())
+
+    def member(point: Sequence[float]) -> Prior:
+        return family.member({**chosen, **dict(zip(intervals, point, strict=True))})
+
+    first = member([low for low, _ in ends])
+
+    def abstract(values: Sequence[Any]) -> Prior:
+        made = copy.copy(first)
+        for place, value in zip(intervals, values, strict=True):
+            name, _, inside = place.partition(".")
+            held = getattr(made, name).with_number(inside, value) if inside else value
+            object.__setattr__(made, name, held)
+        return made
+
+    return Box(ends, member, abstract)
+
+
+def _derived_box(derived: DerivedClass, boxes: Sequence[Box]) -> Box:
+    sizes = [len(box.ends) for box in boxes]
+    starts = [0, *itertools.accumulate(sizes)]
+
+    def parts(values: Sequence[Any]) -> list[Sequence[Any]]:
+        return [values[start : start + size] for start, size in zip(starts, sizes, strict=False)]
+
+    def member(point: Sequence[float]) -> Prior:
+        chosen = zip(boxes, parts(point), strict=True)
+        return derived.derive(tuple(box.member(values) for box, values in chosen))
+
+    def abstract(values: Sequence[Any]) -> Prior:
+        chosen = zip(boxes, parts(values), strict=True)
+        return derived.derive(tuple(box.abstract(inner) for box, inner in chosen))
+
+    return Box(tuple(end for box in boxes for end in box.ends), member, abstract)

@@ -17,11 +17,12 @@ from sfumato.inference.gaussian.interval_classes import (
     GroupBounds,
     bound_growth,
     bound_informations,
+    copies_throughout,
 )
 from sfumato.inference.markov.interval_chains import bound_bends
 from sfumato.inference.taylor import TaylorNumbers
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
-from sfumato.prior_classes.boxes import Box, boxes_of
+from sfumato.prior_classes.families import Box, boxes_of
 from sfumato.protocols import Bound, LossMeasure, Prior, PriorClass, Reading, Release, Secret
 from sfumato.questions import Displacements, Nearness
 from sfumato.questions.displacements import Group
@@ -33,19 +34,14 @@ Badness = Callable[[Any, Sequence[GroupBounds]], Array | None]
 # Cells with which a proof begins, along each of as many axes; and corners that are looked at.
 FIRST_CELLS = {1: 16, 2: 6, 3: 3}
 CORNERS = 16
-
+# Relative gap at which a proved loss over a class and one that a member attains are enough.
 TOLERANCE = 1e-3
-"""Relative gap at which a proved loss over a class and one that a member attains are enough."""
-
-MOST_ENTRIES = 400
-"""Entries of a trace up to which cells are bounded."""
-
+MOST_ENTRIES = 400  # entries of a trace up to which cells are bounded
+# Number of cells that are bounded at most on a trace of up to 50 entries; on longer ones fewer.
 MOST_CELLS = 20_000
-"""Number of cells that are bounded at most on a trace of up to 50 entries; on longer ones fewer."""
-
+# Number of cells that are bounded at most of chains, where each takes a reading or two, and of
+# compound secrets in several coordinates, where each takes a search for the worst pair.
 MOST_READINGS = 1_000
-"""Number of cells that are bounded at most of chains, where each takes a reading or two, and of
-compound secrets in several coordinates, where each takes a search for the worst pair."""
 
 
 # Branch and bound ---------------------------------------------------------------------------------
@@ -175,14 +171,14 @@ def prove_over_class(
     read: Callable[[Prior], float],
     *,
     tolerance: float = TOLERANCE,
+    most: int = MOST_CELLS,
     beyond: Any = None,
 ) -> Proof | None:
     """Return what a function that grows with the information does not exceed over a class.
 
     `badness` takes what holds of every group of the question in many cells, `read` a member;
-    `beyond` is what `bound_informations` takes.
-    None where nothing can be proved: of noise without a floor, a long trace, a
-    prior without a `formula`, or where the cells run out.
+    `beyond` is what `bound_informations` takes. None where nothing can be proved: of noise without
+    a floor, a long trace, a prior without a `formula`, or where the cells (`most`) run out.
     """
     groups: tuple[Group, ...]
     if isinstance(question, Displacements):
@@ -191,8 +187,11 @@ def prove_over_class(
         groups = tuple(((event.entry,),) for event in question.parts)
 
     def bounds_of(box: Box, _: Reader) -> Bounds:
+        copies = [copies_throughout(box, group) for group in groups]
+
         def bound(lows: Array, highs: Array) -> CellValues:
-            found = bound_informations(box, groups, noise, lows, highs, beyond=beyond)
+            given = {"beyond": beyond, "copies": copies}
+            found = bound_informations(box, groups, noise, lows, highs, **given)
             if found is None:
                 raise _NoProofError
             ceilings = badness(question, found.ceilings)
@@ -204,7 +203,7 @@ def prove_over_class(
 
         return bound
 
-    most = _most_cells(noise)
+    most = min(most, _most_cells(noise))
     if any(len(group) > 1 and max(map(len, group)) > 1 for group in groups):
         most = min(most, MOST_READINGS)
     return _prove(prior, bounds_of, read, most, tolerance)

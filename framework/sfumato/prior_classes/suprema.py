@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import attrs
 
@@ -19,9 +19,6 @@ GRID = {1: 193, 2: 21, 3: 9}
 COARSE = 5
 REFINED = 6
 WHOLE_NUMBERS = 64
-# Each round of a zoom cuts a bracket into this many parts.
-PARTS = 16
-ROUNDS = 3
 
 
 def search_box(value_at: Callable[[Point], float], box: Box) -> Point:
@@ -33,41 +30,6 @@ def search_box(value_at: Callable[[Point], float], box: Box) -> Point:
     starts = list(itertools.islice(_spread_out(ranked, axes), REFINED))
     refined = [_refine(value_at, start, axes) for start in starts]
     return max([ranked[0], *refined], key=value_at)
-
-
-def search_line(
-    values_at: Callable[[list[float]], Sequence[float]], low: float, high: float
-) -> list[float]:
-    """Return the few highest peaks of a function that looks at many points at once.
-
-    The grid is that of `search_box`; round every peak of the grid the bracket is cut into parts,
-    and again round the highest.
-
-    >>> [round(x, 4) for x in search_line(lambda xs: [-abs(x - 1.2345) for x in xs], 0.0, 3.0)]
-    [1.2345]
-    """
-    points = axis_points(low, high, GRID[1])
-    values = list(values_at(points))
-    last = len(points) - 1
-    around = [(max(i - 1, 0), i, min(i + 1, last)) for i in range(len(points))]
-    tops = [place for place in around if values[place[1]] >= max(values[i] for i in place)]
-    tops = sorted(tops, key=lambda place: -values[place[1]])[:REFINED]
-    brackets = [(points[i], points[top], points[j]) for i, top, j in tops]
-    for _ in range(ROUNDS):
-        cuts = [_cut(bracket) for bracket in brackets]
-        found = iter(values_at([point for cut in cuts for point in cut]))
-        brackets = [_highest(cut, [next(found) for _ in cut]) for cut in cuts]
-    return [top for _, top, _ in brackets]
-
-
-def _cut(bracket: tuple[float, float, float]) -> list[float]:
-    low, top, high = bracket
-    return sorted({top, high, *(low + (high - low) * part / PARTS for part in range(PARTS))})
-
-
-def _highest(points: list[float], values: list[float]) -> tuple[float, float, float]:
-    top = max(range(len(points)), key=values.__getitem__)
-    return points[max(top - 1, 0)], points[top], points[min(top + 1, len(points) - 1)]
 
 
 def axis_points(low: float, high: float, count: int) -> list[float]:
@@ -150,25 +112,21 @@ def over_class(
     floor = pick(item.floor for item in found)
     ceiling = pick(item.ceiling for item in found)
     error = max(item.relative_error for item in found)
+    bound: Bound
+    interval: tuple[float, float] | None
     how = f"{worst.how}; worst of {len(found)} members, {supremum.how}".lstrip("; ")
     if supremum.how == "searched":
-        open_ended = (floor, math.inf) if quantity.sign > 0 else (-math.inf, ceiling)
-        found_only = attrs.evolve(
-            worst,
-            bound="estimate",
-            interval=open_ended,
-            estimate_of="value",
-            relative_error=error,
-            how=how,
-        )
-        return found_only, supremum.member
-    room = abs(worst.value) * error if math.isfinite(worst.value) else 0.0
-    bound, interval = _direction(worst.value, floor, ceiling, room)
-    if bound == worst.bound == "upper" and worst.interval is not None:
-        interval = (floor, ceiling)
+        value, bound = worst.value, "estimate"
+        interval = (floor, math.inf) if quantity.sign > 0 else (-math.inf, ceiling)
+    else:
+        room = abs(worst.value) * error if math.isfinite(worst.value) else 0.0
+        bound, interval = _direction(worst.value, floor, ceiling, room)
+        if bound == worst.bound == "upper" and worst.interval is not None:
+            interval = (floor, ceiling)
+        value = ceiling if bound == "upper" else floor if bound == "lower" else worst.value
     of_class = attrs.evolve(
         worst,
-        value=ceiling if bound == "upper" else floor if bound == "lower" else worst.value,
+        value=value,
         bound=bound,
         interval=interval,
         estimate_of="value",

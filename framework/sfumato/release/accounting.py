@@ -10,31 +10,30 @@ Gaussian beliefs; for chains the states around what is near are told.
 from __future__ import annotations
 
 import bisect
+import contextlib
 import functools
 import itertools
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
-from sfumato.beliefs import Gaussian, Markov
+from sfumato.beliefs import Markov
 from sfumato.channels import AdditiveGaussian, RememberingSuppression
 from sfumato.errors import Incompatible, OutsideHypotheses
 from sfumato.matrices import BlockDiagonal, Diagonal, Matrix
 from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.plugin_registry import default_registry
-from sfumato.prior_classes.joint_traces import joint_traces
+from sfumato.prior_classes.combinations import joint_traces
 from sfumato.protocols import Loss, LossMeasure, PriorClass, Release, Secret
 from sfumato.quantities import MEAN_SQUARED_ERROR
-from sfumato.release.composition import Composition, compose
+from sfumato.release.composition import Composition
 from sfumato.release.time_lines import (
-    ChainPartClass,
     Elsewhere,
+    chain_part,
     cut_channel,
-    entries_of,
     groups_of,
     multiply_channels,
     stretch_around,
@@ -99,11 +98,7 @@ def _start(past: Past) -> int:
 
 
 def without_length(table: Any, value: Any = None) -> Any:
-    """Return the table of a prior with its times or steps left open, or set to a value.
-
-    >>> without_length({"name": "rbf", "length_scale": 3.0, "times": 50})
-    {'name': 'rbf', 'length_scale': 3.0, 'times': None}
-    """
+    """Return the table of a prior with its times or steps left open, or set to a value."""
     if isinstance(table, Mapping):
         return {
             key: value if key in ("times", "steps") else without_length(item, value)
@@ -135,15 +130,12 @@ class Account:
 
     def __init__(self, table: Mapping[str, Any], points: int) -> None:
         self.table = without_length(table)
-        self.pasts: list[Past] = []
-        self._by_start: list[Past] = []
-        # Of all of them: the longest, the least γ, Σ n/γ, and how many values.
-        self._longest, self._floor, self._sum, self._values = 0, math.inf, 0.0, 0
-        self._before: list[tuple[int, float, float, int]] = []
+        self.pasts: list[Past] = []  # in the order in which they begin
         self._found: dict[Any, Any] = {}
-        self._seen: Counter[tuple[int, str]] = Counter()
         self.width = 1  # how far from a trace releases have been solved with, so far
         self.step: float | None = None  # seconds between positions
+        # Of all releases: the longest, the least γ, Σ n/γ, and how many different values.
+        self._sums: tuple[int, float, float, int] = (0, math.inf, 0.0, 0)
         one = next(self._own(points).members()).belief()
         self.is_chain = isinstance(one, Markov)
         self.dimensions = 1 if self.is_chain else one.dimensions
@@ -154,59 +146,54 @@ class Account:
         if positions[0] and self._stationary:
             positions = [place - positions[0] for place in positions]
         regular = list(positions) == list(range(len(positions)))
-        length: Any = len(positions) if regular else [float(place) for place in positions]
-        if any(key == "steps" for key in _keys(self.table)):
-            length = positions[-1] + 1
+        length = len(positions) if regular else [float(place) for place in positions]
         found: PriorClass = default_registry().build("prior", without_length(self.table, length))
         return found
 
     def add(self, past: Past) -> None:
         """Remember a release."""
-        self._before.append((self._longest, self._floor, self._sum, self._values))
-        self.pasts.append(past)
-        bisect.insort(self._by_start, past, key=_start)
-        self._longest = max(self._longest, past.points)
+        longest, floor, told, values = self._sums
         if not self.is_chain:
-            self._floor = min(self._floor, past.floor)
-            self._sum += self.dimensions * past.points / max(past.floor, 1e-250)
-        self._seen[past.at, past.key] += 1
-        if self._seen[past.at, past.key] == 1:
-            self._values += self.dimensions * past.points
+            first = bisect.bisect_left(self.pasts, past.at, key=_start)
+            last = bisect.bisect_right(self.pasts, past.at, key=_start)
+            again = any(other.key == past.key for other in self.pasts[first:last])
+            floor = min(floor, past.floor)
+            told += self.dimensions * past.points / max(past.floor, 1e-250)
+            values += 0 if again else self.dimensions * past.points
+        self._sums = max(longest, past.points), floor, told, values
+        bisect.insort(self.pasts, past, key=_start)
 
-    def drop(self) -> None:
-        """Take the last release back, which was only planned."""
-        past = self.pasts.pop()
-        self._longest, self._floor, self._sum, self._values = self._before.pop()
-        self._seen[past.at, past.key] -= 1
-        first = bisect.bisect_left(self._by_start, past.at, key=_start)
-        del self._by_start[self._by_start.index(past, first)]
+    @contextlib.contextmanager
+    def planning(self, *more: Past) -> Iterator[None]:
+        """Remember some releases for a while."""
+        before = self._sums
+        for past in more:
+            self.add(past)
+        try:
+            yield
+        finally:
+            for past in more:
+                self.pasts.remove(past)
+            self._sums = before
 
     def within(self, at: int, end: int, width: int) -> list[Past]:
         """Return the releases at most so far from a stretch."""
-        first = bisect.bisect_left(self._by_start, at - width - self._longest, key=_start)
-        last = bisect.bisect_right(self._by_start, end + width, key=_start)
-        return [p for p in self._by_start[first:last] if p.distance(at, end) <= width]
+        first = bisect.bisect_left(self.pasts, at - width - self._sums[0], key=_start)
+        last = bisect.bisect_right(self.pasts, end + width, key=_start)
+        return [p for p in self.pasts[first:last] if p.distance(at, end) <= width]
 
     @functools.lru_cache(maxsize=8)  # noqa: B019 - as long as the account
     def _own(self, points: int) -> PriorClass:
         """Return the class for a trace of its own: what a secret speaks of, wherever it lies."""
         return self._prior(range(points))
 
-    def known(
-        self, measure: LossMeasure, secret: Secret, at: int, points: int, *extra: Past
-    ) -> Loss:
+    def known(self, measure: LossMeasure, secret: Secret, at: int, points: int) -> Loss:
         """Return the loss about a secret of the trace at some position, by all that was released.
 
         It is the truth where nothing had to be forgotten, else a bound from the worse side.
         """
-        for past in extra:
-            self.add(past)
-        try:
-            read = self._of_chain if self.is_chain else self._of_gaussian
-            return read(measure, secret, at, points)
-        finally:
-            for _ in extra:
-                self.drop()
+        read = self._of_chain if self.is_chain else self._of_gaussian
+        return read(measure, secret, at, points)
 
     def affected(self, new: Past, times: int = 1) -> list[tuple[Secret, int, int]]:
         """Return the secrets, each with its trace, that a new release tells more of.
@@ -218,7 +205,7 @@ class Account:
         span = ALWAYS
         if not (self.is_chain or self._few):
             before, gain = self._total, self.dimensions * new.points / max(new.floor, 1e-250)
-            span = self.width if _level(self._sum + times * gain) == before else ALWAYS
+            span = self.width if _level(self._sums[2] + times * gain) == before else ALWAYS
         if span == ALWAYS:
             self.width = 1
         near = [new, *self.within(new.at, new.end, span)]
@@ -233,7 +220,7 @@ class Account:
         if self._few:
             return self._joint_loss(asked, self.pasts, least)
         most = MOST if own.finite else OVER_INTERVALS
-        fades = self._floor > 0 and self._stationary
+        fades = self._sums[1] > 0 and self._stationary
         width = 1 if self.width == ALWAYS else self.width
         while fades:
             near = self.within(at, at + points, width)
@@ -245,7 +232,8 @@ class Account:
             if size > most or (gone and len(near) == len(self.pasts)):
                 break
             width += width // 2 + 1
-        if self._size(self.pasts) > most:
+        places = {place for past in self.pasts for place in range(past.at, past.end)}
+        if self.dimensions * len(places) > most:
             raise OutsideHypotheses(
                 f"nothing can be proved of more than {most} released values together: the prior "
                 f"does not die out with time, or a release has directions with too little noise."
@@ -275,10 +263,9 @@ class Account:
         moved = Elsewhere(asked.secret, self._own(asked.points), places, self.dimensions)
         prior = self._prior(unique)
         index = {place: number for number, place in enumerate(unique)}
-        indices = [[index[place] for place in places] for places, _ in joint.blocks]
-        parts = [_stand_in(prior, moved, noise, self.dimensions) for _, noise in joint.blocks]
         alone = joint.flat == unique
-        both = compose(parts, prior, moved, positions=None if alone else indices)
+        every = joint_traces(prior, None if alone else [index[place] for place in joint.flat])
+        channel = AdditiveGaussian(joint.noise, dimensions=self.dimensions)
         if width and not prior.finite:
             if type(asked.measure).proved is not LossMeasure.proved:
                 raise OutsideHypotheses(
@@ -286,9 +273,8 @@ class Account:
                     f"count what is forgotten: take an AnyOf of priors."
                 )
             beyond = self._beyond(asked, joint, width)
-            channel = Remembered(both.channel.noise, dimensions=self.dimensions, beyond=beyond)
-            both = attrs.evolve(both, channel=channel)
-        loss = asked.measure.loss(both.prior, moved, both)
+            channel = Remembered(joint.noise, dimensions=self.dimensions, beyond=beyond)
+        loss = asked.measure.loss(every, moved, _channelled(every, moved, channel))
         if told_more or joint.lowered:
             loss = _one_sided(asked.measure, loss)
         else:
@@ -301,24 +287,22 @@ class Account:
     def _few(self) -> bool:
         """Whether nothing is forgotten yet; what has hardly any noise somewhere fades slowly."""
         one = self._own(1)
-        if self._floor >= SLOW * _peak(one):
-            return self._values <= TOGETHER
-        return self._values <= (MOST // 2 if one.finite else OVER_INTERVALS)
-
-    def _size(self, pasts: list[Past]) -> int:
-        """Return how many different entries some releases are about."""
-        return self.dimensions * len({p for past in pasts for p in range(past.at, past.end)})
+        _, floor, _, values = self._sums
+        if floor >= SLOW * _peak(one):
+            return values <= TOGETHER
+        return values <= (MOST // 2 if one.finite else OVER_INTERVALS)
 
     def _key(self, asked: Asked, near: list[Past], *others: Any) -> Any:
         """Return what a reading depends on; None where positions themselves matter."""
         if not self._stationary:
             return None
         around = tuple((past.at - asked.at, past.key) for past in near)
-        return (asked.points, around, self._total, self._floor > 0, *others)
+        return (asked.points, around, self._total, self._sums[1] > 0, *others)
 
     def _times(self, asked: Asked) -> list[int]:
         """Return the positions of the secret's times."""
-        return sorted({asked.at + entry // self.dimensions for entry in entries_of(asked.question)})
+        entries = itertools.chain.from_iterable(groups_of(asked.question))
+        return sorted({asked.at + entry // self.dimensions for entry in entries})
 
     @property
     def _stationary(self) -> bool:
@@ -340,14 +324,14 @@ class Account:
 
         While it does not, what was once counted as far away need not be counted again.
         """
-        return _level(self._sum)
+        return _level(self._sums[2])
 
     def _reach(self) -> int:
         """Return how far from what is near covariances are looked at one by one; 0: nowhere."""
         away, least = 1, 1e-12 / math.sqrt(self._total)
         while self._fading(away) > least and away < MOST:
             away += away // 2 + 1
-        reach = away + self._longest
+        reach = away + self._sums[0]
         return reach if self._own(1).finite and 2 * reach * self.dimensions <= MOST else 0
 
     def _beyond(self, asked: Asked, joint: Fused, width: int) -> Array:
@@ -385,15 +369,21 @@ class Account:
         reach, held = self._reach(), asked.around(width)
         edges = [*range(held.start - reach, held.start), *range(held.stop, held.stop + reach)]
         unique = sorted({*joint.flat, *edges})
-        index = {place: number for number, place in enumerate(unique)}
-        prior = joint_traces(self._prior(unique), [index[p] for p in (*joint.flat, *edges)])
-        first = {place: number for number, place in reversed(list(enumerate(joint.flat)))}
+        number = {place: k for k, place in enumerate(unique)}
+        rows = np.array([number[place] for place in (*joint.flat, *edges)]) * self.dimensions
+        rows = (rows[:, None] + np.arange(self.dimensions)).ravel()
+        first = {place: k for k, place in reversed(list(enumerate(joint.flat)))}
         noise, beyond, worst = joint.noise, self._beyond(asked, joint, width + reach), 0.0
-        root = math.sqrt(self._total)
-        for member, group in itertools.product(prior.members(), groups_of(asked.question)):
-            times = [divmod(entry, self.dimensions) for entry in group]
-            entries = [first[asked.at + time] * self.dimensions + axis for time, axis in times]
-            worst = max(worst, _gain_by_far(member.belief(), noise, entries, beyond, root))
+        root, groups = math.sqrt(self._total), groups_of(asked.question)
+        for belief in (member.belief() for member in self._prior(unique).members()):
+            whole = belief.covariance.block(rows, rows)
+            for group in groups:
+                times = [divmod(entry, self.dimensions) for entry in group]
+                entries = [first[asked.at + time] * self.dimensions + axis for time, axis in times]
+                gain = _gain_by_far(
+                    whole, belief.rounding, noise, entries, beyond=beyond, root=root
+                )
+                worst = max(worst, gain)
         self._found[key] = worst, noise.size
         return worst, noise.size
 
@@ -420,7 +410,7 @@ class Account:
         whole = self._prior(range(last + 1 if self.repeats else points))
         states = next(whole.members()).belief().states
         length = last - first + 1
-        prior = whole if first == 0 else ChainPartClass((whole,), first, length)
+        prior = whole if first == 0 else chain_part(whole, first, length)
         own = self._own(points)
         moved = Elsewhere(secret, own, {t: at - first + t for t in range(points)}, 1, length)
         parts = tuple(
@@ -432,15 +422,6 @@ class Account:
         )
         loss = measure.loss(prior, moved, _channelled(prior, moved, channel))
         return _one_sided(measure, loss) if ends or bounded else loss
-
-
-def _keys(table: Any) -> list[str]:
-    """Return all keys of a table, however deep."""
-    if isinstance(table, Mapping):
-        return [*table, *(key for item in table.values() for key in _keys(item))]
-    if isinstance(table, list) and table and isinstance(table[0], Mapping):
-        return [key for item in table for key in _keys(item)]
-    return []
 
 
 def _level(total: float) -> float:
@@ -501,10 +482,6 @@ class Remembered(AdditiveGaussian):
     beyond: Any = attrs.field(kw_only=True)  # type: ignore[misc]  # of the object here
 
 
-def _distinct(pasts: list[Past]) -> list[Past]:
-    return list({(past.at, past.key): past for past in pasts}.values())
-
-
 def _fused(near: list[Past], dimensions: int, more: Mapping[int, float], held: range) -> Fused:
     """Return the releases as one with independent noise and those that are correlated.
 
@@ -515,7 +492,8 @@ def _fused(near: list[Past], dimensions: int, more: Mapping[int, float], held: r
     """
     precisions: dict[int, Array] = {place: np.full(dimensions, m) for place, m in more.items()}
     blocks: dict[tuple[int, str], tuple[Past, int]] = {}
-    crowded = dimensions * sum(past.points for past in _distinct(near)) > MOST
+    distinct = {(past.at, past.key): past.points for past in near}
+    crowded = dimensions * sum(distinct.values()) > MOST
     for past in near:
         noise = past.channel.noise
         if isinstance(noise, Diagonal) or crowded:
@@ -549,11 +527,6 @@ def _fused(near: list[Past], dimensions: int, more: Mapping[int, float], held: r
     return Fused(found, 1.0 - shrink, crowded)
 
 
-def _stand_in(prior: PriorClass, secret: Secret, noise: Matrix, dimensions: int) -> Release:
-    """Return a release with that noise, for `compose` to put together with others."""
-    return _channelled(prior, secret, AdditiveGaussian(noise, dimensions=dimensions))
-
-
 def _channelled(prior: PriorClass, secret: Secret, channel: Any) -> Release:
     return Release(
         mechanism=Composition(()),
@@ -566,15 +539,16 @@ def _channelled(prior: PriorClass, secret: Secret, channel: Any) -> Release:
 
 
 def _gain_by_far(
-    belief: Gaussian, noise: Matrix, entries: list[int], beyond: Array, root: float
+    whole: Array, rounding: float, noise: Matrix, entries: list[int], *, beyond: Array, root: float
 ) -> float:
     """Bound the further information of `Account._told`; rounding is added to r and to V.
 
-    The belief is of what is near and then of places elsewhere; `root` is √(Σ_r n_r/γ_r).
+    `whole` is the covariance of what is near and then of places elsewhere, with the relative
+    rounding of its entries; `root` is √(Σ_r n_r/γ_r).
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-    whole, gamma, size = belief.covariance.dense(), noise.dense(), noise.size
+    gamma, size = noise.dense(), noise.size
     sigma, cross = whole[:size, :size], whole[size:, :size]
     floor = 0.99 * noise.smallest_eigenvalue()
     try:
@@ -583,7 +557,7 @@ def _gain_by_far(
         return math.inf
     y = -w
     y[entries, range(len(entries))] += 1.0
-    unit, blur = (4 * size + 16) * ROUNDOFF, belief.rounding * float(sigma.diagonal().max())
+    unit, blur = (4 * size + 16) * ROUNDOFF, rounding * float(sigma.diagonal().max())
     off = unit * (np.abs(sigma) @ np.abs(y) + np.abs(gamma) @ np.abs(w)) + blur * np.abs(y).sum(0)
     rest = np.abs(sigma @ y - gamma @ w) + off
     close = float(np.linalg.norm(rest) + noise.error_bound() * np.linalg.norm(w)) / math.sqrt(floor)

@@ -1,4 +1,4 @@
-"""What a release is certified to do, in plain values."""
+"""What a release is certified to do, and its channel number for number, in plain values."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import platform
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import attrs
 import numpy as np
 
+from sfumato import channels, matrices
 from sfumato.compatibility import why_no_loss
-from sfumato.errors import REFUSALS, Incompatible, ParameterError
+from sfumato.errors import REFUSALS, DataError, Incompatible, ParameterError
 from sfumato.plugin_registry import Registry
-from sfumato.protocols import Loss, LossMeasure, Prior, PriorClass, Release
+from sfumato.protocols import Loss, LossMeasure, Prior, Release
 from sfumato.quantities import reading_text
 from sfumato.randomness import source_name
-from sfumato.release.channel_tables import table_of_channel
 from sfumato.release.checker import AGAINST, seal_of, words_of
 from sfumato.values import digest, to_json
 
@@ -28,6 +29,17 @@ LARGEST = 4_000_000
 """How many characters a channel may take in a certificate; of a larger one the hash is there."""
 
 LIBRARIES = ("sfumato", "numpy", "scipy", "cvxpy", "python-flint", "randomgen")
+
+
+KEPT: Mapping[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        *(channels.AdditiveGaussian, channels.Suppression, channels.RememberingSuppression),
+        *(channels.Symbols, matrices.BlockDiagonal, matrices.Dense, matrices.Diagonal),
+        *(matrices.Kronecker, matrices.LowRank, matrices.Scaled, matrices.Sum, matrices.Toeplitz),
+    )
+}
+"""The channels, and the matrices of them, that can be written down and read again."""
 
 
 def certify(
@@ -75,11 +87,7 @@ def certify(
 
 
 def sealed(certificate: Mapping[str, Any], **files: Any) -> dict[str, Any]:
-    """Return the certificate with the hashes of files and of itself, for `checker` to look at.
-
-    >>> len(sealed({"covers": "one trace"})["seal"])
-    64
-    """
+    """Return the certificate with the hashes of files and of itself, for `checker` to look at."""
     table = _plain({**certificate, **files})
     return {**table, "seal": seal_of(table)}
 
@@ -139,14 +147,13 @@ def default_measures(
             measure = registry.make("measure", name)
         except (TypeError, ParameterError):
             continue  # it needs to be told something, such as another prior
-        (used if _quick(measure, release.prior) else left_out).append(measure)
+        quick = measure.default_for == "every class" or (
+            isinstance(release.prior, Prior)
+            if measure.default_for == "one prior"
+            else release.prior.finite
+        )
+        (used if quick else left_out).append(measure)
     return used, left_out
-
-
-def _quick(measure: LossMeasure, prior: PriorClass) -> bool:
-    if measure.default_for == "one prior":
-        return isinstance(prior, Prior)
-    return measure.default_for == "every class" or prior.finite
 
 
 def certificate_text(certificate: dict[str, Any]) -> str:
@@ -158,20 +165,19 @@ def certificate_text(certificate: dict[str, Any]) -> str:
       "initial": [0.5, 0.5]
     }
     """
-    return _indented(_plain(certificate), "")
+    return _indented(_plain(certificate), "\n")
 
 
 def _indented(value: Any, margin: str) -> str:
     """Return JSON with an entry on each line, but lists of numbers or words on one."""
-    deeper = f"{margin}  "
+    deeper, ends = f"{margin}  ", "[]"
     if isinstance(value, dict) and value:
-        ends, items = "{}", [f"{_json(key)}: {_indented(it, deeper)}" for key, it in value.items()]
+        ends, items = "{}", [f"{_json(k)}: {_indented(v, deeper)}" for k, v in value.items()]
     elif isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
-        ends, items = "[]", [_indented(item, deeper) for item in value]
+        items = [_indented(item, deeper) for item in value]
     else:
         return _json(value)
-    inner = f",\n{deeper}".join(items)
-    return f"{ends[0]}\n{deeper}{inner}\n{margin}{ends[1]}"
+    return f"{ends[0]}{deeper}{f',{deeper}'.join(items)}{margin}{ends[1]}"
 
 
 def _json(value: Any) -> str:
@@ -218,3 +224,43 @@ def _plain(value: Any) -> Any:
     finite = not isinstance(value, float) or math.isfinite(value)
     known = value is None or isinstance(value, (bool, int, float, str))
     return value if known and finite else str(value)
+
+
+def table_of_channel(channel: Any) -> Any:
+    """Return the numbers of a channel; the same numbers make the same channel again.
+
+    >>> from sfumato.channels import AdditiveGaussian
+    >>> from sfumato.matrices import Diagonal
+    >>> table_of_channel(AdditiveGaussian(Diagonal([0.5, 0.5])))["noise"]
+    {'kind': 'Diagonal', 'variances': [0.5, 0.5]}
+    """
+    kind: Any = type(channel)
+    if kind in KEPT.values():
+        fields = {f.alias: getattr(channel, f.name) for f in attrs.fields(kind) if f.init}
+        return {"kind": kind.__name__, **{k: table_of_channel(v) for k, v in fields.items()}}
+    if isinstance(channel, np.ndarray):
+        return channel.tolist()
+    if isinstance(channel, (tuple, list)):
+        return [table_of_channel(item) for item in channel]
+    if channel is None or isinstance(channel, (bool, int, float, str)):
+        return channel
+    raise Incompatible(f"a ledger keeps channels of {', '.join(KEPT)}; got a {kind.__name__}.")
+
+
+def channel_of_table(table: Mapping[str, Any]) -> Any:
+    """Return the channel that a table was made of."""
+    given = {key: _read(value) for key, value in table.items() if key != "kind"}
+    if table.get("kind") not in KEPT:
+        raise DataError(f"a channel must be one of {', '.join(KEPT)}; got {table.get('kind')!r}.")
+    return KEPT[table["kind"]](**given)
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return channel_of_table(value)
+    if isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+        return tuple(_read(item) for item in value)
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        # Visits are pairs of whole numbers, tables of several shapes stay a list of lists.
+        return tuple(tuple(v) for v in value) if isinstance(value[0][0], int) else value
+    return value

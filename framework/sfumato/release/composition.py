@@ -12,7 +12,7 @@ from sfumato.channels import AdditiveGaussian
 from sfumato.compatibility import require_mechanism
 from sfumato.errors import Incompatible, ParameterError
 from sfumato.matrices import BlockDiagonal
-from sfumato.prior_classes.joint_traces import joint_traces, trace_positions
+from sfumato.prior_classes.combinations import joint_traces, trace_positions
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import MEAN_SQUARED_ERROR
 
@@ -113,16 +113,15 @@ def compose(
 
 def _checked_releases(releases: Iterable[Any]) -> list[Release[AdditiveGaussian]]:
     """Return releases that add Gaussian noise to traces of equally many coordinates."""
-    if isinstance(releases, str) or not isinstance(releases, Iterable):
-        got = type(releases).__name__
-        raise ParameterError(f"a composition must have a list of releases; got a {got}.")
-    found: list[Release[AdditiveGaussian]] = list(releases)
-    if not found:
-        raise ParameterError("a composition must have at least one release; got none.")
+    listed = isinstance(releases, Iterable) and not isinstance(releases, str)
+    found: list[Release[AdditiveGaussian]] = list(releases) if listed else []
+    wrong = [one for one in found if not isinstance(one, Release)]
+    if not found or wrong:
+        got = type(wrong[0] if wrong else releases).__name__
+        raise ParameterError(
+            f"a composition must have at least one release, in a list of releases; got a {got}."
+        )
     for release in found:
-        if not isinstance(release, Release):
-            got = type(release).__name__
-            raise ParameterError(f"a composition must be of releases; got a {got}.")
         if not isinstance(release.channel, AdditiveGaussian):
             raise Incompatible(
                 f"a composition takes AdditiveGaussian channels; {release.mechanism!r} yields "

@@ -16,12 +16,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from sfumato.beliefs import Markov
 from sfumato.errors import BrokenLedger, Incompatible, OverBudget, ParameterError
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Loss, LossMeasure, Release, Secret
 from sfumato.release.accounting import Account, Past, without_length
-from sfumato.release.channel_tables import channel_of_table, table_of_channel
+from sfumato.release.certificates import channel_of_table, table_of_channel
 from sfumato.release.checker import LEDGER_START, read_ledger, sealed_line
 from sfumato.values import digest, write_whole
 
@@ -45,10 +44,6 @@ class Budget:
         if loss.quantity.worse == "larger":
             return not loss.ceiling <= self.limit
         return not loss.floor >= self.limit
-
-    def table(self) -> dict[str, Any]:
-        """Return the plain table that rebuilds it."""
-        return {"measure": self.measure.specification(), "limit": self.limit}
 
 
 @attrs.frozen
@@ -136,8 +131,11 @@ class Ledger:
         wanted = None if budget is None else Budget(*budget)
         with self._locked():
             if self._count == 0:
-                start = {"ledger": 1, "budget": wanted and wanted.table()}
-                self._append(start)
+                limit = wanted and {
+                    "measure": wanted.measure.specification(),
+                    "limit": wanted.limit,
+                }
+                self._append({"ledger": 1, "budget": limit})
             elif wanted is not None and wanted != self.budget:
                 raise ParameterError(
                     f"{self.path} has the budget {self.budget}; got another, {wanted}."
@@ -186,6 +184,7 @@ class Ledger:
         """
         with self._locked():
             held: list[tuple[Account, Past, dict[str, Any]]] = []
+            plan = contextlib.ExitStack()
             before = {who: list(spells) for who, spells in self._spells.items()}
             try:
                 for release, person, at, *span in planned:
@@ -193,7 +192,8 @@ class Ledger:
                     if account.is_chain:
                         self._place(Spell(person, new.at, new.end, span[0] if span else None))
                     self._refuse(account, new, person)
-                    self._accounts.setdefault(person, account).add(new)
+                    self._accounts.setdefault(person, account)
+                    plan.enter_context(account.planning(new))
                     table = {
                         "person": person,
                         "at": new.at,
@@ -208,8 +208,7 @@ class Ledger:
                     }
                     held.append((account, new, table))
             finally:
-                for account, _, _ in reversed(held):
-                    account.drop()
+                plan.close()
                 self._accounts = {who: one for who, one in self._accounts.items() if one.pasts}
                 self._spells = before
             entries = []
@@ -318,16 +317,13 @@ class Ledger:
         return account, Past(int(at), channel, key, release.secret)
 
     def _refuse(self, account: Account, new: Past, person: str) -> None:
-        if self.budget is None:
-            before = [past for past in account.pasts if past.distance(new.at, new.end) == 0]
-            if before:
-                raise OverBudget(
-                    f"times {new.at} to {new.end - 1} of '{person}' were released before: noise "
-                    f"that is fresh averages out. Give the ledger a budget, so that both count "
-                    f"together; nothing was released."
-                )
-            return
-        if (loss := self._too_much(account, new, 1)) is not None:
+        if self.budget is None and account.within(new.at, new.end, 0):
+            raise OverBudget(
+                f"times {new.at} to {new.end - 1} of '{person}' were released before: noise "
+                f"that is fresh averages out. Give the ledger a budget, so that both count "
+                f"together; nothing was released."
+            )
+        if self.budget is not None and (loss := self._too_much(account, new, 1)) is not None:
             raise OverBudget(
                 f"with this release {loss} would be known of '{person}', beyond the ledger's "
                 f"{self.budget.limit:g}; nothing was released."
@@ -335,12 +331,15 @@ class Ledger:
 
     def _too_much(self, account: Account, new: Past, times: int) -> Loss | None:
         """Return what would be known too much of if a release was made so many times."""
-        budget, width = self.budget, account.width
+        if self.budget is None:
+            return None
+        width, affected = account.width, account.affected(new, times)
         try:
-            for secret, at, points in account.affected(new, times) if budget else ():
-                found = account.known(budget.measure, secret, at, points, *[new] * times)  # type: ignore[union-attr]
-                if budget.exceeded_by(found):  # type: ignore[union-attr]
-                    return found
+            with account.planning(*[new] * times):
+                for secret, at, points in affected:
+                    found = account.known(self.budget.measure, secret, at, points)
+                    if self.budget.exceeded_by(found):
+                        return found
             width = account.width
         finally:
             account.width = width  # of readings that were finished
@@ -393,13 +392,12 @@ class Ledger:
             self._accounts[entry["person"]] = Account(entry["prior"], entry["points"])
         account = self._accounts[entry["person"]]
         secret = registry.build("secret", entry["secret"])
-        account.add(Past(entry["at"], self._channels[key], key, secret))
-        self._made.add((entry["person"], entry["at"], key, entry["released"]))
-        account.width = entry["width"]
-        account.step = entry["step"]
+        past = Past(entry["at"], self._channels[key], key, secret)
+        account.add(past)
+        self._made.add((entry["person"], past.at, key, entry["released"]))
+        account.width, account.step = entry["width"], entry["step"]
         if account.is_chain:
             span = entry["span"] and tuple(entry["span"])
-            past = account.pasts[-1]
             spell = Spell(entry["person"], past.at, past.end, span)
             self._spells.setdefault(spell.of, []).append(spell)
 
@@ -425,28 +423,15 @@ class Ledger:
 
 def _require_regular(release: Release, account: Account, at: int) -> None:
     """Refuse what has no place on a time line of positions 0, 1, …."""
-    belief = next(release.prior.members()).belief()
-    if isinstance(belief, Markov):
-        if at and not account.repeats:
-            raise Incompatible(
-                "a chain with a matrix for each of its steps has no time line beyond them; at must "
-                f"be 0, got {at}."
-            )
-        lengths = {past.points for past in account.pasts}
-        if not account.repeats and lengths - {belief.steps}:
-            raise Incompatible("a chain with a matrix for each of its steps must keep its length.")
-        return
-    stamped = [t for t in _times(release.prior.specification()) if not isinstance(t, int)]
-    if stamped:
+    points, table = release.channel.trace_form[0], release.prior.specification()
+    if not account.repeats and at:
+        raise Incompatible(
+            "a chain with a matrix for each of its steps has no time line beyond them; at must "
+            f"be 0, got {at}."
+        )
+    if not account.repeats and {past.points for past in account.pasts} - {points}:
+        raise Incompatible("a chain with a matrix for each of its steps must keep its length.")
+    if digest(table) != digest(without_length(table, points)):
         raise Incompatible(
             "a ledger counts positions 0, 1, …; the prior must have a number of times, got stamps."
         )
-
-
-def _times(table: Any) -> list[Any]:
-    if isinstance(table, Mapping):
-        own = [table["times"]] if "times" in table else []
-        return own + [t for item in table.values() for t in _times(item)]
-    if isinstance(table, list) and table and isinstance(table[0], Mapping):
-        return [t for item in table for t in _times(item)]
-    return []

@@ -48,6 +48,15 @@ class Stream:
         self._answers: list[Any] = []  # while no state was saved
         self._record: Path | None = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._time} of {self._steps} steps answered>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        answered = f"{self._time} of {self._steps} steps answered"
+        return result_card("Stream", answered, mechanism=self._release.mechanism)
+
     def __reduce__(self) -> NoReturn:
         raise TypeError("a stream is saved by its state, and never copied.")
 

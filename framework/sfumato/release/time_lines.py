@@ -10,12 +10,14 @@ import numpy as np
 
 from sfumato.beliefs import Markov
 from sfumato.channels import JointEmission, Suppression
-from sfumato.channels.emission import MemorylessEmission, Symbols
-from sfumato.errors import Incompatible
-from sfumato.prior_classes.combinations import DerivedClass
+from sfumato.channels.emission import Emission, MemorylessEmission, Symbols
+from sfumato.errors import Incompatible, OutsideHypotheses
+from sfumato.prior_classes.sets import AnyOf
 from sfumato.protocols import Prior, PriorClass, Secret
 from sfumato.questions import Displacements, Events, JointStates, Nearness
-from sfumato.views.segments import as_suppression
+
+SAME = 1e-13
+"""Relative difference up to which two probabilities count as one."""
 
 STEPS = 8
 """Steps of a chain on either side of a trace whose releases are read with it, state by state."""
@@ -28,11 +30,6 @@ def groups_of(question: Any) -> list[tuple[int, ...]]:
     if isinstance(question, Displacements):
         return [tuple(entry for ball in group for entry in ball) for group in question.groups]
     raise Incompatible(f"a ledger has no place for a question of {type(question).__name__}.")
-
-
-def entries_of(question: Any) -> list[int]:
-    """Return every entry that some secret of the question is about."""
-    return sorted({entry for group in groups_of(question) for entry in group})
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -92,17 +89,17 @@ def stretch_around(pasts: list[Any], at: int, end: int) -> tuple[int, int, list[
     high = min(high, max([end, *(past.end for past in pasts)]))
     while True:
         near = [past for past in pasts if past.at < high and past.end > low]
-        whole = [past for past in near if not _is_memoryless(past.channel)]
+        whole = [past for past in near if _remembers(past.channel)]
         wider = min([low, *(p.at for p in whole)]), max([high, *(p.end for p in whole)])
         if wider == (low, high):
             return low, high, near
         low, high = wider
 
 
-def _is_memoryless(channel: Any) -> bool:
-    return isinstance(channel, MemorylessEmission) or (
-        isinstance(channel, Suppression) and channel.after is None
-    )
+def _remembers(channel: Any) -> bool:
+    if isinstance(channel, Suppression):
+        return channel.after is not None
+    return not isinstance(channel, MemorylessEmission)
 
 
 def cut_channel(channel: Any, low: int, high: int) -> Any:
@@ -115,6 +112,30 @@ def cut_channel(channel: Any, low: int, high: int) -> Any:
     if isinstance(channel, Symbols):
         return attrs.evolve(channel, probabilities=channel.probabilities[part])
     raise Incompatible(f"a ledger cannot cut a channel of {type(channel).__name__}.")
+
+
+def as_suppression(channel: Emission) -> Suppression | None:
+    """Return the suppression that a channel is, up to the names of its symbols, or None.
+
+    >>> sensor = Symbols(("home", "work"), (0, 1), [[[1.0, 0.0], [0.25, 0.75]]])
+    >>> as_suppression(sensor).start.tolist()
+    [[1.0, 0.25]]
+    """
+    if isinstance(channel, Suppression):
+        return channel
+    if not isinstance(channel, Symbols):
+        return None
+    silence = []
+    for laws in channel.probabilities:  # (M, Y)
+        by_many = np.flatnonzero(np.count_nonzero(laws, axis=0) > 1)
+        if len(by_many) > 1:
+            return None
+        silent = laws[:, by_many[0]] if len(by_many) else np.zeros(len(laws))
+        shown = np.delete(laws, by_many, axis=1).sum(axis=1)
+        if not np.allclose(shown, 1.0 - silent, rtol=SAME, atol=0.0):
+            return None  # what is shown would lose its digits as one minus a silence near one
+        silence.append(silent)
+    return Suppression.memoryless(channel.states, np.array(silence))
 
 
 def multiply_channels(
@@ -184,23 +205,12 @@ class ChainPart(Prior):
         return {"part": self.base.specification(), "first": self.first, "steps": self.steps}
 
 
-@attrs.frozen(eq=False, repr=False)
-class ChainPartClass(DerivedClass):
-    """The same part of every chain of a class."""
-
-    parts: tuple[PriorClass]
-    first: int
-    steps: int
-
-    @property
-    def name(self) -> str:
-        """The name of the class."""
-        return self.parts[0].name
-
-    def derive(self, chosen: tuple[Prior, ...]) -> Prior:
-        """Return the part of a member."""
-        return ChainPart(chosen[0], self.first, self.steps)
-
-    def specification(self) -> dict[str, Any]:
-        """Return the plain table of the class and its part."""
-        return {"part": self.parts[0].specification(), "first": self.first, "steps": self.steps}
+def chain_part(whole: PriorClass, first: int, steps: int) -> PriorClass:
+    """Return what the chains of a finite class are from one of their steps on."""
+    if not whole.finite:
+        raise OutsideHypotheses(
+            f"over an interval of chains a ledger must read from position 0 on; got a trace whose "
+            f"surroundings begin at {first}: release it at position 0, or take an AnyOf of chains."
+        )
+    parts = [ChainPart(member, first, steps) for member in whole.members()]
+    return parts[0] if len(parts) == 1 else AnyOf(*parts)

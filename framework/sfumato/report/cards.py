@@ -5,7 +5,6 @@ Cards take the colours of the notebook that they stand in, so that they follow i
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -13,9 +12,10 @@ from typing import Any
 from markupsafe import Markup
 
 from sfumato.comparison.names import full_name, value_text
+from sfumato.plugin_registry import written_document
 from sfumato.prior_classes.families import Family
 from sfumato.prior_classes.sets import AnyOf
-from sfumato.protocols import MARKS, Prior, Reading, Release
+from sfumato.protocols import MARKS, Prior, PriorClass, Reading, Release
 from sfumato.quantities import reading_text, round_outwards
 from sfumato.questions.secret_unions import SecretUnion
 
@@ -87,15 +87,13 @@ def release_card(release: Release) -> str:
         ("from anyone who believes", full_name(release.prior)),
         (f"{release.utility_quantity}", value_text(release.utility_value)),
     ]
-    claims = [f"{key.replace('_', ' ')} {_claim_text(key, it)}" for key, it in claims_of(release)]
+    claims = [
+        f"{key.replace('_', ' ')} {_claim_text(key, claim)}"
+        for key, claim in release.claims.items()
+        if isinstance(claim, bool | int | float | str)
+    ]
     promised = "; ".join(claims) or "nothing yet: measure it with a loss"
     return _card("Release", full_name(release.mechanism), [*rows, ("promised", promised)])
-
-
-def claims_of(release: Release) -> list[tuple[str, Any]]:
-    """Return the designer's claims that are numbers, words or truths."""
-    plain = (bool, int, float, str)
-    return [(key, value) for key, value in release.claims.items() if isinstance(value, plain)]
 
 
 def _claim_text(key: str, claim: Any) -> str:
@@ -110,6 +108,8 @@ def _claim_text(key: str, claim: Any) -> str:
 
 def noun_line(noun: Any) -> str:
     """Return a prior, secret, mechanism, adversary or measure as one line."""
+    if isinstance(noun, AnyOf) and not isinstance(noun.options[0], PriorClass):
+        return str(Markup("<code>{}</code>").format(repr(noun)))  # of values, for a parameter
     own = "name" in noun.specification()  # one made of others has none
     name, _, said = full_name(noun).partition(" ") if own else ("", "", full_name(noun))
     return str(
@@ -126,7 +126,7 @@ def noun_summary(noun: Any) -> str:
     if isinstance(noun, SecretUnion):
         return "Several secrets, none of which may be learnt."
     cls = noun.prior if isinstance(noun, Family) else type(noun)
-    return (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ").replace("`", "")
+    return written_document(cls).split("\n\n")[0].replace("\n", " ").replace("`", "")
 
 
 def _card(title: str, value: str, rows: Iterable[tuple[str, str]]) -> str:

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sfumato.comparison.study import Study
 from sfumato.comparison.study_files import to_toml
 from sfumato.plugin_registry import default_registry
-from sfumato.values import write_whole
 
 SWEPT = "result.comparisons[{0}].to_xarray()  # the losses on their axes"
 
 
-def write_notebook(path: Path, study: Study) -> None:
-    """Write the notebook; a half-written one never takes the place of an older one."""
-    write_whole(path, notebook(study, default_registry().paths))
-
-
-def notebook(study: Study, plugins: Sequence[str] = ()) -> str:
+def notebook(study: Study) -> str:
     """Return the notebook of a study as text (Jupyter's format 4.5), without outputs.
 
     >>> import sfumato as sf
@@ -33,7 +26,7 @@ def notebook(study: Study, plugins: Sequence[str] = ()) -> str:
     ['markdown', 'code', 'code', 'code', 'code']
     """
     imports = "import tomllib\n\nimport sfumato as sf"
-    if plugins:  # read when the first plugin is asked for
+    if plugins := default_registry().paths:  # read when the first plugin is asked for
         names = repr([Path(plugin).name for plugin in plugins])
         imports = (
             f'import os\n\nos.environ["SFUMATO_PLUGINS"] = os.pathsep.join({names})\n{imports}'

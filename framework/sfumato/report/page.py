@@ -5,31 +5,37 @@ The page is the template ``page.html``; here is what it calls.
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import altair as alt
 import attrs
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sfumato.comparison.cells import Cell, Comparison, versions
-from sfumato.comparison.names import NounNames, value_text
-from sfumato.comparison.risk_maps import MOST_MAPS, TOO_MANY, RiskMap, cells_by_pair
+from sfumato.comparison.names import (
+    COMPOUNDS,
+    full_name,
+    group_by,
+    keyed_tables,
+    value_text,
+)
+from sfumato.comparison.risk_maps import MOST_MAPS, RiskMap, cells_by_pair
 from sfumato.comparison.study import StudyResult
 from sfumato.comparison.study_files import to_toml
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Prior, Quantity
-from sfumato.report import columns
+from sfumato.report import tables
 from sfumato.report.cards import mark_sentence, noun_summary
-from sfumato.report.charts import ChartedPart, Figure, mechanism_key, mechanism_keys
+from sfumato.report.charts import ChartedPart, loss_chart, map_charts
 from sfumato.report.figures import panels_of
-from sfumato.report.loss_charts import loss_chart
-from sfumato.report.map_charts import map_charts
 from sfumato.report.style import MechanismColours
-from sfumato.report.words import NounGroup, noun_groups
-from sfumato.values import write_whole
+from sfumato.values import to_json
 
 ROLES = {
     "prior": "The adversary believes",
@@ -38,14 +44,11 @@ ROLES = {
     "measure": "How loss is counted",
 }
 MOST_NOUNS = 8
+FEW = 4
+"""Values of a sweep that are all written."""
 LONG_WITNESS = 120
 LONG_NAME = 26
 """Characters of a name; a longer one may go on in a second line."""
-
-
-def write_page(path: Path, result: StudyResult) -> None:
-    """Write the page; a half-written one never takes the place of an older one."""
-    write_whole(path, page(result))
 
 
 def templates() -> Environment:
@@ -58,11 +61,13 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     for used in (
-        columns, columns.rows_with_repeats, describe_nouns, hint, map_caption, maps_caption, marks,
-        part_charts, to_toml, uncounted_costs, value_text, versions,
+        ChartedPart, tables, tables.rows_with_repeats, describe_nouns, hint, loss_chart,
+        map_caption, map_charts, maps_caption, panels_of, to_toml, uncounted_costs, value_text,
+        versions,
     ):  # fmt: skip
         environment.globals[used.__name__.rpartition(".")[2]] = used
     environment.globals["long_name"] = LONG_NAME
+    environment.filters["value_text"] = value_text
     return environment
 
 
@@ -99,6 +104,52 @@ def result_tables(result: StudyResult) -> str:
     return "".join(f"{head}{table}" for head, table in zip(heads, tables, strict=True))
 
 
+@attrs.frozen
+class NounGroup:
+    """Nouns of one name and label that are swept: ``rbf length_scale=1, 2, …, 9 (9 values)``."""
+
+    label: str
+    words: str
+    first: Any
+    size: int = 1
+
+
+def noun_groups(cells: Sequence[Cell], kind: str) -> list[NounGroup]:
+    """Return the nouns of one kind; those that are all values of a sweep, as one."""
+    tables = keyed_tables(cells, kind)
+    found = []
+    # Nouns made of others have no name of their own and stay by themselves.
+    groups = group_by(tables, lambda key: (key[0], tables[key].get("name", key[1])))
+    for members in groups.values():
+        words = _sweep_words([tables[key] for key in members])
+        if words:
+            found.append(NounGroup(members[0][0], words, members[0][1], len(members)))
+        else:
+            found += [NounGroup(label, full_name(noun), noun) for label, noun in members]
+    return found
+
+
+def _sweep_words(tables: Sequence[Mapping[str, Any]]) -> str:
+    """Return the words for all tables at once, or none unless they are every combination."""
+    values = {
+        key: list({to_json(table[key]): table[key] for table in tables}.values())
+        for key in tables[0]
+        if key != "name"
+    }
+    sizes = [len(some) for some in values.values()]
+    if len(tables) == 1 or math.prod(sizes) != len(tables) or set(values) & set(COMPOUNDS):
+        return ""
+    inside = []
+    for key, some in values.items():
+        texts = list(map(value_text, some))
+        if len(texts) > FEW:
+            texts[2:-1] = ["…"]
+        # "1 or 3" is a class of both, so a sweep is counted instead.
+        count = f" ({len(some)} values)" if len(some) > 1 else ""
+        inside.append(f"{key.removesuffix('.name')}={', '.join(texts)}{count}")
+    return f"{tables[0]['name']} {', '.join(inside)}"
+
+
 def describe_nouns(cells: Sequence[Cell], kind: str) -> list[tuple[NounGroup, str]]:
     """Return the nouns of one kind; with what they are, unless that was said before."""
     told: set[str] = set()
@@ -110,7 +161,7 @@ def describe_nouns(cells: Sequence[Cell], kind: str) -> list[tuple[NounGroup, st
     return found
 
 
-def uncounted_costs(cells: Sequence[Cell], table: columns.LossTable) -> list[Quantity]:
+def uncounted_costs(cells: Sequence[Cell], table: tables.LossTable) -> list[Quantity]:
     """Return the quantities of utility that no measure counts already."""
     found = dict.fromkeys(cell.utility_quantity for cell in cells)
     return [quantity for quantity in found if quantity and quantity not in table.by_quantity]
@@ -128,17 +179,9 @@ def hint(cell: Cell) -> str:
 
 
 def maps_caption(part: Comparison) -> str:
-    """Say what the cells of a part's maps and matrices are, whose they are, and of which pairs."""
+    """Say what the cells of a part's maps are, whose they are, and of which pairs."""
     maps, pairs = part.maps or (), len(cells_by_pair(part))
-    words = ["In a band, each cell is the loss if that single time were the secret."]
-    if any(row.alone for risk in maps for row in risk.rows):
-        words.append(
-            "In a square, it is the loss of the secret at the time of its row if nothing but the "
-            "release at the time of its column were seen; the strip beside it is the loss from all "
-            "releases together. A pale row with a dark strip is a secret that no single point "
-            "gives away, but all of them do."
-        )
-    words.append("Darker is worse.")
+    words = ["Each cell is the loss if that single time were the secret; darker is worse."]
     if not all(isinstance(cell.prior, Prior) for cell in part.measured):
         words.append(
             "Of a class of priors, each row shows the member with the worst overall loss; at a "
@@ -146,8 +189,6 @@ def maps_caption(part: Comparison) -> str:
         )
     if any(risk.marked for risk in maps):
         words.append("▾ marks what the mechanisms were asked to protect.")
-    if len(maps) > 2:
-        words.append("Squares are those of the first and the last pair of prior and secret.")
     if pairs > MOST_MAPS:
         words.append(f"Maps of {MOST_MAPS} of {pairs} pairs of prior and secret, evenly spread.")
     return " ".join(words)
@@ -160,63 +201,14 @@ def map_caption(risk: RiskMap) -> str:
         words.append("Some values are bounds.")
     if risk.left_out:
         words.append(f"Not drawn: {'; '.join(risk.left_out)}.")
-    missing = {row.mechanism: row.why_not_alone for row in risk.rows if not row.alone}
-    if missing and (len(missing) < len(risk.rows) or set(missing.values()) != {TOO_MANY}):
-        reasons = "; ".join(f"{name} ({why.rstrip('.')})" for name, why in missing.items())
-        words.append(f"Without a square: {reasons}.")
     return " ".join(words)
-
-
-@attrs.frozen
-class PartCharts:
-    """The figures of one part, and what its controls offer."""
-
-    losses: tuple[Figure, ...]
-    maps: tuple[tuple[str, tuple[RiskMap, ...], tuple[Figure, ...]], ...]
-    mechanisms: Mapping[str, str]
-    sweep: str
-    stops: tuple[str, ...]
-
-
-def part_charts(part: Comparison, colours: MechanismColours) -> PartCharts:
-    """Draw a part: a figure for each quantity, a map for each prior and secret."""
-    charted = ChartedPart.of(part, colours)
-    return PartCharts(
-        losses=tuple(loss_chart(charted, panel) for panel in panels_of(part)),
-        maps=tuple(map_charts(charted)),
-        mechanisms=charted.colours,
-        sweep=charted.axis.words if charted.axis else "",
-        stops=tuple(map(value_text, charted.stops)),
-    )
 
 
 @cache
 def vega() -> Markup:
     """Return the library that draws the charts, whole, so that a page needs no network."""
-    import altair as alt
     import vl_convert
 
     version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     bundle = vl_convert.javascript_bundle(vl_version=version)  # type: ignore[call-arg]  # optional
     return Markup(bundle.replace("</script", r"<\/script"))  # noqa: S704 - a library, not data
-
-
-@attrs.frozen
-class Marks:
-    """What marks the mechanism of a row: the name that links it to the charts, and its colour."""
-
-    keys: NounNames
-    colours: MechanismColours
-
-    def key(self, cell: Cell) -> str:
-        """Return the mechanism's name, without what is swept."""
-        return mechanism_key(self.keys, cell)
-
-    def colour(self, cell: Cell) -> str:
-        """Return the mechanism's colour."""
-        return self.colours[cell]
-
-
-def marks(part: Comparison, colours: MechanismColours) -> Marks:
-    """Return the marks of a part's rows."""
-    return Marks(mechanism_keys(part.measured), colours)

@@ -164,19 +164,12 @@ def set_logarithmic(
     axes: Axes, which: Literal["x", "y"], values: Sequence[float] | None = None
 ) -> None:
     """Make an axis logarithmic, with plain numbers: 100, not 10²."""
-    from matplotlib.ticker import LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
     ends = list(axis.get_data_interval()) if values is None else values
     few_decades = max(ends) < 1000 * min(ends)
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few_decades else (1.0,), numticks=8))
-    use_plain_numbers(axis)
-    axis.set_minor_formatter(NullFormatter())
-
-
-def use_plain_numbers(axis: Any) -> None:
-    """Write the numbers of an axis as people do: 100, not 10²."""
-    from matplotlib.ticker import FuncFormatter
-
     axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -22,7 +22,6 @@ from sfumato.inference.markov.segments import UNIT_ROUNDOFF
 from sfumato.questions.events import Asked
 from sfumato.values import FloatArray
 from sfumato.views.segments import marginals_up_to
-from sfumato.views.sides import reversed_matrix
 
 LARGEST, STATES = 600.0, 128
 """Exponents and states up to which expectations are formed; beyond, the worst trace counts."""
@@ -67,7 +66,7 @@ def _exponents(belief: Markov, channel: NoisyVectors, time: int, order: float) -
     same = np.eye(count, dtype=bool)
     ahead = [(belief.matrix(u), u + 1) for u in range(time, belief.steps - 1)]
     marginals = marginals_up_to(belief, time)
-    behind = [(reversed_matrix(belief, u, marginals), u) for u in range(time - 1, -1, -1)]
+    behind = [(belief.reversed_matrix(u, marginals), u) for u in range(time - 1, -1, -1)]
     total = costs[time]
     for moves in (behind, ahead):
         most = largest[[u for _, u in moves]].sum()

@@ -11,22 +11,19 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs import Markov
-from sfumato.channels import Emission, NoisyVectors, RememberingSuppression
-from sfumato.channels.emission import MemorylessEmission
+from sfumato.channels import (
+    Emission,
+    NoisyVectors,
+    RememberingSuppression,
+    Suppression,
+)
 from sfumato.errors import Undecidable
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.questions.events import Asked, BoolArray
 from sfumato.values import FloatArray
 from sfumato.views.couplings import coupled_divergence
-from sfumato.views.segments import (
-    SMALLEST,
-    RememberedSegments,
-    Segments,
-    as_suppression,
-    joint_error,
-    suppression_error,
-)
-from sfumato.views.sides import Sides, TooMany
+from sfumato.views.segments import SMALLEST, joint_error, remembered_joint
+from sfumato.views.sides import Pieces, Sides, TooMany, symbol_laws
 from sfumato.views.windows import Window
 
 MOST = 20_000_000
@@ -154,11 +151,33 @@ class Outcomes:
 
     @functools.cached_property
     def apart(self) -> FloatArray:
-        """The total variation of each pair's laws, Σ p − Σ min(p, q), (P,)."""
-        laws = self.likelihoods
-        ways = [(min(pair), max(pair)) for pair in self.pairs.tolist()]
-        found = {(p, q): laws[p].sum() - np.minimum(laws[p], laws[q]).sum() for p, q in set(ways)}
-        return np.array([found[way] for way in ways])
+        """What the total variation of each pair's laws is at most, (P,).
+
+        Of independent pieces 1 − TV ≥ ∏ ∑ min(p, q), and TV ≤ √(1 − ∏ (∑ √(p q))²).
+        """
+        if not self.pieces:
+            return np.ones(len(self.pairs))
+        common, alike = np.ones((2, len(self.joint), len(self.joint)))
+        for laws in self.pieces:
+            for row, law in enumerate(laws[:-1]):
+                common[row, row + 1 :] *= np.minimum(law, laws[row + 1 :]).sum(axis=1)
+            alike *= np.sqrt(laws) @ np.sqrt(laws).T
+        room = 16.0 * self.error + 1e-12  # for what roundings take off under the root
+        bounds = np.minimum(1.0 - common, np.sqrt(np.maximum(1.0 - alike**2, 0.0) + room))
+        return np.asarray(bounds[tuple(np.sort(self.pairs).T)])
+
+    @functools.cached_property
+    def _is_apart(self) -> BoolArray:
+        return np.zeros(len(self.pairs), dtype=bool)
+
+    def tell_apart(self, place: int) -> bool:
+        """Replace the bound of a pair by its total variation, Σ p − Σ min(p, q), unless it is."""
+        if self._is_apart[place]:
+            return False
+        p, q = self.likelihoods[self.pairs[place]]
+        same = (np.sort(self.pairs) == np.sort(self.pairs[place])).all(axis=1)
+        self.apart[same], self._is_apart[same] = p.sum() - np.minimum(p, q).sum(), True
+        return True
 
     @functools.cached_property
     def events(self) -> IntArray:
@@ -233,9 +252,12 @@ def finite_view(
 def _remembered_tables(
     belief: Markov, asked: Sequence[Asked], channel: RememberingSuppression
 ) -> list[Outcomes]:
-    segments = RememberedSegments(belief, channel, MOST)
     error = joint_error(belief, len(channel.visits))
-    return [Outcomes.of(one, segments.joint(one.times[0], one.members), error) for one in asked]
+    found = []
+    for one in asked:
+        joint = remembered_joint(belief, channel, one.times[0], one.members, MOST)
+        found.append(Outcomes.of(one, joint, error))
+    return found
 
 
 def _of_pairs(
@@ -262,19 +284,16 @@ Ends = tuple[Outcomes, Outcomes, str]
 
 def _seen(belief: Markov, channel: Emission, wanted: Sequence[Asked]) -> list[Ends]:
     """Return what is seen of every secret variable; what is seen around one time is found once."""
-    suppression = as_suppression(channel)
-    if suppression is not None and all(len(one.times) == 1 for one in wanted):
-        if suppression.after is not None:
-            exact = _remembered_tables(belief, wanted, RememberingSuppression.of(suppression))
-            return [(table, table, "segments") for table in exact]
-        segments = Segments(belief, suppression, MOST)
-        error = joint_error(belief) + suppression_error(channel)
-        exact = []
-        for one in wanted:
-            table = segments.joint(one.times[0], one.members)
-            pieces = segments.pieces(one.times[0]) if _is_state(one) else ()
-            exact.append(Outcomes.of(one, table, error, pieces))
+    symbols = symbol_laws(channel)
+    single = all(len(one.times) == 1 for one in wanted)
+    if single and symbols is None and isinstance(channel, Suppression):
+        remembering = RememberingSuppression.of(channel)
+        exact = _remembered_tables(belief, wanted, remembering)
         return [(table, table, "segments") for table in exact]
+    if single and symbols is not None:
+        sides = Sides(belief, symbols)
+        around = functools.cache(functools.partial(_around, sides))
+        return [_of_sides(sides, one, *around(one.times[0])) for one in wanted]
     tables = functools.cache(functools.partial(_states, belief, channel))
     found = []
     for one in wanted:
@@ -282,39 +301,26 @@ def _seen(belief: Markov, channel: Emission, wanted: Sequence[Asked]) -> list[En
         low, high, how = (
             _states(belief, channel, one.times, one.mask) if window else tables(one.times)
         )
-        below, above = (
-            Outcomes.of(one, _rows(one) @ end.joint, end.error, end.pieces) for end in (low, high)
-        )
+        rows = np.eye(2) if window else one.members.astype(float)
+        below, above = (Outcomes.of(one, rows @ joint, error) for joint, error in (low, high))
         found.append((above, above, how) if low is high else (below, above, how))
     return found
 
 
-def _rows(asked: Asked) -> FloatArray:
-    """Return which rows of a table make up each value; of a window they are the values."""
-    return np.eye(2) if asked.mask is not None else asked.members.astype(float)
-
-
-@attrs.frozen(eq=False)
-class _Table:
-    """Pr[X at some times, outcome], its error, and independent pieces where there are."""
-
-    joint: FloatArray
-    error: float
-    pieces: tuple[FloatArray, ...] = ()
+Table = tuple[FloatArray, float]
+"""Pr[X at some times, outcome] and its error."""
 
 
 def _states(
     belief: Markov, channel: Emission, times: tuple[int, ...], mask: BoolArray | None = None
-) -> tuple[_Table, _Table, str]:
+) -> tuple[Table, Table, str]:
     """Return the table of all outputs, or the two ends of as many as may be listed.
 
     Its rows are the states at the times; with a mask, whether one of them lies in it or none.
     """
-    if len(times) == 1 and isinstance(channel, MemorylessEmission):
-        return _around(Sides(belief, channel, times[0]))
     whole = Window.around(belief, channel, times, belief.steps, told=False, most=MOST)
     try:
-        table = _Table(whole.joint(times, mask), whole.error)
+        table = whole.joint(times, mask), whole.error
     except (TooMany, Undecidable):
         return _widest_window(belief, channel, times, mask)
     return table, table, "all outputs"
@@ -329,37 +335,52 @@ def _agree(low: FloatArray, high: FloatArray) -> bool:
     return np.allclose(below, above, rtol=AGREEMENT, atol=0.0)
 
 
-def _around(sides: Sides) -> tuple[_Table, _Table, str]:
+Around = tuple[Pieces, Pieces]
+"""The pieces around a time that a table is made of, and those that are looked at alone."""
+
+
+def _around(sides: Sides, time: int) -> tuple[Around, Around, str]:
     """Return what is seen on both sides of a time: all of it, or condensed from either end."""
     with contextlib.suppress(TooMany, Undecidable):
-        pieces = sides.listed(MOST)
-        exact = _Table(sides.joint(pieces), sides.error, pieces)
+        exact = (sides.listed(time, MOST),) * 2
         return exact, exact, "all outputs"
+    every = np.eye(len(sides.prior[time]), dtype=bool)
     for budget in BUDGETS:
-        most = sides.most(budget)
-        low, high = (sides.joint(sides.pieces(most, told=told)) for told in (False, True))
-        if _agree(low, high):
+        most = sides.most(time, budget)
+        low, high = (sides.pieces(time, most, told=told) for told in (False, True))
+        if _agree(*(sides.joint(time, pieces, every) for pieces in (low, high))):
             break
-    below, above = (sides.pieces(ASIDE, told=told) for told in (False, True))
-    how = f"both sides, each condensed to {most} outcomes"
-    return _Table(low, sides.error, below), _Table(high, sides.error, above), how
+    below, above = (sides.pieces(time, ASIDE, told=told) for told in (False, True))
+    return (low, below), (high, above), f"both sides, each condensed to {most} outcomes"
+
+
+def _of_sides(sides: Sides, asked: Asked, low: Around, high: Around, how: str) -> Ends:
+    """Return what is seen of one secret variable."""
+
+    def end(around: Around) -> Outcomes:
+        (time,) = asked.times
+        pieces = sides.given(time, around[1]) if _is_state(asked) else ()
+        return Outcomes.of(asked, sides.joint(time, around[0], asked.members), sides.error, pieces)
+
+    above = end(high)
+    return (above if low is high else end(low)), above, how
 
 
 def _widest_window(
     belief: Markov, channel: Emission, times: tuple[int, ...], mask: BoolArray | None
-) -> tuple[_Table, _Table, str]:
+) -> tuple[Table, Table, str]:
     """Return the tables of the widest windows: from below, where no state is told, a wider one."""
 
-    def end(width: int, *, told: bool) -> _Table:
+    def end(width: int, *, told: bool) -> Table:
         # A state that is not told is summed out in the end, and may take its room until then.
         most = WINDOW if told else min(MOST, WINDOW * belief.state_count)
         window = Window.around(belief, channel, times, width, told=told, most=most)
-        return _Table(window.joint(times, mask), window.error)
+        return window.joint(times, mask), window.error
 
     low, high, widths = end(0, told=False), end(0, told=True), [0, 0]
     with contextlib.suppress(TooMany, Undecidable):
         for width in range(1, belief.steps):
-            if _agree(low.joint, high.joint):
+            if _agree(low[0], high[0]):
                 break
             low, widths[0] = end(width, told=False), width
             high, widths[1] = end(width, told=True), width
@@ -377,20 +398,14 @@ def _noisy_view(belief: Markov, asked: Sequence[Asked], channel: NoisyVectors) -
     cells = _seen(belief, channel.in_cells(CELLS), asked)
     plain = channel.without_noise(), *channel.shown_by_chance()
     bounds = [_seen(belief, quiet, asked) for quiet in plain]
-    lower, upper = [], []
-    for number in range(len(asked)):
-        lower.append(_digits(cells[number][0]))
-        upper.append(_digits(min((each[number][1] for each in bounds), key=_telling)))
+    below = [low for low, _, _ in cells]
+    above = [  # the one by which the best guess is right most seldom: likely the tightest
+        min((high for _, high, _ in each), key=lambda one: one.best_guess)
+        for each in zip(*bounds, strict=True)
+    ]
+    lower, upper = (  # the normal law has fewer digits than float64
+        tuple(attrs.evolve(one, error=one.error + 1e-11) for one in end) for end in (below, above)
+    )
     coupled = functools.partial(coupled_divergence, belief, channel, asked)
     how = "cells from below, less noise from above"
-    return FiniteView(tuple(lower), tuple(upper), how, coupled)
-
-
-def _digits(outcomes: Outcomes) -> Outcomes:
-    """Return what is seen with the error of the normal law, which has fewer digits than float64."""
-    return attrs.evolve(outcomes, error=outcomes.error + 1e-11)
-
-
-def _telling(outcomes: Outcomes) -> float:
-    """Return how often the best guess is right: the smaller, the tighter a bound is likely."""
-    return float(outcomes.joint.max(axis=0).sum())
+    return FiniteView(lower, upper, how, coupled)

@@ -247,6 +247,7 @@ class PairMeasure(ViewMeasure):
     """
 
     is_additive: ClassVar[bool] = False
+    worst_scale = "low"  # of_shift grows with M, which falls as the prior is scaled up: see renyi
 
     @abstractmethod
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
@@ -308,14 +309,17 @@ class PairMeasure(ViewMeasure):
         """Return the distance of every pair that may be worse than those looked at before it."""
         laws, pairs, room = outcomes.likelihoods, outcomes.pairs, 16.0 * outcomes.error
         values = np.full(len(pairs), -self._sign * math.inf)
-        bounds = None if self.at_most(np.zeros(1)) is None else self.at_most(outcomes.apart)
-        bounds = np.full(len(pairs), math.inf) if bounds is None else bounds + room
-        for place in np.argsort(-bounds, kind="stable").tolist():
-            if worst == math.inf or bounds[place] <= worst:
+        left = np.ones(len(pairs), dtype=bool)
+        while worst < math.inf and left.any():
+            limits = self.at_most(outcomes.apart)
+            bounds = np.where(left, math.inf if limits is None else limits + room, -math.inf)
+            place = int(bounds.argmax())
+            if bounds[place] <= worst:
                 break
-            one, other = pairs[place]
-            values[place] = self.of_laws(laws[one, None], laws[other, None])[0]
-            worst = max(worst, self._sign * values[place])
+            if limits is None or not outcomes.tell_apart(place):
+                one, other = pairs[place]
+                values[place] = self.of_laws(laws[one, None], laws[other, None])[0]
+                worst, left[place] = max(worst, self._sign * values[place]), False
         return values
 
     def _of_pairs(self, laws: FloatArray, pairs: IntArray) -> FloatArray:

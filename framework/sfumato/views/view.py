@@ -38,13 +38,10 @@ class OwnQuestion(ABC):
         return None
 
 
+CHANNELS = (Emission, RememberingSuppression, WholeTrace)
+
 FINITE = (
-    (Markov, Events, Emission),
-    (Markov, JointStates, Emission),
-    (Markov, Events, RememberingSuppression),
-    (Markov, JointStates, RememberingSuppression),
-    (Markov, Events, WholeTrace),
-    (Markov, JointStates, WholeTrace),
+    *((Markov, asked, channel) for asked in (Events, JointStates) for channel in CHANNELS),
     (Gaussian, Nearness, AdditiveGaussian),
     (object, OwnQuestion, object),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import numpy as np
 
 from mutants.mutant import Mutant, PlainRenyi
 from sfumato.beliefs import Markov
@@ -159,7 +160,38 @@ class MostlyGoodNews(PlainRenyi):
         return found
 
 
+@declare
+class IndependentNoiseOnly(PlainRenyi):
+    """Says that noise must be independent, also where it is shared and hides little."""
+
+    name = "mutant_independent_noise_only"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Refuse what is correlated."""
+        noise = channel.covariance()
+        if np.abs(noise - np.diag(noise.diagonal())).max() > 0.0:
+            raise OutsideHypotheses("the noise must be independent.")
+        return super().evaluate(belief, question, channel)
+
+
+@declare
+class RoughTracesOnly(PlainRenyi):
+    """Says that a trace must be rough, where its neighbours would give the secret away."""
+
+    name = "mutant_rough_traces_only"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Refuse what is correlated by more than a half."""
+        sigma = belief.covariance.dense()
+        deviations = np.sqrt(sigma.diagonal())
+        if np.abs(np.triu(sigma / deviations / deviations[:, None], 1)).max() > 0.5:
+            raise OutsideHypotheses("the trace must be rough.")
+        return super().evaluate(belief, question, channel)
+
+
 MUTANTS = (
+    Mutant("oracle.refusal", IndependentNoiseOnly, "shared noise hides less", "silence"),
+    Mutant("oracle.refusal", RoughTracesOnly, "smooth traces tell more", "silence"),
     Mutant("oracle.refusal", BothAreSilent, "a check must not be silent, too", "silence"),
     Mutant("oracle.refusal", MostlyGoodNews, "refusals go with the loss", "silence"),
     Mutant("oracle.value", NearlyTheTruth, "a declared error is spent upwards", "claimed error"),

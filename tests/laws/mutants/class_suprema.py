@@ -113,7 +113,7 @@ class WorstAtTheWrongEnd(PlainRenyi):
 
 
 MUTANTS = (
-    Mutant("class.singleton", CountsTheOptions, "a class of one prior is that prior"),
+    Mutant("class.member", CountsTheOptions, "a class loses what its worst member loses"),
     Mutant("class.member", EndPointsOnly, "the worst of an interval can lie inside it"),
     Mutant("class.member", NamesTheMildest, "the member that is named must attain the loss"),
     Mutant("class.member", WrongWaySupremum, "where smaller is worse, the worst is smallest"),

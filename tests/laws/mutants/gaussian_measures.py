@@ -203,7 +203,7 @@ MUTANTS = (
         "soundness.floor_ceiling", EquationFive, "equation (5) is no bound for correlated noise"
     ),
     Mutant("invariance.mean", MeanInTheLoss, "the mean is known to the adversary"),
-    Mutant("invariance.times", NeighboursOnly, "the order of a list is not the order of time"),
+    Mutant("invariance.padding", NeighboursOnly, "the order of a list is not the order of time"),
     Mutant("invariance.units", RadiusNotSquared, "Σ, Γ and r² scale together"),
     Mutant("processing.everything", NanIsZero, "NaN is not zero"),
     Mutant("processing.garbling", UpsideDownRatio, "more noise must not be a larger loss"),

@@ -332,7 +332,7 @@ MUTANTS = (
     Mutant("contract.release", PromisesNothing, "what is promised is there", "promise"),
     Mutant("budget.promise", ForOneEntry, "a divergence is that of the prior", "promise"),
     Mutant("budget.class", FirstMemberOnly, "a promise is for every member of the class"),
-    Mutant("monotone.gap", GapUpsideDown, "what is allowed must not be taken for its opposite"),
+    Mutant("monotone.budget", GapUpsideDown, "what is allowed must not be taken for its opposite"),
     Mutant("budget.promise", NaiveMasking, "a masked state is a state known to be sensitive"),
     Mutant("budget.utility", OptimisticUtility, "the utility must be that of the channel"),
     Mutant("budget.promise", Overspends, "mse= is the noise that may be spent"),

@@ -163,25 +163,9 @@ class ForgetsTooSoon(_Exponential):
         return math.exp(-((distance / self.length_scale) ** 2))
 
 
-@declare
-class OtherAtAGlance(_Exponential):
-    """Independent entries at a glance."""
-
-    name = "mutant_other_at_a_glance"
-
-    length_scale: float = parameter(POSITIVE, doc="time after which 1/e is remembered")
-    times: Any = parameter(TIMES("n"), doc="number of points, or time stamps")
-
-    @classmethod
-    def glance(cls, members: Any) -> Any:
-        """Forget correlations."""
-        return np.array([np.eye(len(stamps(member.times))) for member in members])
-
-
 MUTANTS = (
     Mutant("belief.doors", LouderWhenLong, "fewer times, the same process", "sizes"),
     Mutant("belief.doors", ForgetsTooSoon, "what dies out dies out as it is said", "two doors"),
-    Mutant("belief.doors", OtherAtAGlance, "a glance shows the belief", "two doors"),
     Mutant("belief.possible", FickleBelief, "the same prior always believes the same"),
     Mutant("belief.definite", CertainDirection, "what is certain has no variance"),
     Mutant("belief.sampling", DrawsWithoutCorrelation, "traces must have the law that is believed"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -239,7 +239,7 @@ class ClippedNoise(Mechanism):
 class _ClippingRelease(Release):
     def apply(self, trace: Any, rng: np.random.Generator | None = None) -> Any:
         """Draw again until no number is far away."""
-        far = 3.0 * float(np.sqrt(self.channel.noise.diagonal()[0]))
+        far = self.mechanism.far * float(np.sqrt(self.channel.noise.diagonal()[0]))
         while True:
             found = super().apply(trace, rng)
             if np.abs(found - np.asarray(trace)).max() < far:
@@ -253,6 +253,7 @@ class DrawsAgain(Mechanism):
     name = "mutant_draws_again"
     asks = ((Gaussian, Displacements),)
     yields = AdditiveGaussian
+    far: ClassVar[float] = 3.0
 
     mse: float = parameter(POSITIVE, doc="average noise variance per entry")
 
@@ -262,6 +263,14 @@ class DrawsAgain(Mechanism):
         plain = _noisy_release(self, prior, secret, channel)
         names = [field.name for field in attrs.fields(Release) if field.init]
         return _ClippingRelease(**{name: getattr(plain, name) for name in names})
+
+
+@declare
+class SeldomDrawsAgain(DrawsAgain):
+    """Noise that is drawn again where it is very large, once in two thousand numbers."""
+
+    name = "mutant_seldom_draws_again"
+    far: ClassVar[float] = 3.5
 
 
 @attrs.frozen(kw_only=True)
@@ -469,6 +478,7 @@ class CoinsForTwoStates(CoinsTossedAgain):
 
 
 MUTANTS = (
+    Mutant("sampling.honest", SeldomDrawsAgain, "far tails are tails", "tails and sources"),
     Mutant("sampling.honest", DrawsUsedTwice, "different calls must draw independently"),
     Mutant("sampling.honest", ForgetsLastRelease, "the draw must depend on the last release"),
     Mutant("sampling.honest", HalfVariance, "the noise drawn is not the noise claimed"),

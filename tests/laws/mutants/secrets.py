@@ -346,7 +346,62 @@ class LastButOne(Secret):
         return Displacements(groups=((place,),), radii=self.radius)
 
 
+@declare
+class BothEnds(Secret):
+    """Where one begins and where one ends a stretch of the trace, and nothing between."""
+
+    name = "mutant_both_ends"
+    yields: ClassVar[Any] = {Gaussian: Displacements}
+
+    begin: int = parameter(INDEX("n"), doc="position of the first time")
+    end: int = parameter(INDEX("n"), doc="position of the last time")
+    radius: float = parameter(POSITIVE, default=1.0, doc="radius of the pairs")
+
+    def question(self, belief: Any) -> Displacements:
+        """Forget what lies between."""
+        if max(self.begin, self.end) >= belief.times:
+            raise self.reject("end", f"below {belief.times}", self.end)
+        groups = tuple((belief.entries_at(time),) for time in {self.begin, self.end})
+        return Displacements(groups=groups, radii=self.radius)
+
+
+@declare
+class SlipsByAnotherName(Secret):
+    """One slip fewer than is allowed, by a name that nothing knows."""
+
+    name = "mutant_slips_by_another_name"
+    yields: ClassVar[Any] = {Markov: Guess}
+
+    slips: int = parameter(WHOLE, default=0, doc="positions that may be wrong")
+
+    def question(self, belief: Any) -> Guess:
+        """Count one too few."""
+        return Guess(max(0, min(self.slips, belief.steps) - 1))
+
+
+@declare
+class LastStateForgotten(Secret):
+    """Being in any state at a time, but for the last of the list."""
+
+    name = "mutant_last_state_forgotten"
+    yields: ClassVar[Any] = {Markov: Events}
+
+    index: int = parameter(INDEX("n"), doc="position of the time")
+
+    def question(self, belief: Any) -> Events:
+        """Stop too soon."""
+        if self.index >= belief.steps:
+            raise self.reject("index", f"below {belief.steps}", self.index)
+        count = max(1, belief.state_count - 1)
+        masks = np.zeros((count, belief.steps, belief.state_count), dtype=bool)
+        masks[np.arange(count), self.index, np.arange(count)] = True
+        return Events(masks, belief.states[:count])
+
+
 MUTANTS = (
+    Mutant("secret.times", BothEnds, "what lies between two times", "secret", "unverified"),
+    Mutant("secret.values", SlipsByAnotherName, "mistakes by a name", "secret", "unverified"),
+    Mutant("secret.states", LastStateForgotten, "states by a name", "secret", "unverified"),
     Mutant("secret.times", WindowIgnored, "a window is one event", "secret"),
     Mutant("secret.times", ThreeOfMany, "all of many times", "secret"),
     Mutant("secret.times", LastButOne, "a time that nothing names", "secret", "unverified"),

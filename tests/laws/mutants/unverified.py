@@ -9,9 +9,12 @@ import attrs
 import numpy as np
 
 from mutants.mutant import Mutant, PlainRenyi, gain
+from sfumato.beliefs import Gaussian
+from sfumato.channels import AdditiveGaussian
 from sfumato.errors import OutsideHypotheses
-from sfumato.parameters import declare
-from sfumato.protocols import Quantity, Reading
+from sfumato.matrices import Diagonal
+from sfumato.parameters import POSITIVE, declare, parameter
+from sfumato.protocols import Mechanism, PriorClass, Quantity, Reading, Release, Secret
 
 
 @declare
@@ -256,7 +259,45 @@ class CopiesTheMistake(HalfTheTruth):
         return Reading(value=max(found), bound="exact")
 
 
+@declare
+class AnythingBelowABillion(HalfTheTruth):
+    """Brings a brute force that knows two ends, far from each other."""
+
+    name = "mutant_anything_below_a_billion"
+
+    def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Say next to nothing."""
+        del belief, question, channel
+        return Reading(value=1e9, bound="estimate", interval=(0.0, 1e9))
+
+
+@declare
+class SmallRoot(Mechanism):
+    """The root of its noise's variance, five per cent too small, under a name of its own."""
+
+    name = "mutant_small_root"
+    asks = ((Gaussian, object),)
+    yields = AdditiveGaussian
+
+    mse: float = parameter(POSITIVE, doc="average noise variance per entry")
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Add what is asked for, and report less."""
+        belief: Any = next(prior.members()).belief()
+        noise = Diagonal(np.full(belief.entries, self.mse))
+        return Release(
+            mechanism=self,
+            prior=prior,
+            secret=secret,
+            channel=AdditiveGaussian(noise, dimensions=belief.dimensions),
+            utility_value=0.95 * float(np.sqrt(self.mse)),
+            utility_quantity=Quantity("root mean squared error", unit="units of the trace"),
+        )
+
+
 MUTANTS = (
+    Mutant("oracle.exists", AnythingBelowABillion, "a check knows its number", "own quantity"),
+    Mutant("budget.utility", SmallRoot, "a root can be checked", "own quantity", "unverified"),
     Mutant("oracle.independent", CopiesTheMistake, "a copy is no other way", "own quantity"),
     Mutant("contract.quantity", OneLetterOff, "a letter makes no quantity", "own quantity"),
     Mutant("contract.quantity", OtherParameter, "a quantity has its parameters", "own quantity"),

@@ -26,6 +26,7 @@ from sfumato.protocols import (
 )
 from sfumato.quantities import EXPECTED_RELEASES, MEAN_SQUARED_ERROR, POSTERIOR_GAP
 from sfumato.questions import Displacements, Events
+from sfumato_fano.attacks import MaximumPosterior
 
 
 @declare
@@ -326,7 +327,49 @@ class IndependentBeyondFifty(Prior):
         return Gaussian(Dense(covariance), definite=True)
 
 
+@declare
+class OneDigit(PlainGap):
+    """The posterior gap, with a table for states of one digit."""
+
+    name = "mutant_one_digit"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Forget half where a number has two digits."""
+        found = super().evaluate(belief, question, channel)
+        return attrs.evolve(found, value=found.value / (2.0 if belief.state_count > 9 else 1.0))
+
+
+@declare
+class TenCodes(MaximumPosterior):
+    """The most probable trace, of which states from the tenth on are never thought of."""
+
+    name = "mutant_ten_codes"
+
+    def infer(self, belief: Any, channel: Any, observed: Any) -> Any:
+        """Put the first state in their place."""
+        known = belief.states[:9]
+        found = super().infer(belief, channel, observed)
+        return tuple(state if state in known else known[0] for state in found)
+
+
+@declare
+class EvenStart(PlainGap):
+    """The posterior gap, with a short cut for starts that favour no state."""
+
+    name = "mutant_even_start"
+
+    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
+        """Take such a chain for one at rest."""
+        if np.ptp(belief.initial) == 0.0:
+            even = np.tile(belief.initial, (belief.state_count, 1))
+            belief = Markov(belief.initial, even, belief.steps, belief.states)
+        return super().evaluate(belief, question, channel)
+
+
 MUTANTS = (
+    Mutant("oracle.value", OneDigit, "a dozen states lose what few do", "sizes"),
+    Mutant("oracle.adversary", TenCodes, "a dozen states are guessed as few are", "sizes"),
+    Mutant("oracle.value", EvenStart, "an even start is a start", "world"),
     Mutant("budget.size", QuietBeyondTwenty, "long traces need noise, too", "sizes"),
     Mutant("belief.doors", IndependentBeyondFifty, "a long trace is a process, too", "sizes"),
     Mutant("invariance.design", WorthTheMean, "a mean is worth nothing", "world"),

@@ -329,6 +329,35 @@ def test_windows_that_nothing_can_count_are_released_and_said_to_be_alone(tmp_pa
     assert covers.startswith("each release on its own, not several together (times 0 to 29 of")
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("window = 0", "preparation.window must be a whole number, 1 or more; got 0"),
+        ("window = 30.0", "preparation.window must be a whole number, 1 or more"),
+        ("seconds = 0", "preparation.seconds must be positive; got 0"),
+        ("seconds = nan", "preparation.seconds must be positive and finite"),
+        ('metres = "north"', "preparation.metres must be a real number"),
+        ("minutes = -5", "preparation.minutes must be a whole number, 1 or more"),
+        ('published = "no"', "preparation.published must be"),
+        ("windows = 30", "must have the [preparation] that sfumato fit has written"),
+    ],
+)
+def test_a_preparation_that_is_none_is_refused(tmp_path, monkeypatch, capsys, line, words):
+    prior, trace = tmp_path / "prior.toml", tmp_path / "t.csv"
+    table = '[prior]\nname = "rbf"\nlength_scale = 3.0\ntimes = 30\n[preparation]\n'
+    prior.write_text(f"{table}{line}\n", encoding="utf-8")
+    rows = [f"ann,{10 * k},{np.sin(k / 3)}" for k in range(30)]
+    trace.write_text("\n".join(["user,time,x", *rows]) + "\n", encoding="utf-8")
+    nouns = ("--secret", "basic index=9", "--mechanism", "gaussian_uniform mse=1.0")
+    said = ends_with(
+        *(monkeypatch, capsys, "release", trace, "--prior", prior, *nouns),
+        *("-o", tmp_path / "o.csv", "--measure", "renyi"),
+    )
+    assert words in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "o.csv").exists()
+
+
 def test_a_slower_trace_than_the_fitted_ones_is_refused(tmp_path):
     prior, paper, trace = (tmp_path / name for name in ("prior.toml", "c.json", "t.csv"))
     assert run("fit", walks(tmp_path), "--prior", "rbf", "-o", prior).exit_code == 0

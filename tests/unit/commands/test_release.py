@@ -87,6 +87,24 @@ def test_a_trace_is_released_with_a_certificate(tmp_path, trace):
     assert renyi["value"] == pytest.approx(0.25 * (1 / v[9, 9] - 1), rel=1e-6)
 
 
+def test_what_is_printed_as_json_is_what_the_certificate_says(tmp_path, trace):
+    out, paper = tmp_path / "out.csv", tmp_path / "paper.json"
+    done = run(trace, *GAUSSIAN, "-o", out, "--certificate", paper, "--json")
+    assert done.exit_code == 0, done.output
+    assert "guaranteed" not in done.stderr
+    found, table = json.loads(done.stdout), json.loads(paper.read_text(encoding="utf-8"))
+    own = {"output": str(out), "traces": 1, "windows": 1}
+    keys = ("guarantees", "against", "about", "covers", "released_sha256")
+    assert found == own | {key: table[key] for key in keys}
+    alone = run(trace, *GAUSSIAN, "-o", tmp_path / "b.csv", "--ledger", tmp_path / "l", "--json")
+    found = json.loads(alone.stdout)
+    assert len(found["ledger"]) == 1
+    assert found["covers"].startswith("no time of a person twice")
+    stream = run("--stream", *GAUSSIAN, "--json", text="0.5\n")
+    assert stream.exit_code == 2
+    assert "a stream is answered line by line" in stream.stderr
+
+
 def test_a_seed_repeats_and_is_confessed(tmp_path, trace):
     texts = []
     for name in ("a.csv", "b.csv"):
@@ -228,7 +246,7 @@ def test_nouns_come_from_files_too(tmp_path):
     path.write_text("[prior", encoding="utf-8")
     with pytest.raises(ValueError, match="must be TOML"):
         specification("prior", str(path))
-    with pytest.raises(ValueError, match="the secret must be a name and parameters"):
+    with pytest.raises(ValueError, match="the secret: a plugin must be a name"):
         specification("secret", "basic index=")
 
 

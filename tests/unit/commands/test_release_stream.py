@@ -148,6 +148,6 @@ def test_a_state_that_is_no_json_is_refused_and_not_shown(tmp_path):
     state = tmp_path / "state.json"
     state.write_text('{"key": "secr', encoding="utf-8")
     done = run("home\n", *SCENARIO, "--state", state)
-    assert "must be JSON that a stream has written" in str(done.exception)
+    assert "must be what the state of a stream of 4 steps was" in str(done.exception)
     assert "secr" not in str(done.exception)
     assert done.stdout == ""

@@ -178,6 +178,7 @@ def test_one_trace_and_several_and_arrays_may_be_mixed():
     assert mixed[0] == fit_each([traces[0]])[0]
     cube = fit_each(np.stack([traces, traces[::-1]]))
     assert cube[0] == mixed[1]
+    assert cube[0] == cube[1]
     assert cube.key(0) == cube.key(1)
     assert fit_each([((0, 1, 1), (1, 0, 0))])[0] == mixed[1]
     assert fit_each([(0, 1, 1)])[0] == mixed[0]

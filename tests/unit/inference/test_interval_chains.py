@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.inference.markov.interval_chains import bound_bends
-from sfumato.prior_classes.boxes import boxes_of
+from sfumato.prior_classes.families import boxes_of
 
 TAU = sf.Interval(0.25, 0.9)
 WEIGHT = sf.Interval(0.1, 0.95)

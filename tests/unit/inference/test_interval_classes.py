@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.inference.gaussian.interval_classes import bound_informations
+from sfumato.inference.gaussian.interval_classes import bound_informations, copies_throughout
 from sfumato.inference.taylor import TaylorNumbers
 from sfumato.matrices import Dense, Diagonal
-from sfumato.prior_classes.boxes import boxes_of
+from sfumato.prior_classes.families import boxes_of
 from sfumato.prior_classes.proofs import CellValues, prove_supremum
 
 _place = Path(__file__).parents[2] / "benchmarks" / "bench_interval_proofs.py"
@@ -334,6 +334,48 @@ def test_a_wide_cell_proves_nothing_rather_than_something_false():
     prior = sf.priors.rbf(length_scale=sf.Interval(1, 50), times=20)
     found = cell_of(prior, (1.0,), (50.0,), (((9,),),), Diagonal([0.01] * 20))
     assert not np.isfinite(found.ceilings[0].information).any()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "free", "coordinates"),
+    [([2, 7], [2], 1), ([8, 3, 4], [3, 4], 1), ([0, 5, 10, 1], [0, 1], 1), ([2, 7, 3], [2, 3], 2)],
+)
+def test_times_that_are_one_number_under_every_member_count_once(chosen, free, coordinates):
+    given = {"period": 5.0, "times": 12, "dimensions": coordinates}
+    prior = sf.priors.periodic(length_scale=sf.Interval(0.7, 1.5), **given)
+    loss = uniform_loss(prior, sf.secrets.compound(chosen), 0.1)
+    lags, found = np.abs(np.subtract.outer(np.arange(12), np.arange(12))), []
+    for length in np.linspace(0.7, 1.5, 81):
+        sigma = np.exp(-2 * np.sin(np.pi * lags / 5) ** 2 / length**2)
+        left = sigma - sigma @ np.linalg.solve(sigma + 0.1 * np.eye(12), sigma)
+        own = np.ix_(free, free)
+        gain = np.linalg.inv(left[own]) - np.linalg.inv(sigma[own])
+        # Coordinates are alike: the worst displacements of up to two times are parallel.
+        signs = itertools.product((-1, 1), repeat=len(free))
+        found.append(max(np.array(v) @ gain @ v for v in signs))
+    assert (loss.bound, "proved" in loss.how) == ("upper", True)
+    assert max(found) * (1 - 1e-9) <= loss.value <= 1.001 * max(found) * (1 + 1e-9)
+
+
+def test_times_that_are_one_number_under_some_members_do_not_count_once():
+    """Of periods from 3 to 7 it is the one in the middle, 5; beside it no finite bound holds."""
+    prior = sf.priors.periodic(length_scale=1.0, period=sf.Interval(3, 7), times=12)
+    assert copies_throughout(*boxes_of(prior), ((2,), (7,))) is None
+    fixed = sf.priors.periodic(length_scale=sf.Interval(1, 2), period=5.0, times=12)
+    assert copies_throughout(*boxes_of(fixed), ((2,), (7,))).tolist() == [[1.0], [1.0]]
+
+
+def test_bounds_of_copies_are_those_of_the_first():
+    """No width is left that a reader could take for uncertainty about their difference."""
+    prior = sf.priors.periodic(length_scale=sf.Interval(0.7, 1.5), period=5.0, times=12)
+    secret = sf.secrets.compound([2, 7])
+    release = sf.mechanisms.gaussian_uniform(mse=0.1).protect(prior, secret)
+    width = sf.measures.posterior_interval().loss(prior, secret, release)
+    assert (width.bound, width.value) == ("lower", 0.0)
+    told = sf.measures.mutual_information()
+    one = told.loss(prior, sf.secrets.basic(2), release)
+    both = told.loss(prior, secret, release)
+    assert both.value == pytest.approx(one.value, rel=1e-9)
 
 
 def test_noise_without_a_floor_is_searched_as_before():

@@ -14,7 +14,9 @@ from sfumato.inference.gaussian.scalar_informations import (
     noise_shaped_like_the_prior,
     scalar_informations,
 )
+from sfumato.inference.gaussian.worst_pair import worst_squares
 from sfumato.matrices import Dense, Diagonal, LowRank, Scaled, Sum
+from sfumato.questions import Displacements
 
 SIZE = 23
 
@@ -137,5 +139,32 @@ def test_every_point_of_a_long_trace():
     assert loss.bound == "exact"
     wide = sf.priors.rbf(length_scale=6.0, times=5_000, dimensions=2)
     release = sf.mechanisms.gaussian_optimal(mse=0.1).protect(wide, secret)
+    loss = sf.measures.renyi(order=2.0).loss(wide, secret, release)
+    assert loss.floor <= 10.0 <= loss.ceiling
+    assert loss.bound == "exact"
+    tied = sf.priors.rbf(length_scale=6.0, times=5_000, across=[[1.0, 0.5], [0.5, 1.0]])
+    even = sf.mechanisms.gaussian_uniform(mse=0.1).protect(tied, secret)
     with pytest.raises(sf.OutsideHypotheses, match="use a shorter trace"):
-        sf.measures.renyi(order=2.0).loss(wide, secret, release)
+        sf.measures.renyi(order=2.0).loss(tied, secret, even)
+
+
+@pytest.mark.parametrize("level", [1e-3, 0.5])
+def test_independent_coordinates_are_read_from_one_factorisation(level):
+    """As one time after the other is."""
+    prior = sf.priors.rbf(length_scale=2.0, times=9, across=[[1.0, 0.0], [0.0, 3.0]])
+    belief, noise = prior.belief(), Diagonal(level * np.linspace(0.5, 2.0, 18))
+    groups = tuple((belief.entries_at(time),) for time in range(9))
+    radii = tuple(np.linspace(0.5, 2.0, 9).tolist())
+    channel = AdditiveGaussian(noise, dimensions=2)
+    found = worst_squares(belief, Displacements(groups=groups, radii=radii), channel)
+    truth = true_informations(belief.covariance.dense(), noise.dense())
+    for j, group in enumerate(groups):
+        alone = worst_squares(belief, Displacements(groups=(group,), radii=radii[j]), channel)
+        assert found.values[j] == pytest.approx(alone.values[0], rel=1e-9)
+        np.testing.assert_allclose(
+            found.informations[j].matrix, alone.informations[0].matrix, rtol=1e-9, atol=1e-9
+        )
+        moved = np.abs(found.displacements[j])
+        np.testing.assert_allclose(moved, np.abs(alone.displacements[0]), atol=1e-9)
+        assert found.values[j] == pytest.approx(radii[j] ** 2 * max(truth[2 * j : 2 * j + 2]))
+    assert set(found.hows) == {"all entries at once"}

@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.beliefs import Markov
 from sfumato.channels import RememberingSuppression, Suppression
-from sfumato.inference.markov.windows import worst_window_gap
+from sfumato.inference.markov.remembered import worst_window_gap
 
 
 def listed_gap(belief, channel, mask):

@@ -12,7 +12,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Symbols
 from sfumato.questions import StateAt
 from sfumato.views import view_of
-from sfumato_information_flow.capacities import shannon_capacity
+from sfumato_information_flow.measures import shannon_capacity
 from sfumato_information_flow.refinement import refinement, refines
 
 

@@ -34,8 +34,8 @@ from sfumato_posterior_gap.brute_force import posterior_gap
 from sfumato_renyi.brute_force import (
     log_odds_quantile,
     posterior_interval,
-    renyi_divergence,
 )
+from sfumato_renyi.brute_force import renyi as renyi_divergence
 
 
 def test_renyi_of_one_entry_is_the_shifted_gaussian():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import sfumato as sf
 from sfumato.errors import OutsideHypotheses, ParameterError
 from sfumato.inference.exact import Balls, Rationals, in_fractions
 from sfumato.matrices import (
@@ -290,3 +291,15 @@ def test_a_permuted_dense_matrix_samples_the_permuted_law():
     order = [2, 0, 3, 1]
     expected = matrix.sampling_factor[order]
     np.testing.assert_array_equal(matrix.permuted(order).sampling_factor, expected)
+
+
+def test_a_dense_matrix_knows_the_rank_of_what_it_samples():
+    """Also where it is too large for rational numbers."""
+    shape = np.arange(1.0, 41.0)
+    assert Dense(np.outer(shape, shape)).rank_bound() == 1
+    prior = sf.priors.rbf(length_scale=2.0, times=40)
+    noise = sf.mechanisms.gaussian_given(covariance=np.outer(shape, shape).tolist())
+    secret = sf.secrets.basic(2)
+    found = sf.measures.mutual_information().loss(prior, secret, noise.protect(prior, secret))
+    assert found.value == np.inf
+    assert found.bound == "exact"

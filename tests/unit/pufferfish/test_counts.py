@@ -145,6 +145,50 @@ def test_no_output_is_worse_than_the_worst_whole_number(seed, place, scale):
     assert abs(math.log(p / q)) <= loss.value + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_loss_is_never_below_the_ratio_in_forty_digits(seed):
+    rng = np.random.default_rng(seed)
+    belief, weights = (
+        drawn_chain(seed, states=3, steps=3),
+        rng.integers(0, 3, size=(3, 1 + seed % 2)),
+    )
+    scale = float(10 ** rng.uniform(-1.7, 1.5))
+    channel = NoisyCount(belief.states, 3, weights, scale)
+    found = sf.measures.pufferfish().evaluate(belief, StateAt.of(belief, [1]), channel)
+    with mp.workdps(40):
+        laws = [{}, {}, {}]
+        for trace, chance, counts in by_trace(belief, weights.tolist()):
+            laws[trace[1]][counts] = laws[trace[1]].get(counts, 0) + mp.mpf(chance)
+        logs = [
+            [
+                mp.log(
+                    mp.fsum(
+                        p
+                        * mp.exp(
+                            -sum(abs(a - b) for a, b in zip(z, f, strict=True)) / mp.mpf(scale)
+                        )
+                        for f, p in law.items()
+                    )
+                    / mp.fsum(law.values())
+                )
+                for law in laws
+            ]
+            for z in itertools.product(range(7), repeat=weights.shape[1])
+        ]
+        truth = max(max(row) - min(row) for row in logs)
+    assert truth * (1 - mp.mpf(10) ** -13) <= found.ceiling <= truth + 1e-8 * (1 + truth)
+
+
+def test_a_histogram_of_many_states_takes_little_room():
+    """Outputs are cells: one around each whole number and one between two, for each count."""
+    chain = sf.priors.markov_chain([0.25] * 4, [[0.25] * 4] * 4, steps=13)
+    secret = sf.secrets.basic(6)
+    release = sf.mechanisms.laplace_count(states="histogram", scale=1.0).protect(chain, secret)
+    at = release.situation(chain, secret)
+    view = at.channel.view(at.belief, at.question)
+    assert view.lower[0].joint.shape[1] <= 29**4
+
+
 def test_a_histogram_is_measured_too():
     chain = sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.3, 0.7]], steps=6)
     secret = sf.secrets.basic(3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -165,21 +164,19 @@ def test_measures_without_the_swept_parameter_have_dots():
         assert drawn == [cell.loss.value for cell in panel.cells]
 
 
-def test_panels_that_are_left_out_are_counted():
-    comparison = sf.compare(
-        [sf.priors.rbf(length_scale=2.0, times=5)],
-        [sf.secrets.basic(2)],
-        [sf.mechanisms.gaussian_uniform(mse=mse) for mse in (0.1, 0.2, 0.3, 0.4)],
-        [
-            measure
-            for k in range(1, 4)
-            for measure in (sf.measures.odds_gap(delta=k / 100), sf.measures.renyi(order=1.0 + k))
-        ],
+@pytest.mark.parametrize("lengths", [(3.0, 4.0, 5.0), (3.0, 5.0)], ids=["lines", "rows"])
+def test_a_linear_axis_makes_much_of_nothing(lengths):
+    found = sf.compare(
+        [sf.priors.rbf(length_scale=length, times=12) for length in lengths],
+        [sf.secrets.basic(5)],
+        [sf.mechanisms.gaussian_uniform(mse=0.1)],
+        [sf.measures.advantage(), sf.measures.posterior_interval()],
     )
-    with mock.patch("sfumato.report.figures.MOST_PANELS", 4):
-        panels = panels_of(comparison)
-    assert "more quantities" not in panels[2].title
-    assert panels[3].title.endswith("(2 more quantities are in the table only)")
+    swept = len(lengths) > 2
+    for axes, most in zip(axes_of(loss_figure([found])), (1.0, 0.0), strict=True):
+        low, high = axes.get_ylim() if swept else axes.get_xlim()
+        assert low <= 0.0
+        assert high >= most
 
 
 def numbers_meet_bars(figure):

@@ -11,8 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.comparison.study_files import as_study_result, default_study
 from sfumato.plugin_registry import default_registry
-from sfumato.report.page import page
-from sfumato.report.words import noun_groups
+from sfumato.report.page import noun_groups, page
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}
 
@@ -79,7 +78,7 @@ def test_the_page_tells_the_question_the_answers_and_how_to_run_it_again(bundled
     for words in (
         "Three worlds, side by side", "The adversary believes", "What must stay hidden",
         "What is released", "How loss is counted", "= 59.7174", "larger is worse",
-        "Which points leak", "sfumato compare", "numpy", "seed 0",
+        "Every time as the secret", "sfumato compare", "numpy", "seed 0",
     ):  # fmt: skip
         assert words in text
 
@@ -150,7 +149,7 @@ def test_a_sweep_moves_its_maps(swept):
 def test_what_is_copied_holds_the_numbers(sandwiched, swept):
     import csv
 
-    from sfumato.report.columns import csv_text, latex_text, loss_table
+    from sfumato.report.tables import csv_text, latex_text, loss_table
 
     table = loss_table(swept.measured)
     head, *found = csv.reader(csv_text(table).splitlines())

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 import sfumato as sf
 from sfumato.comparison.study_files import as_study_result
-from sfumato.report.page import map_caption, maps_caption, part_charts
-from sfumato.report.style import MechanismColours
+from sfumato.report.page import maps_caption
 
 
 def with_maps(comparison):
     return as_study_result(comparison).with_maps().comparisons[0]
-
-
-def squares(comparison):
-    """Return the charts of what each release gives away alone."""
-    charts = part_charts(comparison, MechanismColours.of_all([comparison]))
-    return [figure for *_, figures in charts.maps for figure in figures if figure.size == "square"]
 
 
 def risk_maps(comparison):
@@ -63,70 +54,6 @@ def test_each_time_of_a_chain_has_the_gap_of_its_own_event():
             )
 
 
-def smooth_map(times, secret, mechanisms=None):
-    (risk,) = risk_maps(
-        sf.compare(
-            [sf.priors.rbf(length_scale=2.0, times=times)],
-            [secret],
-            mechanisms or [sf.mechanisms.gaussian_uniform(mse=0.5)],
-            [sf.measures.renyi(order=2.0)],
-        )
-    )
-    return risk
-
-
-def test_a_matrix_is_the_loss_from_each_release_alone():
-    """ρ²/(1 − ρ² + 0.5) for the value at distance k, ρ = exp(−k²/8)."""
-    risk = smooth_map(5, sf.secrets.basic(1))
-    alone = risk.rows[0].alone
-    assert set(alone) == {(s, t) for s in range(5) for t in range(5)}
-    for (s, t), loss in alone.items():
-        square = math.exp(-((s - t) ** 2) / 4.0)
-        assert loss == pytest.approx(square / (1.5 - square), abs=2e-6)
-    together = risk.rows[0].losses
-    assert all(alone[s, t] < together[s] for s, t in alone)
-    assert not map_caption(risk)
-
-
-def test_long_traces_show_some_times_with_those_of_the_secret():
-    risk = smooth_map(90, sf.secrets.basic(7) | sf.secrets.basic(31))
-    sides = sorted({secret for secret, _ in risk.rows[0].alone})
-    assert len(sides) <= 21
-    assert {7, 31} <= set(sides)
-
-
-def test_why_there_is_no_matrix_is_said(monkeypatch):
-    mechanisms = [sf.mechanisms.gaussian_uniform(mse=0.1), sf.mechanisms.gaussian_uniform(mse=1.0)]
-    monkeypatch.setattr("sfumato.comparison.risk_maps.MOST_MATRICES", 1)
-    risk = smooth_map(5, sf.secrets.basic(2), mechanisms)
-    assert [bool(row.alone) for row in risk.rows] == [True, False]
-    assert map_caption(risk) == "Without a square: mse=1 (too many)."
-
-
-def test_matrices_of_a_chain_have_one_colour_scale():
-    prior = sf.priors.markov_chain(
-        initial=[0.5, 0.5], transitions=[[0.9, 0.1], [0.2, 0.8]], steps=4, states=["s", "x"]
-    )
-    mechanisms = [
-        sf.mechanisms.suppress_given(probabilities=[[1, chance]] * 4)
-        for chance in (0.1, 0.2, 0.4, 0.6)
-    ] + [sf.mechanisms.suppress_sensitive()]
-    mapped = with_maps(
-        sf.compare([prior], [sf.secrets.contexts({"s"})], mechanisms, [sf.measures.posterior_gap()])
-    )
-    (risk,) = mapped.maps
-    assert all(len(row.alone) == 16 for row in risk.rows)
-    found = squares(mapped)
-    assert len(found) == 5
-    domains = {str(figure.spec["encoding"]["color"]["scale"]["domain"]) for figure in found}
-    assert len(domains) == 1
-    for figure, row in zip(found, risk.rows, strict=True):
-        (data,) = figure.spec["datasets"].values()
-        drawn = {(cell["secret at"], cell["released at"]): cell["painted"] for cell in data}
-        alone = {(secret, str(released)): loss for (secret, released), loss in row.alone.items()}
-        assert drawn == alone | {(time, "all times"): loss for time, loss in row.losses.items()}
-
-
 def test_a_class_is_mapped_by_its_worst_member():
     family = sf.priors.rbf(length_scale=sf.AnyOf(1.0, 4.0), times=5)
     worst = sf.priors.rbf(length_scale=4.0, times=5)
@@ -140,7 +67,7 @@ def test_a_class_is_mapped_by_its_worst_member():
     words = "each row shows the member with the worst overall loss"
     assert words in maps_caption(of_family)
     assert words not in maps_caption(of_member)
-    assert "nothing but the release" in maps_caption(of_member)
+    assert "that single time were the secret" in maps_caption(of_member)
 
 
 def test_a_whole_trajectory_has_no_map():

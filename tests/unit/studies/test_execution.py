@@ -235,15 +235,15 @@ def evaluations(monkeypatch):
 def test_a_page_of_cached_cells_evaluates_nothing(small_table, tmp_path, evaluations):
     study = sf.Study.from_table(small_table())
     first = study.run(cache=tmp_path / "cache", maps=True)
-    assert all(row.alone for risk in first.maps[0] for row in risk.rows)
-    assert evaluations["renyi"] > 4 + 2 * 2 * 9  # the cells, the bands and the squares
+    assert all(row.losses for risk in first.maps[0] for row in risk.rows)
+    assert evaluations["renyi"] == 4 + 2 * 2 * 9  # the cells and the bands
     evaluations.clear()
     study.run(cache=tmp_path / "cache").to_html(tmp_path / "page.html")
     again = study.run(cache=tmp_path / "cache", maps=True)
     again.to_html(tmp_path / "again.html")
     assert not evaluations
     assert again.maps == first.maps
-    assert "Which points leak" in (tmp_path / "page.html").read_text()
+    assert "Every time as the secret" in (tmp_path / "page.html").read_text()
     assert (tmp_path / "page.html").read_text() == (tmp_path / "again.html").read_text()
 
 

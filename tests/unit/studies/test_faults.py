@@ -372,7 +372,7 @@ def test_a_stream_whose_state_is_damaged_answers_nothing(damage, tmp_path):
     damage(folder / "state.json")
     status, out, err = command(folder, one.words(folder), lines=LINES[2:])
     assert (status, out) == (2, "")
-    assert "must be JSON that a stream has written" in err
+    assert "must be what the state of a stream of 6 steps was" in err
 
 
 # Workers; those of a cluster, and its scheduler, die in test_dask_cluster.py ----------------------

@@ -47,7 +47,7 @@ def test_a_byte_order_mark_and_a_folder(tmp_path):
     text = REST + 'secrets=["every_point"]\nmeasures=["renyi"]\n'
     file.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert read_study(file, sf.registry).size == 1
-    with pytest.raises(StudyError, match="it is a folder"):
+    with pytest.raises(StudyError, match="Is a directory"):
         read_study(tmp_path, sf.registry)
 
 

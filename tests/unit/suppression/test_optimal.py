@@ -15,8 +15,11 @@ from scipy.optimize import linprog
 import sfumato as sf
 from sfumato.channels import RememberingSuppression
 from sfumato.inference.markov.enumeration import enumerate_outputs
-from sfumato.inference.markov.remembered import remembered_releases, worst_remembered_gap
-from sfumato.inference.markov.windows import worst_window_gap
+from sfumato.inference.markov.remembered import (
+    remembered_releases,
+    worst_remembered_gap,
+    worst_window_gap,
+)
 from sfumato_suppression.limits import (
     RELAXED,
     Budget,

@@ -78,6 +78,18 @@ def test_a_tiny_target_is_kept_too(epsilon):
     assert epsilon * (1 - 1e-3) < found <= epsilon
 
 
+def test_a_target_beyond_what_float64_holds_is_kept():
+    prior = sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.3, 0.7]], steps=5)
+    secret = sf.secrets.every_point()
+    release = sf.mechanisms.temporal_response(epsilon=2000.0).protect(prior, secret)
+    assert sf.measures.temporal_leakage().loss(prior, secret, release).value <= 2000.0
+
+
+def test_classes_that_are_never_left_share_the_budget_evenly():
+    budgets = allocate(Markov([0.5, 0.5], np.eye(2), steps=5), 0.5)
+    assert budgets == pytest.approx(np.full(5, 0.1), rel=1e-9)
+
+
 def test_a_window_is_refused_as_it_loses_more():
     prior = sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.2, 0.8]], steps=3)
     response = sf.mechanisms.temporal_response(epsilon=0.5)

@@ -12,7 +12,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission, NoisyVectors, Suppression, Symbols
 from sfumato.questions import Events, StateAt
 from sfumato.views import Outcomes, view_of
-from sfumato.views.sides import Sides
+from sfumato.views.sides import Sides, symbol_laws
 from sfumato.views.windows import Window
 
 # Every trace and every output ---------------------------------------------------------------------
@@ -488,7 +488,7 @@ def test_condensed_sides_hold_the_truth(part):
         traces, joint = listed(belief, law)
         question, reads, pairs, events = list(questions_of(rng, belief))[number % 2]
         table, (asked,) = rows_of(traces, joint, reads), question.asked()
-        sides = Sides(belief, channel, asked.times[0])
+        sides = Sides(belief, symbol_laws(channel))
         for most in (1, 4, 12):
             low, high = (outcomes_of(sides, asked, most, told=told) for told in (False, True))
             for measure in PROCESSING:
@@ -501,9 +501,39 @@ def test_condensed_sides_hold_the_truth(part):
 
 
 def outcomes_of(sides, asked, most, *, told):
-    pieces = sides.pieces(most, told=told)
-    rows = asked.members.astype(float) @ sides.joint(pieces)
-    return Outcomes.of(asked, rows, 0.0, pieces)
+    time = asked.times[0]
+    pieces = sides.pieces(time, most, told=told)
+    joint = sides.joint(time, pieces, asked.members)
+    return Outcomes.of(asked, joint, 0.0, sides.given(time, pieces))
+
+
+def test_a_sighting_among_other_symbols_ends_what_must_be_listed(monkeypatch):
+    rng = np.random.default_rng(5)
+    chain = Markov(rng.dirichlet(np.ones(2)), rng.dirichlet(np.ones(2), size=(5, 2)))
+    law = np.zeros((6, 2, 4))  # 0 and 1 tell the state, the other two do not
+    law[:, 0, [0, 2, 3]], law[:, 1, 1:] = rng.dirichlet(np.ones(3), size=(2, 6))
+    channel = Symbols(chain.states, "01?!", law)
+    monkeypatch.setattr("sfumato.views.finite.MOST", 2000)  # of 4^5 x 2 outputs a state
+    question = StateAt.of(chain, [3])
+    assert view_of(chain, question, channel).is_exact
+    traces, joint = listed(chain, law_of(channel))
+    states = rows_of(traces, joint, lambda trace: trace[3])
+    for measure in (one for one in MEASURES if one.name != "fano"):
+        found = measure.evaluate(chain, question, channel)
+        assert found.bound == "exact", measure
+        truth = truth_of(measure, states, every_pair(2), [0, 1])
+        assert found.value == pytest.approx(truth, rel=1e-9, abs=1e-12), measure
+
+
+def test_the_end_of_a_long_trace_has_few_segments():
+    """Of 300 steps of 20 states there are 36 million segments, but few around the last time."""
+    rng = np.random.default_rng(6)
+    law, hidden = rng.dirichlet(np.ones(20)), rng.uniform(0.1, 0.9, (300, 20))
+    chain = Markov(law, np.tile(law, (20, 1)), steps=300)  # every day for itself
+    channel = Suppression.memoryless(chain.states, hidden)
+    found = sf.measures.maximal_leakage().evaluate(chain, StateAt.of(chain, [299]), channel)
+    expected = math.log((1.0 - hidden[-1]).sum() + hidden[-1].max())
+    assert (found.value, found.bound) == (pytest.approx(expected, rel=1e-9), "exact")
 
 
 # Windows ------------------------------------------------------------------------------------------

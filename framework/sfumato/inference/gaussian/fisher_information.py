@@ -14,7 +14,7 @@ from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError, Undecidable
 from sfumato.inference import exact
-from sfumato.inference.gaussian.grid_information import grid_information, norms
+from sfumato.inference.gaussian.grid_information import grid_information
 from sfumato.matrices import Dense, Diagonal
 from sfumato.matrices.matrix import (
     MAX_DENSE,
@@ -22,17 +22,13 @@ from sfumato.matrices.matrix import (
     Array,
     Matrix,
     as_indices,
+    norms,
     refuse_dense,
 )
 
-EXACT = 1e-5
-"""Largest certified relative error of an information that still counts as exact."""
-
-UPPER = 0.5
-"""Largest certified relative error at which float64 still gives an upper bound."""
-
-TINY = 1e-303
-"""Below this, float64 runs out of digits, and relative errors say nothing."""
+EXACT = 1e-5  # largest certified relative error of an information that still counts as exact
+UPPER = 0.5  # largest certified relative error at which float64 still gives an upper bound
+TINY = 1e-303  # below this, float64 runs out of digits, and relative errors say nothing
 
 
 @attrs.frozen(eq=False)
@@ -97,7 +93,6 @@ def fisher_information(
 
     Z given X_S = x is Gaussian with mean Ã x + const, Ã = Σ_{:,S} Σ_SS⁻¹, and covariance C + Γ,
     C = Σ − Ã Σ_{S,:}, which does not depend on x. So
-
         M = Ãᵀ (C + Γ)⁻¹ Ã = V_SS⁻¹ − Σ_SS⁻¹,
 
     V being the posterior covariance of X given Z: posterior precision is prior precision plus M.
@@ -125,21 +120,36 @@ def fisher_information(
     kept = _without_noiseless_copies(belief, noise, secret)
     if len(kept) < belief.entries:
         chosen = [kept.index(entry) for entry in secret.entries.tolist()]
-        smaller, rest = _restrict(belief, noise, kept)
-        return fisher_information(smaller, AdditiveGaussian(rest), chosen)
+        smaller = attrs.evolve(
+            belief,
+            covariance=Dense(belief.covariance.block(kept, kept)),
+            mean=None,  # which no information depends on
+            exact=belief.exact_block(kept),
+            dimensions=1,
+        )
+        rest = AdditiveGaussian(Diagonal(noise.diagonal()[kept]))
+        return fisher_information(smaller, rest, chosen)
     return _certified(belief, noise, secret)
 
 
 def _certified(belief: Gaussian, noise: Matrix, secret: SecretEntries) -> Information:
     """Return the information from float64, from exact arithmetic, or as an upper bound."""
     copies = secret.spread
-    matrix, error = _of_a_long_trace(belief, noise, secret) or fisher_form(belief, noise, secret)
+    if belief.entries <= MAX_DENSE:
+        matrix, error = fisher_form(belief, noise, secret)
+    else:
+        entries = secret.entries.tolist()
+        one_time = len({entry // belief.dimensions for entry in entries}) == 1
+        read = grid_information(belief, noise, entries, EXACT) if one_time else None
+        if read is None:
+            raise too_long(belief)
+        matrix, error = read
     if error <= EXACT:
         return Information.spread(matrix, copies, error, "float64, error certified")
     if found := exact.information(belief, noise, secret):
-        if found.matrix is None:
-            return Information.unbounded(len(copies), found.how)
-        return Information.spread(found.matrix, copies, found.relative_error, found.how)
+        if found[0] is None:
+            return Information.unbounded(len(copies), found[2])
+        return Information.spread(found[0], copies, found[1], found[2])
     if error < UPPER:
         raised = matrix + error * np.diag(np.diag(matrix))
         how = "float64, raised by the certified error"
@@ -164,32 +174,6 @@ def _without_noiseless_copies(belief: Gaussian, noise: Matrix, secret: SecretEnt
         else:
             first.append(entry)
     return every
-
-
-def _restrict(belief: Gaussian, noise: Matrix, kept: list[int]) -> tuple[Gaussian, Matrix]:
-    """Return what is believed of, and added to, some entries, as a trace of one coordinate."""
-    smaller = attrs.evolve(
-        belief,
-        covariance=Dense(belief.covariance.block(kept, kept)),
-        mean=None if belief.mean is None else belief.mean[kept],
-        exact=belief.exact_block(kept),
-        dimensions=1,
-    )
-    return smaller, Diagonal(noise.diagonal()[kept])
-
-
-def _of_a_long_trace(
-    belief: Gaussian, noise: Matrix, secret: SecretEntries
-) -> tuple[Array, float] | None:
-    """Return M about the entries of one time and its relative error; None of a short trace."""
-    if belief.entries <= MAX_DENSE:
-        return None
-    entries = secret.entries.tolist()
-    one_time = len({entry // belief.dimensions for entry in entries}) == 1
-    found = grid_information(belief, noise, entries, EXACT) if one_time else None
-    if found is None:
-        raise too_long(belief)
-    return found
 
 
 def too_long(belief: Gaussian) -> OutsideHypotheses:
@@ -252,12 +236,7 @@ class SecretEntries:
 
 
 def secret_entries(belief: Gaussian, entries: Sequence[int]) -> SecretEntries:
-    """Sort out the secret entries of a belief.
-
-    >>> from sfumato.matrices import LowRank
-    >>> secret_entries(Gaussian(LowRank([1.0, 1.0, 2.0]), rounding=0.0), [0, 1]).representatives
-    array([0])
-    """
+    """Sort out the secret entries of a belief."""
     chosen = as_indices(entries, belief.entries)
     if chosen.size == 0 or np.unique(chosen).size < chosen.size:
         raise ParameterError(

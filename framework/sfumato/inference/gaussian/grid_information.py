@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian
 from sfumato.matrices import Kronecker, Matrix, Toeplitz
-from sfumato.matrices.matrix import ROUNDOFF, Array
+from sfumato.matrices.matrix import ROUNDOFF, Array, norms
 
 ITERATIONS = 5_000
 RESIDUAL = 1e-11  # relative residual at which the conjugate gradients stop
@@ -170,11 +170,6 @@ def grid_information(
 
 def _over_time(covariance: Matrix) -> Matrix:
     return covariance.time if isinstance(covariance, Kronecker) else covariance
-
-
-def norms(columns: Array) -> Array:
-    """Return the length of every column."""
-    return np.asarray(np.linalg.norm(columns, axis=0))
 
 
 def _sum_error(terms: int) -> float:

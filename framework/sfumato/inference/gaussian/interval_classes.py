@@ -17,15 +17,18 @@ is counted as an error of the entries, and all inverses are checked by multiplyi
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
+from sfumato.errors import OutsideHypotheses, Undecidable
+from sfumato.inference import exact
+from sfumato.inference.gaussian.fisher_information import secret_entries
 from sfumato.inference.taylor import Taylor, TaylorNumbers
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
-from sfumato.prior_classes.boxes import Box
+from sfumato.prior_classes.families import Box
 from sfumato.questions.displacements import Group
 
 DEGREE = 2  # of the Taylor polynomials
@@ -38,6 +41,9 @@ LARGEST_WEIGHT = 64.0
 SHARED = 1e-12
 # Array entries that are held at once.
 HELD = 400_000
+# Bits up to which Var(X − Y) must be zero for copies, in units of the variance of X: parameters in
+# float64 bring other entries no closer than the half of it.
+COPY_BITS = 3072
 
 
 @attrs.frozen(eq=False)
@@ -59,6 +65,20 @@ class GroupBounds:
         apart = np.abs(self.largest_prior - self.least_prior).max(axis=(1, 2))
         return bool(np.all(apart <= SHARED * np.abs(self.largest_prior).max(axis=(1, 2))))
 
+    def spread(self, copies: Array) -> GroupBounds:
+        """Return the bounds for entries X_S = T Y from those for the free values Y.
+
+        As in `Information.spread`: a Δ that tells copies apart is averaged, which no ball forbids.
+        """
+        inverse = copies / np.sum(copies, axis=0)
+        return GroupBounds(
+            inverse @ self.information @ inverse.T,
+            copies @ self.left @ copies.T,
+            copies @ self.least_prior @ copies.T,
+            copies @ self.largest_prior @ copies.T,
+            self.told,
+        )
+
 
 @attrs.frozen(eq=False)
 class CellBounds:
@@ -72,6 +92,35 @@ class CellBounds:
     axes: Any
 
 
+def copies_throughout(box: Box, group: Group) -> Array | None:
+    """Return T with X_S = T Y for the first of each set of copies among a group's entries.
+
+    They are copies under every member of the box; None: no two of them are known to be.
+    """
+    entries = [entry for ball in group for entry in ball]
+    belief = box.member([(low + high) / 2 for low, high in box.ends]).belief()
+    if len(entries) == 1 or belief.definite or not exact.balls_apply(belief):
+        return None
+    try:
+        copies = secret_entries(belief, entries).spread
+    except (OutsideHypotheses, Undecidable):  # nor is the member read
+        return None
+    if copies.shape[1] == len(entries) or not np.all(np.any(copies, axis=1)):
+        return None
+    first = _free_entries(group, copies)
+    pairs = zip(entries, (first[i] for i in np.argmax(copies, axis=1).tolist()), strict=True)
+    with exact.precision(exact.LAST_BITS):
+        numbers = exact.Balls()
+        ends = [numbers.number(low).union(numbers.number(high)) for low, high in box.ends]
+        found = box.abstract(ends).formula(numbers)
+        for one, other in pairs:
+            own = found[one, one]
+            apart = own + found[other, other] - 2 * found[one, other]
+            if not abs(apart) <= own * numbers.number(2.0**-1024) ** (COPY_BITS // 1024):
+                return None
+    return copies
+
+
 def bound_informations(
     box: Box,
     groups: Sequence[Group],
@@ -80,34 +129,42 @@ def bound_informations(
     highs: Array,
     *,
     beyond: Array | None = None,
+    copies: Sequence[Array | None] | None = None,
 ) -> CellBounds | None:
     """Return bounds of M over cells (count, parameters) of a box; None if its prior has no formula.
+
+    `copies` says for each group what `copies_throughout` finds.
 
     `beyond` has a row for each of several sets of entries that are released elsewhere, with noise
     Γ_N: what is at least √(1ᵀΓ_N⁻¹1) times the covariance of any of them with each entry here, all
     over the box. There w is zero and r = Σ_N y, so that rᵀK⁻¹r is more by at most its square.
-
-    >>> import sfumato as sf
-    >>> from sfumato.matrices import Diagonal
-    >>> from sfumato.prior_classes.boxes import boxes_of
-    >>> [box] = boxes_of(sf.priors.rbf(length_scale=sf.Interval(3, 12), times=5))
-    >>> low, high = np.array([[3.0]]), np.array([[3.1]])
-    >>> found = bound_informations(box, (((2,),),), Diagonal([0.1] * 5), low, high)
-    >>> found.centres[0].information.round(1), found.ceilings[0].information.round(1)
-    (array([[[28.7]]]), array([[[29.1]]]))
     """
+    copies = [None] * len(groups) if copies is None else copies
+    entries = [_free_entries(*pair) for pair in zip(groups, copies, strict=True)]
     parts = []
     with np.errstate(all="ignore"):  # what is not finite proves nothing, and is cut again
         for chunk in _chunks(noise, len(lows)):
             expanded = _expand(box, lows[chunk], highs[chunk])
             if expanded is None:
                 return None
-            parts.append(_bound_chunk(expanded, groups, noise, beyond))
-    return CellBounds(
-        tuple(map(_joined, zip(*(part.ceilings for part in parts), strict=True))),
-        tuple(map(_joined, zip(*(part.centres for part in parts), strict=True))),
-        np.concatenate([part.axes for part in parts]),
-    )
+            parts.append(_bound_chunk(expanded, entries, noise, beyond))
+
+        def joined(chunks: Iterable[Sequence[GroupBounds]]) -> tuple[GroupBounds, ...]:
+            found = map(_joined, zip(*chunks, strict=True))
+            pairs = zip(found, copies, strict=True)
+            return tuple(one if same is None else one.spread(same) for one, same in pairs)
+
+        return CellBounds(
+            joined(part.ceilings for part in parts),
+            joined(part.centres for part in parts),
+            np.concatenate([part.axes for part in parts]),
+        )
+
+
+def _free_entries(group: Group, copies: Array | None) -> list[int]:
+    """Return the entries of a group but for copies of others."""
+    entries = [entry for ball in group for entry in ball]
+    return entries if copies is None else [entries[i] for i in np.argmax(copies, axis=0).tolist()]
 
 
 def _chunks(noise: Matrix, count: int) -> list[slice]:
@@ -261,14 +318,13 @@ def _t(matrices: Array) -> Array:
 
 
 def _bound_chunk(
-    sigma: _Expansion, groups: Sequence[Group], noise: Matrix, beyond: Array | None
+    sigma: _Expansion, entries: Sequence[Sequence[int]], noise: Matrix, beyond: Array | None
 ) -> CellBounds:
     """Bound groups of one size together: their vectors are columns of the same products."""
     metric = _metric(sigma, noise)
     edges = np.zeros((1, noise.size)) if beyond is None else beyond
-    entries = [[entry for ball in group for entry in ball] for group in groups]
-    ceilings: list[Any] = [None] * len(groups)
-    centres: list[Any] = [None] * len(groups)
+    ceilings: list[Any] = [None] * len(entries)
+    centres: list[Any] = [None] * len(entries)
     worth = _by_axis(sigma, metric.moves)
     for k in {len(own) for own in entries}:
         alike = [j for j, own in enumerate(entries) if len(own) == k]

@@ -22,10 +22,6 @@ def posterior_covariance(prior: Matrix, noise: Matrix) -> Array:
     Computed as YᵀΣ Y + XᵀΓ X with X = K⁺Σ and Y = K⁺Γ: a sum of two semidefinite terms, in which
     nothing cancels, whether the noise is tiny or huge.
     It serves adversaries; a loss has its error certified (`fisher_information`).
-
-    >>> from sfumato.matrices import Diagonal
-    >>> posterior_covariance(Diagonal([1.0]), Diagonal([1e-20]))
-    array([[1.e-20]])
     """
     believed, added = prior.dense(), noise.dense()
     inverse, _ = _pseudo_inverse(believed + added)
@@ -96,10 +92,6 @@ def prior_precision(belief: Gaussian, entries: Sequence[int]) -> tuple[Array, fl
 
     With X an approximate inverse of the stored block A and E the rounding of A, the true inverse
     differs from X by at most ‖X‖ q / (1 − q), q = ‖I − X A‖ + ‖X‖ ‖E‖.
-
-    >>> from sfumato.matrices import Diagonal
-    >>> prior_precision(Gaussian(Diagonal([2.0, 4.0])), [1])[0]
-    array([[0.25]])
     """
     chosen = as_indices(entries, belief.entries)
     deviations = np.sqrt(belief.covariance.diagonal()[chosen])

@@ -29,11 +29,6 @@ def scalar_informations(belief: Gaussian, channel: AdditiveGaussian) -> tuple[Ar
 
     An error above 1e-5 means that the values are upper bounds. Entries that float64 cannot certify
     from the common factorisation are computed in balls, together or one by one.
-
-    >>> from sfumato.matrices import Diagonal
-    >>> belief = Gaussian(Diagonal([1.0, 1.0]))
-    >>> scalar_informations(belief, AdditiveGaussian(Diagonal([0.5, 0.25])))[0]
-    array([2., 4.])
     """
     check_fit(belief, channel)
     if belief.entries > MAX_DENSE:

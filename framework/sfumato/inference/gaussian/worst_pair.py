@@ -23,22 +23,16 @@ from sfumato.inference.gaussian.fisher_information import (
 )
 from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.gaussian.scalar_informations import scalar_informations
-from sfumato.matrices.matrix import MAX_DENSE, ROUNDOFF, Array, finite_array
+from sfumato.matrices.matrix import MAX_DENSE, ROUNDOFF, Array, Matrix, finite_array
 from sfumato.questions.displacements import Displacements, Group
 
 Balls: TypeAlias = tuple[NDArray[np.intp], ...]
 
-RESTARTS, STEPS = 128, 500
-"""Starting points of the local search, and its most steps."""
-
-MAX_SIGNS = 20
-"""Largest number of one-entry balls for which all sign vectors are compared."""
-
-MOST_GROUPS = 64
-"""Groups of a long trace that are read one by one."""
-
+RESTARTS, STEPS = 128, 500  # starting points of the local search, and its most steps
+MAX_SIGNS = 20  # largest number of one-entry balls for which all sign vectors are compared
+MOST_GROUPS = 64  # groups of a long trace that are read one by one
+# Relative gap at which a value attained and a certified bound count as the same number.
 AGREEMENT = 1e-9
-"""Relative gap at which a value attained and a certified bound count as the same number."""
 
 
 @attrs.frozen(eq=False)
@@ -75,25 +69,24 @@ def worst_squares(
 ) -> WorstSquares:
     """Return r² sup ΔᵀMΔ of every group, M = V_SS⁻¹ − Σ_SS⁻¹ the gain in precision.
 
-    From one factorisation where all groups are single entries.
-
-    >>> from sfumato.matrices import Diagonal
-    >>> question = Displacements(groups=(((0,),), ((1,),)), radii=(1.0, 2.0))
-    >>> channel = AdditiveGaussian(Diagonal([0.5, 0.25]))
-    >>> worst_squares(Gaussian(Diagonal([1.0, 1.0])), question, channel).values.round(9)
-    array([ 2., 16.])
+    From one factorisation where all groups are of entries that are learnt apart: single ones, or
+    the coordinates of one time where neither belief nor noise ties coordinates to each other.
     """
     groups = question.groups
-    if len(groups) > 1 and all(is_scalar(group) for group in groups):
+    if len(groups) > 1 and _are_learnt_apart(belief, channel.noise, groups):
         informations, error = scalar_informations(belief, channel)
-        units = informations[[group[0][0] for group in groups]]
         if error > EXACT:  # some are upper bounds, and the others certain up to this
-            units = units * (1 + EXACT)
+            informations = informations * (1 + EXACT)
+        own = [informations[list(group[0])] for group in groups]
+        units = np.array([values.max() for values in own])
         exact = np.full(len(groups), error <= EXACT)
         errors, attained = np.where(exact, error, 0.0), np.zeros(len(groups))
-        displacements: Sequence[Array] = (np.ones(1),) * len(groups)
+        displacements: Sequence[Array] = [np.eye(len(v))[int(np.argmax(v))] for v in own]
         hows: Sequence[str] = ("all entries at once",) * len(groups)
-        each = [_scalar_information(float(unit), error, hows[0]) for unit in units]
+        each = [
+            Information(np.diag(v), np.eye(len(v)), bool(np.isinf(v).any()), error, hows[0])
+            for v in own
+        ]
     elif belief.entries > MAX_DENSE and len(groups) > MOST_GROUPS:
         raise too_long(belief)
     else:
@@ -118,9 +111,15 @@ def entries_of(group: Group) -> list[int]:
     return [entry for ball in group for entry in ball]
 
 
-def _scalar_information(unit: float, error: float, how: str) -> Information:
-    infinite = math.isinf(unit)
-    return Information(np.array([[unit]]), np.eye(1), infinite, error, how)
+def _are_learnt_apart(belief: Gaussian, noise: Matrix, groups: Sequence[Group]) -> bool:
+    """Whether M is diagonal for every group, so that its entries may be read one by one."""
+    d = belief.dimensions
+    if all(is_scalar(group) for group in groups):
+        return True
+    apart = belief.covariance.keeps_apart(d) and noise.keeps_apart(d)
+    if not apart or np.any(belief.covariance.diagonal() == 0):
+        return False
+    return all(len(group) == 1 and len({entry // d for entry in group[0]}) == 1 for group in groups)
 
 
 def _worst_of_group(information: Information, group: Group) -> tuple[WorstPair, float]:
@@ -141,11 +140,9 @@ def _worst_of_group(information: Information, group: Group) -> tuple[WorstPair, 
     return attrs.evolve(worst, attained=0.0), 0.0
 
 
-CLOSE = 1e-4
-"""Relative gap of the bound of one of many matrices that is not worth a program."""
-
+CLOSE = 1e-4  # relative gap of the bound of one of many matrices that is not worth a program
+# Balls of one entry up to which all sign vectors are compared for many matrices at once.
 FEW_SIGNS = 10
-"""Balls of one entry up to which all sign vectors are compared for many matrices at once."""
 
 
 def largest_squares(informations: Array, group: Group) -> Array:

@@ -188,12 +188,6 @@ def complete_output(belief: Markov, channel: Emission, prefix: Sequence[Any]) ->
 
     At each step the last symbol of the alphabet that is possible is taken: suppression, where
     the channel may suppress.
-
-    >>> from sfumato.channels import Suppression
-    >>> chain = Markov([0.5, 0.5], [[0.0, 1.0], [0.0, 1.0]], steps=2, states="ab")
-    >>> channel = Suppression.memoryless("ab", [[0.0, 1.0], [0.0, 0.0]])
-    >>> complete_output(chain, channel, ["a"])
-    ('a', 'b')
     """
     output: list[Any] = []
     memory: Hashable = ()

@@ -26,7 +26,7 @@ import numpy as np
 
 from sfumato.inference.taylor import Taylor, TaylorNumbers
 from sfumato.matrices.matrix import ROUNDOFF, Array
-from sfumato.prior_classes.boxes import Box
+from sfumato.prior_classes.families import Box
 
 OUTWARDS = 1 + 1e-12
 """Sums of bounds are themselves rounded: each is raised by more than that."""
@@ -47,7 +47,7 @@ def bound_bends(box: Box, steps: int, lows: Array, highs: Array) -> Bends | None
     They are infinite where a transition is possible in only a part of the cell.
 
     >>> import sfumato as sf
-    >>> from sfumato.prior_classes.boxes import boxes_of
+    >>> from sfumato.prior_classes.families import boxes_of
     >>> [box] = boxes_of(sf.priors.line_chain(states=3, tau=sf.Interval(0.5, 1.0), steps=4))
     >>> bound_bends(box, 4, np.array([[0.5]]), np.array([[0.51]])).bends.round(4)
     array([0.0007])

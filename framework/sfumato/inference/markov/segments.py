@@ -104,11 +104,6 @@ def silent_kernels(
     Entries with v ≤ u are zero. Tables hold the probability of silence, (G, T, M): of suppression,
     or 0 and 1 where a sensor sees some states. Origins are codes u·M + i, or `BEGINNING`, (G, R);
     their times ascend, and are the same for every table.
-
-    >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.0, 1.0]], steps=2)
-    >>> table = np.array([[[1.0, 0.5], [1.0, 1.0]]])
-    >>> silent_kernels(chain, table, np.array([[BEGINNING]])).round(3).tolist()
-    [[[0.5, 0.5, 0.45, 0.3, 0.75]]]
     """
     steps, count = tables.shape[1:]
     matrix = np.full((*origins.shape, steps * count + 1), numbers.zero)
@@ -138,11 +133,6 @@ def release_probabilities(belief: Markov, channel: Suppression) -> FloatArray:
 
     Where decisions depend on the last release, it is a recursion over last releases (u, i): a
     silent mass waits after each, and what is released at t leaves it.
-
-    >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.0, 1.0]], steps=2)
-    >>> table = [[1.0, 0.5], [1.0, 0.0]]
-    >>> release_probabilities(chain, Suppression.memoryless((0, 1), table)).tolist()
-    [[0.0, 0.25], [0.0, 0.55]]
     """
     if channel.after is None:
         return np.asarray(belief.marginals() * (1.0 - channel.start))
@@ -276,7 +266,7 @@ class _Sweep:
         code = found.end if 0 <= found.end < over else found.start
         while code != BEGINNING:
             time, state = divmod(code, self._count)
-            prefix[time] = belief.states[state]
+            prefix[time] = self._channel.shown[state]
             code = found.start if code == found.end else int(self._previous[code])
         output = complete_output(belief, self._channel, prefix)
         event = int(self._order[found.event])

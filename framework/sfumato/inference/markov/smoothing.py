@@ -63,12 +63,7 @@ def forward_backward(belief: Markov, log_evidence: FloatArray) -> Smoothed:
 
 
 def pair_marginals(belief: Markov, log_evidence: FloatArray) -> FloatArray:
-    """Return Pr[X_t = i, X_{t+1} = j | o] as (..., k − 1, M, M).
-
-    >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=2)
-    >>> pair_marginals(chain, np.zeros((2, 2))).round(12).tolist()
-    [[[0.45, 0.05], [0.05, 0.45]]]
-    """
+    """Return Pr[X_t = i, X_{t+1} = j | o] as (..., k − 1, M, M)."""
     batch = _checked_evidence(belief, log_evidence)
     messages = _messages(belief, batch)
     later = batch[:, 1:] + messages.backward[:, 1:]

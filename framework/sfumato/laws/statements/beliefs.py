@@ -21,7 +21,6 @@ from sfumato.laws.capabilities import (
     design,
     has_scale,
     rebuild,
-    require_agreement,
     require_no_worse,
     with_values,
 )
@@ -30,7 +29,6 @@ from sfumato.laws.goodness_of_fit import binomial_fit, gaussian_fit, smallest
 from sfumato.laws.law import NotHere, law, require
 from sfumato.laws.transformations import member_at
 from sfumato.parameters import POSITIVE, SEED, UNIT
-from sfumato.prior_classes.sets import AnyOf
 from sfumato.protocols import Loss, Release
 
 INDEFINITE = 1e-10
@@ -99,7 +97,7 @@ ALIKE = 1e-6
 
 @law("belief.doors", over=("prior",), cost=0.5)
 def every_door_shows_one_belief(prior: Any) -> None:
-    """At a glance, as a formula, far apart and on fewer times, a prior says what its belief does.
+    """As a formula, far apart and on fewer times, a prior says what its belief does.
 
     A prior that takes time stamps is a process: without one of them the others are as before.
     """
@@ -115,9 +113,6 @@ def _require_one_belief(prior: Any) -> int:
     belief = prior.belief()
     ways = [("as a formula", *pair) for pair in _in_taylor_numbers(prior, belief)]
     if isinstance(belief, Gaussian):
-        covariance = belief.covariance.dense()
-        seen = type(prior).glance([prior, prior])
-        ways += [("at a glance", one, covariance) for one in (() if seen is None else seen)]
         ways += [("on fewer times", *pair) for pair in _with_fewer_times(prior, belief)]
     for how, found, expected in ways:
         room = ALIKE * float(np.abs(expected).max(initial=0.0))
@@ -342,11 +337,3 @@ def worst_end_of_the_scale(
         measure.quantity.sign,
         f"moving away from the {measure.worst_scale} end of the scale",
     )
-
-
-@law("class.singleton", over=("measure",))
-def equals_its_only_member(prior: Any, secret: Any, release: Release, measure: Any) -> None:
-    """The loss of a class with one member is that member's loss."""
-    alone = measure.loss(prior, secret, release)
-    whole = measure.loss(AnyOf(prior), secret, release)
-    require_agreement(alone, whole, "putting a prior into a class of its own")

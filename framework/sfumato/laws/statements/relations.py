@@ -8,7 +8,7 @@ pair, event or guess of one may not be that of the other; every relation here su
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -17,11 +17,17 @@ import numpy as np
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.errors import REFUSALS
-from sfumato.laws.capabilities import NEGLIGIBLE, ROUNDING, Classes, can_read, value_of
+from sfumato.laws.capabilities import (
+    ROUNDING,
+    Classes,
+    above,
+    can_read,
+    measures_counting,
+    value_of,
+)
 from sfumato.laws.law import NotHere, law, require
 from sfumato.laws.transformations import silent
 from sfumato.parameters import NONNEGATIVE, OPEN_UNIT, ORDER
-from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Reading, Situation
 from sfumato.questions import Events, Nearness
 
@@ -48,7 +54,13 @@ def counts(*names: str) -> Callable[[Classes], bool]:
 
 def ends(at: Situation, measure: Any, name: str, **parameters: Any) -> tuple[float, float]:
     """Return the largest floor and the smallest ceiling that any measure gives of a quantity."""
-    found = list(_readings(at, measure, name, parameters))
+    others = [one for one in measures_counting(name, parameters) if one != measure]
+    own = (measure.quantity.name, dict(measure.quantity.parameters)) == (name, parameters)
+    found: list[Reading] = []
+    for one in (*(measure,) * own, *others):
+        with suppress(*REFUSALS):
+            if can_read(one, at):
+                found.append(one.evaluate(at.belief, at.question, at.channel))
     if not found:
         raise NotHere(f"no measure reads the {name} here")
     room = [one.relative_error * abs(one.value) if one.relative_error else 0.0 for one in found]
@@ -57,38 +69,9 @@ def ends(at: Situation, measure: Any, name: str, **parameters: Any) -> tuple[flo
     return max(floors), min(ceilings)
 
 
-def _readings(
-    at: Situation, measure: Any, name: str, parameters: dict[str, Any]
-) -> Iterator[Reading]:
-    registry = default_registry()
-    classes: list[Any] = [registry.get("measure", known) for known in registry.names("measure")]
-    others = [cls for cls in classes if cls is not type(measure)]
-    candidates = [measure, *(made for cls in others for made in _made(cls, parameters))]
-    candidates += [made for made in _made(type(measure), parameters) if made != measure]
-    for one in candidates:
-        if (one.quantity.name, dict(one.quantity.parameters)) != (name, parameters):
-            continue
-        with suppress(*REFUSALS):
-            if can_read(one, at):
-                yield one.evaluate(at.belief, at.question, at.channel)
-
-
-def _made(cls: Any, parameters: dict[str, Any]) -> Iterator[Any]:
-    """Yield the measure with those parameters, if it has them and no other that it needs."""
-    declared = {item.name: item.required for item in cls.parameters()}
-    needed = {name for name, required in declared.items() if required}
-    if needed <= parameters.keys() <= declared.keys():
-        with suppress(ValueError):  # outside its domain
-            yield cls(**parameters)
-
-
 def require_at_most(low: float, high: float, relation: str) -> None:
     """Require that a floor is not above a ceiling, up to rounding."""
-    if math.isfinite(low) and math.isfinite(high):
-        room = ROUNDING * max(abs(low), abs(high)) + NEGLIGIBLE
-    else:
-        room = 0.0
-    require(low <= high + room, f"{relation} must hold; got {low:.12g} and {high:.12g}")
+    require(not above(low, high, ROUNDING), f"{relation} must hold; got {low:.12g} and {high:.12g}")
 
 
 def _own(measure: Any, name: str, otherwise: float) -> float:
@@ -103,11 +86,12 @@ def _own(measure: Any, name: str, otherwise: float) -> float:
 @law("relations.orders", over=("measure",), applies=counts(RENYI), order=ORDER)
 def orders_lie_between_one_and_infinity(at: Situation, measure: Any, order: float) -> None:
     """A Rényi divergence lies between that of order one, Kullback–Leibler's, and the infinite."""
-    order = _own(measure, "order", order)
-    one, this, infinite = (ends(at, measure, RENYI, order=o) for o in (1.0, order, math.inf))
-    require_at_most(this[0], infinite[1], f"D of order {order:.6g} ≤ D of infinite order")
-    if order > 1.0:
-        require_at_most(one[0], this[1], f"D of order one ≤ D of order {order:.6g}")
+    one, infinite = (ends(at, measure, RENYI, order=end) for end in (1.0, math.inf))
+    for own in {_own(measure, "order", drawn) for drawn in (order, 1.0 + (order - 1.0) / 8.0)}:
+        this = ends(at, measure, RENYI, order=own)
+        require_at_most(this[0], infinite[1], f"D of order {own:.6g} ≤ D of infinite order")
+        if own > 1.0:
+            require_at_most(one[0], this[1], f"D of order one ≤ D of order {own:.6g}")
 
 
 @law("relations.advantage", over=("measure",), applies=counts(ADVANTAGE, RENYI))

@@ -45,7 +45,7 @@ at once: 4,000 draws then show noise that is cut off at three deviations, and at
 FRESH = 160
 """Calls without a seed: enough for a repeated draw to stand out."""
 
-SUSPICIOUS = 0.05
+SUSPICIOUS = 0.25
 """Stopping early without suspicion costs power, never false alarms."""
 
 

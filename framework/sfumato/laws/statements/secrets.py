@@ -15,7 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.laws.capabilities import takes, value_of, with_values
 from sfumato.laws.law import NotHere, Unverified, Violation, law, require
 from sfumato.matrices import Diagonal
-from sfumato.questions import Displacements, Events, JointStates, Nearness
+from sfumato.questions import Displacements, Events, Guess, JointStates, Nearness
 
 LONG = 30
 """Times by which a trace is made longer: what is true of few of them is true of many."""
@@ -27,6 +27,12 @@ def _ask(secret: Any, belief: Any) -> Any:
         return secret.question(belief)
     except ParameterError as reason:
         raise NotHere(str(reason)) from None
+
+
+def _unverified(law: str, about: str) -> Unverified:
+    return Unverified(
+        f"nothing can check {about}, or declare 'secret.{law}' an expected failure with a reason"
+    )
 
 
 def _long(belief: Any, states: int = 0) -> Any:
@@ -53,11 +59,16 @@ def _time_values(secret: Any) -> dict[str, Any]:
 
 
 def _later(secret: Any) -> Any:
-    """Return the secret with its times at the far end of a long trace; lists, with more of them."""
+    """Return the secret with its times at the far end of a long trace; lists, with more of them.
+
+    The first of several single times is far before the last.
+    """
     given = {name: value for name, value in _time_values(secret).items() if value is not None}
     moved = {
-        name: value + LONG if isinstance(value, int) else [*range(8), *(t + LONG for t in value)]
-        for name, value in given.items()
+        name: value + LONG - 7 * (len(given) - place)
+        if isinstance(value, int)
+        else [*range(8), *(t + LONG for t in value)]
+        for place, (name, value) in enumerate(given.items(), start=1)
     }
     return with_values(secret, **moved)
 
@@ -100,12 +111,13 @@ def _require_times(secret: Any, belief: Any) -> None:
     touched: set[int] = set().union(*parts)
     places = _time_values(secret)
     if not places and len(touched) == 1 < len(named):
-        raise Unverified(
-            f"nothing can check that {secret.name} is about the time {min(touched)}: declare that "
-            f"time as a parameter, or 'secret.times' an expected failure with a reason"
-        )
-    # Two single times may be the ends of what is meant.
-    span = len(places) > 1 and touched == set(range(min(named), max(named) + 1))
+        about = f"that {secret.name} is about the time {min(touched)}: declare it as a parameter"
+        raise _unverified("times", about)
+    between = set(range(min(named), max(named) + 1))
+    if touched == named < between and all(isinstance(one, int) for one in places.values()):
+        about = f"whether {secret.name} is also about what is between {sorted(named)}: take a list"
+        raise _unverified("times", about)
+    span = len(places) > 1 and touched == between  # two single times are its ends
     require(
         touched == named or span,
         f"the secret must be about the times {sorted(named)}; it is about {sorted(touched)}",
@@ -133,10 +145,14 @@ VALUES = ("place", "mistakes", "both_ways")
 """Parameters that a question has, too."""
 
 
-@law("secret.values", over=("secret",), applies=takes("secret", *VALUES))
+@law("secret.values", over=("secret",))
 def question_is_about_what_is_given(prior: Any, secret: Any) -> None:
     """The place, the mistakes of a guess and the order of pairs are those that are given."""
     question = _ask(secret, prior.belief())
+    counts = [item.name for item in type(secret).parameters() if isinstance(item.domain, Whole)]
+    if isinstance(question, Guess) and counts and "mistakes" not in counts:
+        about = f"what a guess may get wrong: call that 'mistakes', not '{counts[0]}'"
+        raise _unverified("values", about)
     shared = [n for n in VALUES if value_of(secret, n) is not None and hasattr(question, n)]
     for name in shared:
         given, found = getattr(secret, name), getattr(question, name)
@@ -182,11 +198,8 @@ def _require_no_other_radius(secret: Any, question: Any) -> None:
     """Let a secret without a radius pass, unless something else may be one that nothing checks."""
     numbers = [item.name for item in type(secret).parameters() if isinstance(item.domain, Real)]
     if numbers and isinstance(question, Displacements):
-        raise Unverified(
-            f"nothing can check how far apart the pairs of {secret.name} are: call that parameter "
-            f"'radius', not '{numbers[0]}', or declare 'secret.radius' an expected failure with a "
-            f"reason"
-        )
+        about = f"how far apart pairs are: call that parameter 'radius', not '{numbers[0]}'"
+        raise _unverified("radius", about)
     raise NotHere("the secret has no radius")
 
 
@@ -207,9 +220,9 @@ def _radii_of(question: Any, secret: Any, radius: float) -> set[float]:
     return {radius}
 
 
-def _state_parameters(classes: Any) -> dict[str, bool]:
+def _state_parameters(secret: Any) -> dict[str, bool]:
     """Return the parameters that are states, by their domains, and whether they are several."""
-    domains = {item.name: item.domain for item in classes["secret"].parameters()}
+    domains = {item.name: item.domain for item in type(secret).parameters()}
     return {
         name: isinstance(domain, Collection)
         for name, domain in domains.items()
@@ -217,14 +230,18 @@ def _state_parameters(classes: Any) -> dict[str, bool]:
     }
 
 
-@law("secret.states", over=("secret",), applies=lambda classes: bool(_state_parameters(classes)))
+@law("secret.states", over=("secret",))
 def events_are_about_the_states(prior: Any, secret: Any) -> None:
     """The events of a secret are about its states, together or each; of more there are more."""
     belief = prior.belief()
     question = _ask(secret, belief)
     if not isinstance(question, Events):
         raise NotHere(f"a {type(question).__name__} has no events")
-    names = _state_parameters({"secret": type(secret)})
+    names = _state_parameters(secret)
+    if not names:
+        if not question.masks.any(axis=(0, 1)).all():
+            raise _unverified("states", "which states events are about: declare them")
+        raise NotHere("the events are about all states")
     _require_states(secret, names, belief)
     larger = _long(belief, states=9)
     others = {
