@@ -82,9 +82,11 @@ def supremum(matrix: FloatArray, epsilon: float) -> float:
 
     For the q and d that attain L(α), x = e^α has its fixed point where
     d x² + (1 − d − q e^ε) x − (1 − q) e^ε = 0, which has one positive root; no fixed point of L is
-    below it, and with the q and d that attain L there one goes on.
+    below it, and with the q and d that attain L there one goes on. Where q and d are rounded away
+    α would creep: each step goes at least twice as far as the last must, from a few ulps on, and to
+    end above the limit is to promise less.
     """
-    factor, alpha = math.exp(epsilon), epsilon
+    factor, alpha, creep = math.exp(epsilon), epsilon, ROUNDOFF
     while True:
         leaked, q, d = step_leakage(matrix, alpha)
         if leaked + epsilon <= alpha * (1.0 + 1e-14):
@@ -95,7 +97,7 @@ def supremum(matrix: FloatArray, epsilon: float) -> float:
         if half <= 0.0 and d == 0.0:
             return math.inf
         root = rest / (half + spread) if half > 0.0 else (spread - half) / d
-        alpha = max(math.log(root), leaked + epsilon)
+        alpha, creep = max(math.log(root), leaked + epsilon, alpha * (1.0 + creep)), 2.0 * creep
 
 
 def backward_matrices(belief: Markov) -> list[FloatArray]:

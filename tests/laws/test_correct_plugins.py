@@ -144,10 +144,11 @@ class PosteriorEntropy(LossMeasure):
         return Quantity("posterior entropy", unit="nats", worse="smaller")
 
     def evaluate(self, belief, question, channel):
-        found = [
-            0.5 * np.linalg.slogdet(2 * math.pi * math.e * left)[1]
-            for left, _, _ in informations(belief, question, channel)
-        ]
+        found = []
+        for left, own, _ in informations(belief, question, channel):
+            if np.linalg.eigvalsh(left)[0] < 1e-10 * np.linalg.eigvalsh(own)[0]:
+                return Reading(value=-math.inf, bound="exact", how="nothing hides the secret")
+            found.append(0.5 * np.linalg.slogdet(2 * math.pi * math.e * left)[1])
         return Reading(value=float(min(found)), bound="exact", relative_error=1e-7)
 
     def brute_force(self, belief, question, channel):
@@ -158,6 +159,8 @@ class PosteriorEntropy(LossMeasure):
         )
         blocks = [left[np.ix_(group[0], group[0])] for group in question.groups]
         found = [np.linalg.eigvalsh(2 * math.pi * math.e * block) for block in blocks]
+        if any(values[0] < 1e-20 for values in found):
+            return Reading(value=-math.inf, bound="exact")
         return Reading(value=min(0.5 * float(np.log(v).sum()) for v in found), bound="exact")
 
 

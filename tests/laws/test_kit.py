@@ -400,7 +400,9 @@ def test_an_expected_failure_covers_objects_that_are_drawn(names, tmp_path, monk
 
 
 def test_an_expected_failure_of_what_is_drawn_hides_nothing_else(tmp_path):
-    registry = lame(tmp_path, KNOWN)
+    everything = lame(tmp_path, KNOWN)
+    few = [one for one in everything.entries if one.kind != "prior" or one.name in ("lame", "rbf")]
+    registry = attrs.evolve(everything, entries=tuple(few))  # so that it is met among the priors
     every = law_named("monotone.order")
 
     seen = set()
