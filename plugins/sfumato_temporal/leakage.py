@@ -80,24 +80,23 @@ def accumulate(matrices: Any, epsilons: Any) -> list[float]:
 def supremum(matrix: FloatArray, epsilon: float) -> float:
     """Return the limit of α_t = L(α_{t−1}) + ε; infinite where it grows without end.
 
-    For the q and d that attain L(α), x = e^α has its fixed point where
-    d x² + (1 − d − q e^ε) x − (1 − q) e^ε = 0, which has one positive root; no fixed point of L is
+    For the q and d that attain L(α), y = e^α − 1 has its fixed point where, with g = e^ε − 1,
+    d y² + (1 − q + d − q g) y − g = 0, which has one positive root; no fixed point of L is
     below it, and with the q and d that attain L there one goes on. Where q and d are rounded away
     α would creep: each step goes at least twice as far as the last must, from a few ulps on, and to
     end above the limit is to promise less.
     """
-    factor, alpha, creep = math.exp(epsilon), epsilon, ROUNDOFF
+    growth, alpha, creep = math.expm1(epsilon), epsilon, ROUNDOFF
     while True:
         leaked, q, d = step_leakage(matrix, alpha)
         if leaked + epsilon <= alpha * (1.0 + 1e-14):
             return alpha
-        half = (1.0 - d - q * factor) / 2.0
-        rest = (1.0 - q) * factor
-        spread = math.sqrt(half * half + d * rest)
+        half = (1.0 - q + d - q * growth) / 2.0
+        spread = math.sqrt(half * half + d * growth)
         if half <= 0.0 and d == 0.0:
             return math.inf
-        root = rest / (half + spread) if half > 0.0 else (spread - half) / d
-        alpha, creep = max(math.log(root), leaked + epsilon, alpha * (1.0 + creep)), 2.0 * creep
+        root = growth / (half + spread) if half > 0.0 else (spread - half) / d
+        alpha, creep = max(math.log1p(root), leaked + epsilon, alpha * (1.0 + creep)), 2.0 * creep
 
 
 def backward_matrices(belief: Markov) -> list[FloatArray]:

@@ -131,3 +131,11 @@ def test_tables_for_each_time_are_listed_along_their_states():
     mechanism = sf.mechanisms.emission_given(emission=emission)
     secret = sf.secrets.contexts([1])
     check("invariance.listing", prior=prior, secret=secret, mechanism=mechanism, seed=3)
+
+
+def test_symbols_named_after_states_keep_their_names_in_another_order():
+    prior = sf.priors.markov_chain([0.4, 0.1, 0.5], np.full((3, 3), 1 / 3), steps=2)
+    emission = [[0.0, 0.7, 0.3], [1.0, 0.0, 0.0], [0.4, 0.6, 0.0]]
+    mechanism = sf.mechanisms.emission_given(emission=emission)
+    secret = sf.secrets.contexts([1])
+    check("invariance.listing", prior=prior, secret=secret, mechanism=mechanism, seed=5733)

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -88,6 +89,27 @@ def test_a_target_beyond_what_float64_holds_is_kept():
 def test_classes_that_are_never_left_share_the_budget_evenly():
     budgets = allocate(Markov([0.5, 0.5], np.eye(2), steps=5), 0.5)
     assert budgets == pytest.approx(np.full(5, 0.1), rel=1e-9)
+
+
+@pytest.mark.parametrize("moves", [0.2, 1e-6, 1e-12, 8.8e-27])
+@pytest.mark.parametrize("epsilon", [0.05, 1e-6, 1e-17, 1e-30])
+def test_the_supremum_of_two_states_that_hardly_move(moves, epsilon):
+    matrix = np.array([[1.0 - moves, moves], [moves, 1.0 - moves]])
+    with mpmath.workdps(80):
+        q, d = mpmath.mpf(matrix[0, 0]), mpmath.mpf(matrix[1, 0])
+        factor = mpmath.exp(mpmath.mpf(epsilon))
+        half = (1 - d - q * factor) / 2  # d x² + 2 half x = (1 - q) factor
+        root = (mpmath.sqrt(half * half + d * (1 - q) * factor) - half) / d
+        limit = float(mpmath.log(root))
+    assert limit * (1 - 1e-12) <= supremum(matrix, epsilon) <= limit * (1 + 1e-9)
+
+
+def test_a_walk_that_hardly_moves_is_protected():
+    places = [[0.0, 0.0], [0.0, 3.0]]
+    prior = sf.priors.location_walk(places=places, reach=0.05, steps=3)
+    secret = sf.secrets.basic(0)
+    release = sf.mechanisms.temporal_response(epsilon=0.05).protect(prior, secret)
+    assert 0.049 < sf.measures.temporal_leakage().loss(prior, secret, release).value <= 0.05
 
 
 def test_a_window_is_refused_as_it_loses_more():

@@ -118,6 +118,8 @@ def order_of_states_does_not_matter_to_a_design(
     """Listing the states in another order, also in tables, designs what is worth as much."""
     if "utility" in release.claims:
         raise NotHere("the utility is an estimate")
+    if getattr(mechanism, "symbols", ...) is None:  # by default named after the states, in order
+        mechanism = attrs.evolve(mechanism, symbols=release.channel.alphabet)
     order = _another_order(prior.belief().state_count, seed)
     listed = _listing_states(mechanism, order), _listing_states(secret, order)
     other = design(listed[0], Changed(prior=prior, order=tuple(order)), listed[1])
