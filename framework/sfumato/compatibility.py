@@ -16,6 +16,7 @@ def words_of(kind: type) -> str:
     """Return what users call what a type stands for; "" for what no sentence need name.
 
     >>> from sfumato.beliefs import Markov
+    >>> from sfumato.compatibility import words_of
     >>> words_of(Markov)
     'Markov chains'
     """

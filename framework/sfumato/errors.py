@@ -115,6 +115,7 @@ class StudyError(ValueError):
 class SolverFailed(RuntimeError):
     """A numerical solver did not return a solution that can be vouched for.
 
+    >>> from sfumato import SolverFailed
     >>> issubclass(SolverFailed, RuntimeError)
     True
     """
@@ -133,6 +134,7 @@ class PluginError(RuntimeError):
 class DuplicateName(PluginError):
     """Two plugins register the same name; the message names both.
 
+    >>> from sfumato import DuplicateName, PluginError
     >>> issubclass(DuplicateName, PluginError)
     True
     """
@@ -154,6 +156,7 @@ class BrokenPluginWarning(UserWarning):
 def did_you_mean(name: object, known: Iterable[object], most: int = 20) -> str:
     """Return the end of a sentence about an unknown name: the near miss, else what there is.
 
+    >>> from sfumato.errors import did_you_mean
     >>> did_you_mean("rfb", ["rbf", "matern"]), did_you_mean("x", ["rbf", "matern"])
     ("did you mean 'rbf'?", 'there are matern, rbf.')
     """

@@ -46,6 +46,7 @@ class Curve:
     ``"level"`` is a horizontal line at y[0], for a value that does not depend on x.
     NaN is rejected. Curves of one family have one colour; by default the label is the family.
 
+    >>> from sfumato.figures import Curve
     >>> Curve("uniform", [1, 2], [0.5, 0.25]).y
     array([0.5 , 0.25])
     """
@@ -137,6 +138,7 @@ class FigureRequest:
     def each(self, work: Callable[[Any], T], tasks: Iterable[Any], what: str) -> list[T]:
         """Return `work` of every task, in order; `work` is a function of a module.
 
+        >>> from sfumato.figures import FigureRequest
         >>> FigureRequest(jobs=1).each(abs, [-1, 2], "counting")
         [1, 2]
         """
@@ -152,6 +154,7 @@ class Figure:
     `compute` imports what it needs when it is called; `needs` says in words which data of one's
     own it can be given, "" for none.
 
+    >>> from sfumato.figures import Drawing, Figure
     >>> Figure("Nobody (1999), Figure 1", lambda request: Drawing(panels=())).reference
     'Nobody (1999), Figure 1'
     """

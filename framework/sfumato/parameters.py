@@ -54,6 +54,7 @@ def parameter(domain: Domain, *, default: Any = REQUIRED, doc: str = "") -> Any:
 class ExactlyOne:
     """Exactly one of several parameters is given; the others are None.
 
+    >>> from sfumato.parameters import ExactlyOne
     >>> ExactlyOne(("mse", "epsilon")).problem({"mse": None, "epsilon": None})
     'exactly one of mse, epsilon; got none of them'
     """
@@ -77,6 +78,7 @@ class ExactlyOne:
 class Together:
     """`name` is given exactly when `partner` is.
 
+    >>> from sfumato.parameters import Together
     >>> Together("epsilon", "order").problem({"epsilon": 1.0, "order": None})
     'epsilon and order together; got epsilon without order'
     """
@@ -180,6 +182,8 @@ def _is_noun(value: object) -> bool:
 def literal(plain: object) -> str:
     """Write plain values as Python does, and infinities so that they can be read again.
 
+    >>> import math
+    >>> from sfumato.parameters import literal
     >>> literal({"nu": math.inf})
     "{'nu': float('inf')}"
     """

@@ -56,6 +56,7 @@ def note_place(place: str) -> Iterator[None]:
 def class_of_values(plain: Any) -> Any:
     """Return an interval or a choice from its plain form, also inside a table; the rest as it is.
 
+    >>> from sfumato.plugin_registry import class_of_values
     >>> class_of_values({"interval": [1, 2]})
     sf.Interval(1.0, 2.0)
     >>> class_of_values({"name": "RBF", "length_scale": {"interval": [1, 2]}})
@@ -124,6 +125,7 @@ def within(seconds: float | None, what: str) -> Iterator[Callable[[], None]]:
     the clock. Only Python's own steps can be interrupted, in a main thread of Unix; elsewhere
     nothing is.
 
+    >>> from sfumato.plugin_registry import within
     >>> with within(60.0, "this") as start_anew:
     ...     start_anew()
     """
@@ -180,6 +182,7 @@ def _build_design(registry: Registry, table: dict[str, Any]) -> Any:
 def table_of_text(text: str) -> dict[str, Any]:
     """Return the table of a noun that is written as a name with ``key=value`` pairs, in TOML.
 
+    >>> from sfumato.plugin_registry import table_of_text
     >>> table_of_text("basic index=24 radius=0.5")
     {'name': 'basic', 'index': 24, 'radius': 0.5}
     """

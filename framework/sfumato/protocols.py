@@ -53,6 +53,7 @@ C = TypeVar("C", default=Any)
 def _within_memory(name: str) -> Iterator[None]:
     """Refuse, in the name of a plugin, what the memory of the machine cannot hold.
 
+    >>> from sfumato.protocols import _within_memory
     >>> with _within_memory("renyi"):
     ...     raise MemoryError
     Traceback (most recent call last):
@@ -81,6 +82,7 @@ class Quantity:
     Two losses may be ordered only if their quantities are equal.
     Radius, mistakes and indices belong to the scenario, not here.
 
+    >>> from sfumato import Quantity
     >>> str(Quantity("Rényi divergence", {"order": 2.0}, unit="nats"))
     'Rényi divergence (order=2) [nats]'
     """
@@ -167,6 +169,7 @@ class Reading:
     how
         The method, in a few words.
 
+    >>> from sfumato import Reading
     >>> Reading(value=0.25, bound="upper").ceiling
     0.25
     """
@@ -238,6 +241,8 @@ def _clip_ends(found: Reading) -> Reading:
 
     Everything else stays as it was found, for the laws to judge.
 
+    >>> from sfumato import Reading
+    >>> from sfumato.protocols import _clip_ends
     >>> _clip_ends(Reading(value=1.0 + 4e-11, bound="upper", interval=(-1e-17, 1.0 + 4e-11)))
     <Reading ≤ 1, ≥ 0>
     """
@@ -255,6 +260,7 @@ class Scenario:
 
     Losses contradict each other only within one scenario.
 
+    >>> from sfumato import Scenario
     >>> Scenario("a prior", "a secret", "a channel").secret
     'a secret'
     """
@@ -351,6 +357,7 @@ class PriorClass(ByContent, ABC, Generic[B]):
     All members share the trace: its length, its dimensions, its states.
 
     >>> import sfumato as sf
+    >>> from sfumato import PriorClass
     >>> isinstance(sf.priors.rbf(length_scale=sf.Interval(1, 3), times=5), PriorClass)
     True
     """

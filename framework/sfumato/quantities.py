@@ -20,6 +20,7 @@ MUTUAL_INFORMATION = Quantity("mutual information", unit="nats")
 def renyi_divergence(order: float) -> Quantity:
     """Return the quantity that measures and targets of conditional inferential privacy share.
 
+    >>> from sfumato.quantities import renyi_divergence
     >>> str(renyi_divergence(2.0))
     'Rényi divergence (order=2) [nats]'
     """
@@ -43,6 +44,8 @@ def round_outwards(value: float, bound: str, form: str = ".6g") -> str:
     `form` is Python's own (``".6g"``, ``"8.3f"``); up to 15 digits, the text read back as a number
     is on the right side of the value.
 
+    >>> import math
+    >>> from sfumato.quantities import round_outwards
     >>> [round_outwards(229.04841, bound) for bound in ("exact", "upper", "lower")]
     ['229.048', '229.049', '229.048']
     >>> round_outwards(0.2, "upper"), round_outwards(math.inf, "upper")
@@ -72,6 +75,8 @@ def reading_text(reading: Reading, form: str = ".6g", ends: str = ".4g") -> str:
 
     Both ends of a bound are written where they are known and differ noticeably.
 
+    >>> from sfumato import Reading
+    >>> from sfumato.quantities import reading_text
     >>> reading_text(Reading(value=229.04841, bound="upper"))
     '≤ 229.049'
     >>> reading_text(Reading(value=229.04841, bound="upper", interval=(220.0, 229.04841)))

@@ -22,6 +22,7 @@ from sfumato.errors import ParameterError, did_you_mean
 def read_only(value: ArrayLike, dtype: DTypeLike = np.float64) -> NDArray[Any]:
     """Return a read-only copy of `value`: what the caller keeps cannot change it.
 
+    >>> from sfumato.values import read_only
     >>> read_only([1, 2]).flags.writeable
     False
     """
@@ -33,6 +34,8 @@ def read_only(value: ArrayLike, dtype: DTypeLike = np.float64) -> NDArray[Any]:
 def content_key(value: object) -> Hashable:
     """Return a hashable key, equal for values of equal content.
 
+    >>> import numpy as np
+    >>> from sfumato.values import content_key
     >>> content_key(np.arange(2.0)) == content_key(np.array([0.0, 1.0]))
     True
     """
@@ -88,6 +91,7 @@ NOT_FINITE = "not finite"
 def to_json(value: Any) -> str:
     """Write plain content; equal content gives equal text, whatever the order of keys.
 
+    >>> from sfumato.values import to_json
     >>> to_json({"b": (1, 2.5), "a": float("inf")})
     '{"a":{"not finite":"inf"},"b":[1,2.5]}'
     """
@@ -97,6 +101,7 @@ def to_json(value: Any) -> str:
 def from_json(text: str) -> Any:
     """Read what `to_json` wrote; tuples come back as lists.
 
+    >>> from sfumato.values import from_json
     >>> from_json('{"a":{"not finite":"-inf"}}')
     {'a': -inf}
     """
@@ -106,6 +111,7 @@ def from_json(text: str) -> Any:
 def digest(value: Any) -> str:
     """Return the SHA-256 of the content, in hexadecimal.
 
+    >>> from sfumato.values import digest
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     True
     """
@@ -136,6 +142,7 @@ def printable(text: str) -> str:
 
     Ends of lines and tabs stay; so does everything that is not text, for others to refuse.
 
+    >>> from sfumato.values import printable
     >>> print(printable("\x1b[31mred\x1b[0m"))
     \x1b[31mred\x1b[0m
     """
@@ -153,6 +160,7 @@ def printable(text: str) -> str:
 def places(table: Mapping[str, Any], wanted: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
     """Yield the place and the value of everything that is wanted, however deep it lies.
 
+    >>> from sfumato.values import places
     >>> list(places({"a": 1, "b": {"c": 2}}, lambda value: value == 2))
     [('b.c', 2)]
     """
@@ -166,6 +174,7 @@ def places(table: Mapping[str, Any], wanted: Callable[[Any], bool]) -> Iterator[
 def value_at(table: Mapping[str, Any], place: str) -> Any:
     """Return the value at a place.
 
+    >>> from sfumato.values import value_at
     >>> value_at({"a": 1, "b": {"c": 2}}, "b.c")
     2
     """
@@ -176,6 +185,7 @@ def value_at(table: Mapping[str, Any], place: str) -> Any:
 def replace_at(table: Mapping[str, Any], place: str, value: Any) -> dict[str, Any]:
     """Return a copy of the table with another value at a place.
 
+    >>> from sfumato.values import replace_at
     >>> replace_at({"a": 1, "b": {"c": 2}}, "b.c", 3)
     {'a': 1, 'b': {'c': 3}}
     """
@@ -212,6 +222,7 @@ Labels = tuple[Hashable, ...]
 def as_labels(labels: Iterable[Hashable] | None) -> Any:
     """Return labels as a tuple, None as it is: the converter of fields that hold labels.
 
+    >>> from sfumato.values import as_labels
     >>> as_labels("ab")
     ('a', 'b')
     """
@@ -225,6 +236,7 @@ def as_labels(labels: Iterable[Hashable] | None) -> Any:
 def checked_labels(labels: Iterable[Hashable], count: int, name: str) -> Labels:
     """Return `labels` as a tuple of `count` distinct hashable names.
 
+    >>> from sfumato.values import checked_labels
     >>> checked_labels(["home", "work"], 2, "states")
     ('home', 'work')
     """
@@ -245,6 +257,7 @@ def checked_labels(labels: Iterable[Hashable], count: int, name: str) -> Labels:
 def positions_of(labels: Labels) -> dict[Hashable, int]:
     """Return the position of every label.
 
+    >>> from sfumato.values import positions_of
     >>> positions_of(("home", "work"))
     {'home': 0, 'work': 1}
     """
@@ -256,6 +269,7 @@ def position_in(positions: Mapping[Hashable, int], label: Any, name: str) -> int
 
     A label that is a frozenset may be given as a set.
 
+    >>> from sfumato.values import position_in
     >>> position_in({"home": 0, "work": 1}, "wrok", "states")
     Traceback (most recent call last):
     sfumato.errors.ParameterError: states has no 'wrok'; did you mean 'work'?
@@ -270,6 +284,7 @@ def position_in(positions: Mapping[Hashable, int], label: Any, name: str) -> int
 def encode_labels(labels: Labels, sequence: Iterable[Any], name: str) -> NDArray[np.intp]:
     """Return the positions of a sequence of labels.
 
+    >>> from sfumato.values import encode_labels
     >>> encode_labels(("home", "work"), ["work", "home"], "states")
     array([1, 0])
     """
@@ -285,6 +300,7 @@ def encode_labels(labels: Labels, sequence: Iterable[Any], name: str) -> NDArray
 def encode_batch(labels: Labels, sequences: Iterable[Iterable[Any]], name: str) -> NDArray[np.intp]:
     """Return the positions of B sequences of one length, (B, k).
 
+    >>> from sfumato.values import encode_batch
     >>> encode_batch(("home", "work"), [["work", "home"], ["home", "home"]], "states").tolist()
     [[1, 0], [0, 0]]
     """
@@ -313,6 +329,7 @@ FloatArray = NDArray[np.float64]
 def checked_probabilities(values: ArrayLike, name: str) -> FloatArray:
     """Return a read-only array of numbers in [0, 1].
 
+    >>> from sfumato.values import checked_probabilities
     >>> checked_probabilities([0.0, 1.5], "start")
     Traceback (most recent call last):
     sfumato.errors.ParameterError: start must lie in [0, 1]; got 1.5.
@@ -330,6 +347,7 @@ def checked_laws(values: ArrayLike, name: str) -> FloatArray:
     Sums may differ from one by `SUM_TOLERANCE`. A law that differs by more than rounding is
     divided by its sum, so that long chains do not drift; one that does not is kept bit for bit.
 
+    >>> from sfumato.values import checked_laws
     >>> checked_laws([0.5, 0.4], "initial")
     Traceback (most recent call last):
     sfumato.errors.ParameterError: initial must sum to one within 1e-09; got a sum of 0.9.
@@ -354,6 +372,8 @@ def checked_laws(values: ArrayLike, name: str) -> FloatArray:
 def cumulative(laws: FloatArray) -> FloatArray:
     """Return cumulative laws that end in exactly one at the last possible outcome.
 
+    >>> import numpy as np
+    >>> from sfumato.values import cumulative
     >>> cumulative(np.array([0.5, 0.5, 0.0])).tolist()
     [0.5, 1.0, 1.0]
     """
@@ -364,6 +384,8 @@ def cumulative(laws: FloatArray) -> FloatArray:
 def draw_outcomes(cumulative_laws: FloatArray, uniforms: FloatArray) -> NDArray[np.intp]:
     """Return one outcome per row by inversion; an outcome of probability zero is never drawn.
 
+    >>> import numpy as np
+    >>> from sfumato.values import draw_outcomes
     >>> draw_outcomes(np.array([[0.0, 1.0], [0.25, 1.0]]), np.array([0.0, 0.1])).tolist()
     [1, 0]
     """
@@ -404,6 +426,8 @@ def write_whole(path: Path, text: str, *, confidential: bool = False, durable: b
     and write very many files.
 
     >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sfumato.values import write_whole
     >>> place = Path(tempfile.mkdtemp()) / "note.txt"
     >>> write_whole(place, "whole")
     >>> place.read_text()

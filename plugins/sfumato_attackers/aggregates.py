@@ -82,11 +82,14 @@ class TrajectoryRecovery(Adversary):
 
     Reference: Xu et al. (2017), trajectory recovery from ash.
 
+    >>> import sfumato as sf
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato_attackers.aggregates import Aggregates, Crowd
     >>> stay = Markov([0.9, 0.1], [[0.9, 0.1], [0.1, 0.9]], steps=3, states=("home", "work"))
     >>> crowd = Crowd([stay, stay])
     >>> counts = Aggregates(2, 3, stay.states)
     >>> seen = counts.sample([["home", "home", "home"], ["work", "work", "home"]])
-    >>> TrajectoryRecovery().infer(crowd, counts, seen)
+    >>> sf.adversaries.trajectory_recovery().infer(crowd, counts, seen)
     (('home', 'home', 'home'), ('work', 'work', 'home'))
     """
 
@@ -147,6 +150,7 @@ def likeliest_places(chances: FloatArray, counts: NDArray[np.intp]) -> NDArray[n
 def share_recovered(guessed: Traces, truth: Traces) -> float:
     """Return the share of positions that are right, traces matched as well as they can be.
 
+    >>> from sfumato_attackers.aggregates import share_recovered
     >>> share_recovered([["a", "a"], ["b", "b"]], [["b", "b"], ["a", "b"]])
     0.75
     """

@@ -67,7 +67,7 @@ class Behaviours(Prior):
     They may differ in their covariances, their kernels and length scales, and in their means.
 
     >>> import sfumato as sf
-    >>> Behaviours(
+    >>> sf.priors.behaviours(
     ...     [sf.priors.rbf(length_scale=9.0, times=24), sf.priors.rbf(length_scale=2.0, times=24)],
     ...     names=["at home", "commuting"],
     ... ).belief().weights
@@ -194,7 +194,8 @@ class BehaviourNoise(Mechanism):
 
     Noise that was designed for one behaviour is asked about all of them by `designed_for`.
 
-    >>> BehaviourNoise(mse=0.5)
+    >>> import sfumato as sf
+    >>> sf.mechanisms.behaviour_noise(mse=0.5)
     sf.mechanisms.behaviour_noise(mse=0.5)
     """
 

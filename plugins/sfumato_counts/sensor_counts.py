@@ -112,7 +112,8 @@ class SensorCounts(Mechanism):
 
     Reference: Koga, Meehan and Chaudhuri (2024), sections 2.1 and 3.1.
 
-    >>> SensorCounts([0, [1, 2], 0])
+    >>> import sfumato as sf
+    >>> sf.mechanisms.sensor_counts([0, [1, 2], 0])
     sf.mechanisms.sensor_counts(sensors=[0, [1, 2], 0])
     """
 
@@ -133,8 +134,11 @@ class SensorCounts(Mechanism):
     def places(self, belief: Markov) -> tuple[tuple[Hashable, ...], ...]:
         """Return the places watched at each step.
 
+        >>> import sfumato as sf
+        >>> from sfumato.beliefs import Markov
         >>> belief = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=3)
-        >>> SensorCounts(1).places(belief), SensorCounts([0, [0, 1], 1]).places(belief)
+        >>> last, each = sf.mechanisms.sensor_counts(1), sf.mechanisms.sensor_counts([0, [0, 1], 1])
+        >>> last.places(belief), each.places(belief)
         (((1,), (1,), (1,)), ((0,), (0, 1), (1,)))
         """
         if self.sensors == "drawn":

@@ -195,6 +195,7 @@ class MaximalLeakage(_Leakage):
 
     Reference: Issa, Wagner and Kamath (2020).
 
+    >>> import math
     >>> import sfumato as sf
     >>> chain = sf.priors.markov_chain([0.75, 0.25], [[1, 0], [0, 1]], steps=1)
     >>> release = sf.mechanisms.suppress_given(probabilities=[[0, 0]]).protect(
@@ -231,6 +232,7 @@ class PointwiseLeakage(_Leakage):
 
     Reference: Saeidian et al. (2023), pointwise maximal leakage.
 
+    >>> import math
     >>> import sfumato as sf
     >>> chain = sf.priors.markov_chain([0.75, 0.25], [[1, 0], [0, 1]], steps=1)
     >>> release = sf.mechanisms.suppress_given(probabilities=[[0, 0]]).protect(

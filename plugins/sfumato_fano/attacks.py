@@ -223,6 +223,7 @@ class MarginalMode(Guesser):
     allowed; the guessed trajectory itself may be impossible.
 
     >>> import sfumato as sf
+    >>> from sfumato.beliefs import Markov
     >>> from sfumato.channels import Symbols
     >>> belief = Markov([0.4, 0.6], [[0.5, 0.5], [1.0, 0.0]], steps=2)
     >>> blind = Symbols((0, 1), ("nothing",), [[[1.0], [1.0]]] * 2)
@@ -370,6 +371,7 @@ class Constant(Guesser):
     Reference: Koga, Meehan and Chaudhuri (2024), section 3.2.2, the lucky constant estimator.
 
     >>> import sfumato as sf
+    >>> from sfumato.beliefs import Markov
     >>> from sfumato.channels import Symbols
     >>> belief = Markov([0.4, 0.6], [[0.5, 0.5], [1.0, 0.0]], steps=2)
     >>> blind = Symbols((0, 1), ("nothing",), [[[1.0], [1.0]]] * 2)

@@ -118,7 +118,8 @@ class Uniform(Calibrated):
 
     Reference: Meehan and Chaudhuri (2021), section 5, the independent/uniform baseline.
 
-    >>> Uniform(mse=0.02)
+    >>> import sfumato as sf
+    >>> sf.mechanisms.gaussian_uniform(mse=0.02)
     sf.mechanisms.gaussian_uniform(mse=0.02)
     """
 
@@ -138,7 +139,8 @@ class Concentrated(Calibrated):
 
     Reference: Meehan and Chaudhuri (2021), section 5, the independent/concentrated baseline.
 
-    >>> Concentrated(mse=0.02)
+    >>> import sfumato as sf
+    >>> sf.mechanisms.gaussian_concentrated(mse=0.02)
     sf.mechanisms.gaussian_concentrated(mse=0.02)
     """
 
@@ -158,7 +160,8 @@ class Given(AdditiveMechanism):
 
     The noise is `scale` times the covariance, which is what calibration turns.
 
-    >>> Given(covariance=[[1.0, 0.5], [0.5, 1.0]]).covariance.shape
+    >>> import sfumato as sf
+    >>> sf.mechanisms.gaussian_given(covariance=[[1.0, 0.5], [0.5, 1.0]]).covariance.shape
     (2, 2)
     """
 
@@ -207,6 +210,7 @@ def smallest_budget(
     the kept end's value halved (the Illinois rule), and by halving where the loss jumps at its
     root. The result is always from the safe side.
 
+    >>> from sfumato_gaussian_noise.baselines import smallest_budget
     >>> round(smallest_budget(lambda b: (3.0 / b, b), target=1.5, start=1.0), 6)
     2.0
     """

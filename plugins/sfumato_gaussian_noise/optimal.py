@@ -59,7 +59,7 @@ class Optimal(Calibrated):
 
     >>> import sfumato as sf
     >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
-    >>> release = Optimal(mse=0.02).protect(prior, secret)
+    >>> release = sf.mechanisms.gaussian_optimal(mse=0.02).protect(prior, secret)
     >>> round(release.claims["worst_loss"], 4), release.claims["relative_gap"] < 1e-5
     (7.6086, True)
     """

@@ -57,7 +57,8 @@ class SDPA(Published):
 
     Reference: Meehan and Chaudhuri (2021), section 4 and appendix 7.3.1.
 
-    >>> SDPA(mse=0.02, rescale=10.0)
+    >>> import sfumato as sf
+    >>> sf.mechanisms.gaussian_sdp_a(mse=0.02, rescale=10.0)
     sf.mechanisms.gaussian_sdp_a(mse=0.02, rescale=10.0)
     """
 
@@ -85,7 +86,8 @@ class MultipleSecrets(Published):
 
     Reference: Meehan and Chaudhuri (2021), section 4, Algorithm 1, and appendix 7.3.2.
 
-    >>> MultipleSecrets(mse=0.35)
+    >>> import sfumato as sf
+    >>> sf.mechanisms.gaussian_multiple_secrets(mse=0.35)
     sf.mechanisms.gaussian_multiple_secrets(mse=0.35)
     """
 

@@ -75,6 +75,7 @@ def read_series(name: str, traces: Any, times: Any, *, normalise: bool) -> list[
 def _windows(length: int) -> list[slice]:
     """Return the pieces of a trace that are fitted: a long one would take as its cube.
 
+    >>> from sfumato_gaussian_process.fitting import _windows
     >>> _windows(30), len(_windows(1_000_000)), _windows(1000)[-1]
     ([slice(0, 30, None)], 200, slice(950, 1000, None))
     """
@@ -226,6 +227,7 @@ class Fitted(ABC):
 class FittedPriors(Fitted):
     """The most likely stationary priors.
 
+    >>> import numpy as np
     >>> import sfumato as sf
     >>> traces = sf.priors.rbf(length_scale=3.0, times=40).belief().sample(
     ...     np.random.default_rng(0), 20
@@ -283,8 +285,9 @@ class FittedPriors(Fitted):
 class FittedKernels(Fitted):
     """The most likely kernels of the shape of `start`, times in sampling periods.
 
-    >>> import sfumato as sf
+    >>> import numpy as np
     >>> from sklearn.gaussian_process.kernels import RBF
+    >>> import sfumato as sf
     >>> rng = np.random.default_rng(0)
     >>> traces = sf.priors.rbf(length_scale=3.0, times=20).belief().sample(rng, 3)
     >>> sf.priors.kernel.fit(traces, RBF(1.0)).names

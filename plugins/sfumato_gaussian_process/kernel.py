@@ -61,6 +61,7 @@ SMOOTHNESS = (0.5, 1.5, 2.5, math.inf)
 class KernelExpression:
     """A kernel's class name, its numbers and the kernels inside it.
 
+    >>> from sfumato_gaussian_process.kernel import KernelExpression
     >>> table = {"name": "RBF", "length_scale": 2.0}
     >>> KernelExpression.read(table).plain() == table
     True
@@ -310,9 +311,12 @@ class Kernel(GaussianProcess):
     Reference: Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, section 4.2.
 
     >>> from sklearn.gaussian_process.kernels import RBF, WhiteKernel
-    >>> Kernel(RBF(2.0) + WhiteKernel(0.5), times=3).belief().covariance.dense().round(4)[0]
+    >>> import sfumato as sf
+    >>> prior = sf.priors.kernel(RBF(2.0) + WhiteKernel(0.5), times=3)
+    >>> prior.belief().covariance.dense().round(4)[0]
     array([1.5   , 0.8825, 0.6065])
-    >>> Kernel({"name": "DotProduct", "sigma_0": 1.0}, times=3).belief().covariance.dense()[2]
+    >>> prior = sf.priors.kernel({"name": "DotProduct", "sigma_0": 1.0}, times=3)
+    >>> prior.belief().covariance.dense()[2]
     array([1., 3., 5.])
 
     >>> import sfumato as sf

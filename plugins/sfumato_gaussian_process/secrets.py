@@ -58,7 +58,8 @@ class Basic(_AtTimes):
 
     Reference: Meehan and Chaudhuri (2021), section 2.2, basic secrets.
 
-    >>> Basic(24, radius=1.0)
+    >>> import sfumato as sf
+    >>> sf.secrets.basic(24, radius=1.0)
     sf.secrets.basic(index=24)
     """
 
@@ -89,7 +90,8 @@ class Compound(_AtTimes):
 
     Reference: Meehan and Chaudhuri (2021), section 2.2, compound secrets.
 
-    >>> Compound([20, 24])
+    >>> import sfumato as sf
+    >>> sf.secrets.compound([20, 24])
     sf.secrets.compound(indices=[20, 24])
     """
 
@@ -121,7 +123,8 @@ class EveryPoint(_AtTimes):
 
     Reference: Meehan and Chaudhuri (2021), section 4, Algorithm 1 for all basic secrets.
 
-    >>> EveryPoint()
+    >>> import sfumato as sf
+    >>> sf.secrets.every_point()
     sf.secrets.every_point()
     """
 
@@ -145,7 +148,8 @@ class EveryPoint(_AtTimes):
 class Near(Secret):
     """Being within `radius` of a place at one time of a Gaussian trace.
 
-    >>> Near(0.0, radius=0.25, index=24)
+    >>> import sfumato as sf
+    >>> sf.secrets.near(0.0, radius=0.25, index=24)
     sf.secrets.near(place=0.0, radius=0.25, index=24)
     """
 

@@ -267,7 +267,8 @@ class RBF(StationaryPrior):
 
     Reference: Meehan and Chaudhuri (2021), section 5, k_RBF.
 
-    >>> RBF(length_scale=2.0, times=3).belief().covariance.dense().round(4)[0]
+    >>> import sfumato as sf
+    >>> sf.priors.rbf(length_scale=2.0, times=3).belief().covariance.dense().round(4)[0]
     array([1.    , 0.8825, 0.6065])
     """
 
@@ -305,7 +306,9 @@ class Periodic(StationaryPrior):
 
     Reference: Meehan and Chaudhuri (2021), section 5, k_PER.
 
-    >>> Periodic(period=2.0, length_scale=1.0, times=3).belief().covariance.dense().round(4)[0]
+    >>> import sfumato as sf
+    >>> prior = sf.priors.periodic(period=2.0, length_scale=1.0, times=3)
+    >>> prior.belief().covariance.dense().round(4)[0]
     array([1.    , 0.1353, 1.    ])
     """
 
@@ -366,7 +369,8 @@ class Matern(StationaryPrior):
 
     Reference: Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, eq. 4.17.
 
-    >>> Matern(length_scale=2.0, nu=0.5, times=3).belief().covariance.dense().round(4)[0]
+    >>> import sfumato as sf
+    >>> sf.priors.matern(length_scale=2.0, nu=0.5, times=3).belief().covariance.dense().round(4)[0]
     array([1.    , 0.6065, 0.3679])
     """
 

@@ -43,6 +43,7 @@ class BayesCapacity(GuessMeasure):
 
     Reference: Braun, Chatzikokolakis and Palamidessi (2009); Alvim et al. (2014), theorem 6.
 
+    >>> import math
     >>> import sfumato as sf
     >>> chain = sf.priors.markov_chain([0.75, 0.25], [[1, 0], [0, 1]], steps=1)
     >>> secret = sf.secrets.basic(0)
@@ -96,6 +97,7 @@ class ShannonCapacity(GuessMeasure):
 
     Reference: Shannon (1948); Arimoto (1972); Blahut (1972).
 
+    >>> import math
     >>> import sfumato as sf
     >>> chain = sf.priors.markov_chain([0.75, 0.25], [[1, 0], [0, 1]], steps=1)
     >>> secret = sf.secrets.basic(0)

@@ -52,6 +52,8 @@ class Refinement:
 def refinement(first: FloatArray, second: FloatArray) -> Refinement:
     """Return whether the channel `second`, (R, O'), is a post-processing of `first`, (R, O).
 
+    >>> import numpy as np
+    >>> from sfumato_information_flow.refinement import refinement
     >>> noisy = np.array([[0.8, 0.2], [0.3, 0.7]])
     >>> noisier = noisy @ np.array([[0.9, 0.1], [0.2, 0.8]])
     >>> refinement(noisy, noisier).holds, refinement(noisier, noisy).holds
@@ -99,6 +101,7 @@ def refines(prior: Prior, secret: Secret, first: Release, second: Release) -> Re
     """Return whether the second release tells nothing of the secret that the first does not.
 
     >>> import sfumato as sf
+    >>> from sfumato_information_flow.refinement import refines
     >>> chain = sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.3, 0.7]], steps=4)
     >>> secret = sf.secrets.basic(2)
     >>> loud, quiet = (

@@ -25,6 +25,8 @@ Sighting = tuple[Hashable, int]
 def parse(expression: str) -> ast.expr:
     """Return the tree of an expression: place@time, and, or, not, parentheses; nothing is run.
 
+    >>> import ast
+    >>> from sfumato_location.events import parse
     >>> ast.unparse(parse("home@3 and not ('railway station'@4 or 7@4)"))
     "home @ 3 and (not ('railway station' @ 4 or 7 @ 4))"
     """

@@ -85,6 +85,8 @@ def spanner(far: FloatArray, dilation: float) -> NDArray[np.intp]:
 
     Greedily, the closest pairs first: a pair is taken unless a path of the others will do.
 
+    >>> import numpy as np
+    >>> from sfumato_location.optimal import spanner
     >>> spanner(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]), 1.05).tolist()
     [[0, 1], [1, 0], [1, 2], [2, 1]]
     """

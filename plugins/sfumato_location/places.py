@@ -46,6 +46,7 @@ PLACES = Coordinates("coordinates of the places", ("M", "c"))
 def grid(columns: int, rows: int, step: float = 1.0) -> FloatArray:
     """Return the places of a grid, row by row.
 
+    >>> from sfumato_location.places import grid
     >>> grid(2, 2, step=0.5).tolist()
     [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [0.5, 0.5]]
     """
@@ -75,7 +76,9 @@ class LocationWalk(Prior):
     The states are numbered as the places are listed; `grid` lists those of a grid, and `fit` makes
     places and a chain of recorded positions.
 
-    >>> LocationWalk([[0, 0], [1, 0], [3, 0]], reach=1.0, steps=2).belief().matrix(0).round(3)
+    >>> import sfumato as sf
+    >>> walk = sf.priors.location_walk([[0, 0], [1, 0], [3, 0]], reach=1.0, steps=2)
+    >>> walk.belief().matrix(0).round(3)
     array([[0.705, 0.259, 0.035],
            [0.245, 0.665, 0.09 ],
            [0.042, 0.114, 0.844]])
@@ -106,8 +109,10 @@ class LocationWalk(Prior):
         cells' centres, in metres from their corner; the chain is `markov_chain.fit`, which the
         other arguments go to.
 
+        >>> import sfumato as sf
+        >>> from sfumato.datasets import RealTrace
         >>> days = [RealTrace("ann", [0, 60, 120], [[0, 0], [0, 0.001], [0, 0]])]
-        >>> found = LocationWalk.fit(days, spacing=100.0, every=60.0, smoothing=0.0)
+        >>> found = sf.priors.location_walk.fit(days, spacing=100.0, every=60.0, smoothing=0.0)
         >>> found.places.tolist(), found.prior.transitions.tolist()
         ([[50.0, 50.0], [150.0, 50.0]], [[0.0, 1.0], [1.0, 0.0]])
         """

@@ -99,7 +99,10 @@ class MarkovChain(LabelledChain):
     One matrix of shape (M, M) rules every step; a stack of shape (T-1, M, M) one step each.
     ``markov_chain.fit``, ``fit_each`` and ``simulated`` make chains from data or by formula.
 
-    >>> chain = MarkovChain(initial="stationary", transitions=[[0.5, 0.5], [1.0, 0.0]], steps=3)
+    >>> import sfumato as sf
+    >>> chain = sf.priors.markov_chain(
+    ...     initial="stationary", transitions=[[0.5, 0.5], [1.0, 0.0]], steps=3
+    ... )
     >>> chain.belief().initial.round(4)
     array([0.6667, 0.3333])
     """
@@ -124,7 +127,8 @@ class MarkovChain(LabelledChain):
     def spectral_gap(self) -> float:
         """Return 1 − |λ_2|: near 0 for someone who stays, near 1 for someone who jumps about.
 
-        >>> MarkovChain("stationary", [[0.9, 0.1], [0.1, 0.9]], 3).spectral_gap()
+        >>> import sfumato as sf
+        >>> sf.priors.markov_chain("stationary", [[0.9, 0.1], [0.1, 0.9]], 3).spectral_gap()
         0.2
         """
         if self.transitions.ndim == 3:
@@ -140,7 +144,9 @@ class MarkovChain(LabelledChain):
 
         Reference: Koga, Meehan and Chaudhuri (2024), section 4.1, simulated data.
 
-        >>> MarkovChain.simulated(states=3, tau=0.5, steps=2).transitions.round(3).tolist()
+        >>> import sfumato as sf
+        >>> chain = sf.priors.markov_chain.simulated(states=3, tau=0.5, steps=2)
+        >>> chain.transitions.round(3).tolist()
         [[0.563, 0.289, 0.148], [0.253, 0.493, 0.253], [0.148, 0.289, 0.563]]
         """
         _require_whole("simulated must have states", states)
@@ -180,11 +186,13 @@ class MarkovChain(LabelledChain):
 
         Examples
         --------
-        >>> chain = MarkovChain.fit([["home", "work", "home", "home"]], smoothing=0.5)
+        >>> import sfumato as sf
+        >>> chain = sf.priors.markov_chain.fit([["home", "work", "home", "home"]], smoothing=0.5)
         >>> chain.states, chain.transitions.round(3).tolist()
         (('home', 'work'), [[0.5, 0.5], [0.75, 0.25]])
         >>> days = [["bed", "bed", "out"], ["bed", "out", "out"]]
-        >>> MarkovChain.fit(days, homogeneous=False, smoothing=0.0).transitions[:, 0].tolist()
+        >>> chain = sf.priors.markov_chain.fit(days, homogeneous=False, smoothing=0.0)
+        >>> chain.transitions[:, 0].tolist()
         [[0.5, 0.5], [0.0, 1.0]]
         """
         listed = fitting.checked_list(sequences, "sequences")
@@ -221,10 +229,11 @@ class MarkovChain(LabelledChain):
 
         Examples
         --------
-        >>> chains = MarkovChain.fit_each([[0, 1, 0], [1, 1, 1]], steps=5)
+        >>> import sfumato as sf
+        >>> chains = sf.priors.markov_chain.fit_each([[0, 1, 0], [1, 1, 1]], steps=5)
         >>> len(chains), chains[1].transitions.round(3).tolist()
         (2, [[0.5, 0.5], [0.25, 0.75]])
-        >>> days = MarkovChain.fit_each({"ann": [[0, 1], [1, 1, 1]], "bob": [0, 0, 0]})
+        >>> days = sf.priors.markov_chain.fit_each({"ann": [[0, 1], [1, 1, 1]], "bob": [0, 0, 0]})
         >>> days.names, days[0].transitions.round(3).tolist()
         (('ann', 'bob'), [[0.333, 0.667], [0.25, 0.75]])
         """

@@ -41,7 +41,8 @@ class Contexts(Secret):
 
     Reference: Götz, Nath and Gehrke (2012), definition 1 and the remarks after it.
 
-    >>> Contexts({"hospital", "bar"})
+    >>> import sfumato as sf
+    >>> sf.secrets.contexts({"hospital", "bar"})
     sf.secrets.contexts(states=['bar', 'hospital'])
     """
 
@@ -84,7 +85,8 @@ class Trajectory(Secret):
 
     Reference: Koga, Meehan and Chaudhuri (2024), the reconstruction attack.
 
-    >>> Trajectory(2)
+    >>> import sfumato as sf
+    >>> sf.secrets.trajectory(2)
     sf.secrets.trajectory(mistakes=2)
     """
 

@@ -21,6 +21,7 @@ def stationary_law(transitions: ArrayLike) -> FloatArray:
     States outside the one closed class get exactly zero; two such classes are refused, as π is
     then not unique.
 
+    >>> from sfumato_markov_chain.stationary import stationary_law
     >>> stationary_law([[0.9, 0.1], [0.3, 0.7]]).round(12).tolist()
     [0.75, 0.25]
     """

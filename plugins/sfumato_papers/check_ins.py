@@ -131,6 +131,8 @@ def check_ins_as_published(
 
     Reference: Koga, Meehan and Chaudhuri (2024), section 4.1.
 
+    >>> from sfumato.datasets import StateSequence
+    >>> from sfumato_papers.check_ins import check_ins_as_published
     >>> ann = StateSequence("ann", [0.0, 1.0, 5.0], ["a", "b", "b"])
     >>> [p.states for p in check_ins_as_published([ann], days=2 / 86400, places=1, fewest=1)]
     [('b', 'somewhere else', 'b')]

@@ -29,6 +29,7 @@ def _names(activities: Iterable[str]) -> tuple[str, ...]:
 class ActivityLog(ByContent):
     """Activities of one home with their beginnings and ends (seconds since 1970).
 
+    >>> from sfumato_papers.homes import ActivityLog
     >>> log = ActivityLog("A", [0.0, 43200.0], [30000.0, 90000.0], ["sleep", "out"])
     >>> [day.states for day in log.day_streams(minutes=360)]
     [('sleep', 'sleep', 'out', 'out')]

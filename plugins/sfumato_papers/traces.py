@@ -118,6 +118,7 @@ def five_minutes(trace: RealTrace) -> RealTrace | None:
 def _positions_kept(points: int, most: int = MOST_POINTS) -> NDArray[np.intp]:
     """Return which of `points` positions are kept: every k-th, k = ⌊points / most⌋, from k - 1 on.
 
+    >>> from sfumato_papers.traces import _positions_kept
     >>> _positions_kept(7, most=3), _positions_kept(3, most=3)
     (array([1, 3, 5]), array([0, 1, 2]))
     """

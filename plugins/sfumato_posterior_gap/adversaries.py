@@ -26,6 +26,7 @@ class HiddenMarkovPosterior(Adversary):
     Reference: Götz, Nath and Gehrke (2012), section 2.2, the strong adversary.
 
     >>> import sfumato as sf
+    >>> from sfumato.beliefs import Markov
     >>> from sfumato.channels import Suppression
     >>> belief = Markov([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], steps=1, states=("s", "x"))
     >>> channel = Suppression.memoryless(("s", "x"), [[1.0, 1 / 3]])
@@ -58,6 +59,7 @@ class FrequencyOnly(Adversary):
     Reference: Götz, Nath and Gehrke (2012), section 6.
 
     >>> import sfumato as sf
+    >>> from sfumato.beliefs import Markov
     >>> from sfumato.channels import Suppression
     >>> belief = Markov([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], steps=2, states=("s", "x"))
     >>> channel = Suppression.memoryless(("s", "x"), [[1.0, 0.5], [1.0, 1.0]])

@@ -267,6 +267,7 @@ class NoisyCount(ByContent, WholeTrace):
 
     What is released with Laplace noise is rounded to `grid`, far below the noise.
 
+    >>> from sfumato_pufferfish.counts import NoisyCount
     >>> channel = NoisyCount(("idle", "active"), 2, [[0], [1]], scale=1.0)
     >>> round(channel.log_likelihood([2.0], ["active", "active"]), 6)
     -0.693147

@@ -84,6 +84,7 @@ def log_odds_quantile(mean: float, delta: float) -> float:
     Given one of two secrets Δ apart, log p(Z | s)/p(Z | s') is Gaussian of mean m = ½ΔᵀMΔ and
     variance 2m: the release is N(a, K) or N(b, K), and the log-ratio is linear in it.
 
+    >>> from sfumato_renyi.brute_force import log_odds_quantile
     >>> round(log_odds_quantile(0.02, 4.75e-10), 3)
     1.251
     """

@@ -106,6 +106,7 @@ class OddsGap(PairMeasure):
 
     Reference: Meehan and Chaudhuri (2021), Theorem 3.1; (2019), Corollary 1.
 
+    >>> import math
     >>> import sfumato as sf
     >>> prior, secret = sf.priors.rbf(length_scale=3.0, times=1), sf.secrets.basic(0)
     >>> release = sf.mechanisms.gaussian_uniform(mse=25.0).protect(prior, secret)

@@ -43,6 +43,8 @@ Array = NDArray[np.float64]
 class CredibleTraces:
     """A Gaussian posterior over traces: a mean in their shape, and a covariance of the entries.
 
+    >>> import numpy as np
+    >>> from sfumato_renyi.posterior import CredibleTraces
     >>> belief = CredibleTraces(np.zeros(1), np.eye(1))
     >>> [round(float(end[0]), 2) for end in belief.credible_intervals(0.95)]
     [-1.96, 1.96]
@@ -98,6 +100,7 @@ class GaussianPosterior(Adversary):
     Reference: Meehan and Chaudhuri (2021), appendix 7.4.
 
     >>> import sfumato as sf
+    >>> from sfumato.channels import AdditiveGaussian
     >>> from sfumato.matrices import Diagonal
     >>> belief = sf.priors.rbf(length_scale=1.0, times=1).belief()
     >>> channel = AdditiveGaussian(Diagonal([1.0]))

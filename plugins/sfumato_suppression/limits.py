@@ -328,6 +328,7 @@ def utility_bound(prior: PriorClass, secret: Secret, delta: float) -> float:
     Reference: extends Götz, Nath and Gehrke (2012), section 5.
 
     >>> import sfumato as sf
+    >>> from sfumato_suppression.limits import utility_bound
     >>> chain = sf.priors.markov_chain(
     ...     initial=[0.5, 0.5], transitions=[[1, 0], [0, 1]], steps=1, states=["s", "x"]
     ... )

@@ -72,7 +72,8 @@ class Given(Mechanism):
 
     Reference: Götz, Nath and Gehrke (2012), section 4, the probabilistic check's output.
 
-    >>> Given(probabilities=[[1.0, 0.0]]).probabilities
+    >>> import sfumato as sf
+    >>> sf.mechanisms.suppress_given(probabilities=[[1.0, 0.0]]).probabilities
     array([[1., 0.]])
     """
 

@@ -32,6 +32,8 @@ class LabelSets(Domain):
 
     Kept as a tuple of pairs, in a fixed order.
 
+    >>> from sfumato.domains import Sizes
+    >>> from sfumato_suppression.set_labels import LABEL_SETS
     >>> LABEL_SETS.convert({"s": {"y", "s"}}, Sizes())
     (('s', ('s', 'y')),)
     """

@@ -85,6 +85,7 @@ class Gaussian(ByContent):
 
     Examples
     --------
+    >>> from sfumato.beliefs import Gaussian
     >>> from sfumato.matrices import Dense
     >>> belief = Gaussian(Dense([[1.0, 0.5], [0.5, 1.0]]))
     >>> belief.entries, belief.shape

@@ -77,6 +77,8 @@ class Markov(ByContent):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from sfumato.beliefs import Markov
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], steps=3, states=("home", "work"))
     >>> chain.marginals()[1].round(3).tolist()
     [0.55, 0.45]
@@ -148,6 +150,7 @@ class Markov(ByContent):
     def reversed_matrix(self, time: int, marginals: FloatArray) -> FloatArray:
         """Return the law of the state at `time` given that at `time` + 1; zeros if it cannot be.
 
+        >>> from sfumato.beliefs import Markov
         >>> chain = Markov([1.0, 0.0], [[0.5, 0.5], [0.0, 1.0]], steps=2)
         >>> chain.reversed_matrix(0, chain.marginals()).tolist()
         [[1.0, 0.0], [1.0, 0.0]]

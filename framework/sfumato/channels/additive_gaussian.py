@@ -33,6 +33,7 @@ class AdditiveGaussian(ByContent, Channel):
     deviation of any entry's noise. Rounding is post-processing, so no loss grows by it, and it
     hides the pattern of float64 spacings that a floating-point sum leaves.
 
+    >>> from sfumato.channels import AdditiveGaussian
     >>> from sfumato.matrices import Diagonal
     >>> channel = AdditiveGaussian(Diagonal([0.25, 0.25]))
     >>> channel.covariance()

@@ -178,6 +178,8 @@ def _checked_probabilities(probabilities: ArrayLike) -> FloatArray:
 class Symbols(ByContent, MemorylessEmission):
     """Memoryless symbols: Pr[o_t = y | X_t = m] = probabilities[t, m, y], (T, M, Y).
 
+    >>> import numpy as np
+    >>> from sfumato.channels import Symbols
     >>> sensor = Symbols(("home", "work"), (0, 1), [[[1.0, 0.0], [0.25, 0.75]]])
     >>> np.exp(sensor.evidence([1])).tolist()
     [[0.0, 0.75]]

@@ -30,7 +30,8 @@ class JointEmission(ByContent, Emission):
     told
         Steps whose state is told besides, as the last element of the symbol.
 
-    >>> from sfumato.channels import Suppression
+    >>> import numpy as np
+    >>> from sfumato.channels import JointEmission, Suppression
     >>> once = Suppression.memoryless(("s", "x"), [[1.0, 0.5]])
     >>> twice = JointEmission(("s", "x"), 2, ((0, once), (0, once)))
     >>> np.exp(twice.next_evidence((), 0)).sum(axis=0).tolist(), len(twice.outputs()[1])

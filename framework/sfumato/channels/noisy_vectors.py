@@ -42,6 +42,7 @@ class NoisyVectors(ByContent, MemorylessEmission):
     post-processing and can only hide more. `evidence` is the density before rounding.
     `means` is a (T, M, k) array.
 
+    >>> from sfumato.channels import NoisyVectors
     >>> counts = NoisyVectors(("away", "here"), [[[0.0], [1.0]]], scale=2.0)
     >>> (counts.evidence([1.0])[0] - counts.evidence([1.0])[0, 1]).tolist()
     [-0.125, 0.0]
@@ -174,6 +175,8 @@ class NoisyVectors(ByContent, MemorylessEmission):
 def normal_chances(cuts: FloatArray) -> FloatArray:
     """Return Pr[cuts[k] < N(0, 1) < cuts[k + 1]] along the last axis, with all its digits.
 
+    >>> import numpy as np
+    >>> from sfumato.channels.noisy_vectors import normal_chances
     >>> normal_chances(np.array([-np.inf, 0.0, np.inf])).tolist()
     [0.5, 0.5]
     """

@@ -50,6 +50,7 @@ class RememberingSuppression(ByContent, ChannelOfStates):
         was released last, at time u; m counts the visits after u from 1 on, 0 being none, and
         holds the present one. tables[0] has a single i: nothing was released yet.
 
+    >>> from sfumato.channels import RememberingSuppression
     >>> channel = RememberingSuppression("sx", ((0, 0),), ([[[[1, 0], [1, 0]], [[1, 0], [1, 1]]]],))
     Traceback (most recent call last):
     sfumato.errors.ParameterError: tables must have one table for each of 2 steps; got 1.
@@ -78,6 +79,7 @@ class RememberingSuppression(ByContent, ChannelOfStates):
     def of(cls, channel: Suppression) -> RememberingSuppression:
         """Return a suppression that needs no memory.
 
+        >>> from sfumato.channels import RememberingSuppression, Suppression
         >>> RememberingSuppression.of(Suppression.memoryless("sx", [[1.0, 0.5]])).tables[0].shape
         (1, 1, 1, 2)
         """

@@ -91,6 +91,9 @@ class Suppression(ByContent, Withholding):
     shown
         The labels under which states are released; their own by default.
 
+    >>> import numpy as np
+    >>> from sfumato import SUPPRESSED
+    >>> from sfumato.channels import Suppression
     >>> channel = Suppression.memoryless(("s", "x"), [[1.0, 0.25]])
     >>> np.exp(channel.evidence([SUPPRESSED])).tolist()
     [[1.0, 0.25]]
@@ -223,6 +226,8 @@ def _checked_after(given: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
 class RelabelledSuppression(Suppression):
     """A suppression that shows states under other labels than their own.
 
+    >>> import numpy as np
+    >>> from sfumato.channels import RelabelledSuppression
     >>> channel = RelabelledSuppression("sx", [[0.5, 0.0]], shown=(frozenset("sy"), frozenset("x")))
     >>> np.exp(channel.evidence([frozenset("sy")])).tolist()
     [[0.5, 0.0]]

@@ -94,6 +94,7 @@ def specification(kind: str, text: str) -> dict[str, Any]:
     Three forms: a name with ``key=value`` pairs, whose values are TOML; an inline TOML table;
     the name of a TOML file with a table of that kind, as ``sfumato fit`` writes it.
 
+    >>> from sfumato.commands.arguments import specification
     >>> specification("secret", "basic index=24 radius=0.5")
     {'name': 'basic', 'index': 24, 'radius': 0.5}
     >>> specification("secret", '{ name = "contexts", states = ["bar"] }')

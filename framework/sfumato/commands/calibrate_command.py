@@ -25,6 +25,7 @@ RISKS: Mapping[str, tuple[str, str]] = {
 def number(text: str) -> float:
     """Return a number, a percentage or a number with a unit.
 
+    >>> from sfumato.commands.calibrate_command import number
     >>> number("0.1"), number("5%"), number("200m")
     (0.1, 0.05, 200.0)
     """

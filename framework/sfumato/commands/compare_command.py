@@ -99,6 +99,7 @@ def without_formulas(table: Any) -> Any:
     """Return a table in which text that would become a formula is marked as text.
 
     >>> import pandas as pd
+    >>> from sfumato.commands.compare_command import without_formulas
     >>> without_formulas(pd.DataFrame({"label": ["=1+1", "noise"], "value": [-1.0, 2.0]}))
        label  value
     0  '=1+1   -1.0

@@ -187,6 +187,7 @@ class Place:
 def definitions_by_world(registry: Registry) -> tuple[Place, ...]:
     """Try every registered measure on a small scenario of each world.
 
+    >>> from sfumato.commands.list_command import definitions_by_world
     >>> from sfumato.plugin_registry import default_registry
     >>> places = definitions_by_world(default_registry())
     >>> [p.standing for p in places if (p.measure, p.world) == ("renyi", "a real value")]

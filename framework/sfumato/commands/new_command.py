@@ -91,6 +91,7 @@ def example(kind: str) -> tuple[list[str], str, str]:
 def plugin_text(kind: str, name: str, cls: str) -> str:
     """Return the hook's example as a file of its own, under another name.
 
+    >>> from sfumato.commands.new_command import plugin_text
     >>> "class Ending(sf.Secret):" in plugin_text("secret", "ending", "Ending")
     True
     """

@@ -50,6 +50,7 @@ def fingerprint(noun: Any) -> str | None:
     """Return a hash of the sources behind the noun, or None where a source cannot be found.
 
     >>> import sfumato as sf
+    >>> from sfumato.comparison.cache import fingerprint
     >>> noise = sf.mechanisms.gaussian_uniform(mse=0.02)
     >>> fingerprint(noise) == fingerprint(sf.mechanisms.gaussian_uniform(mse=0.2))
     True
@@ -107,6 +108,9 @@ class Cache:
     for all small entries, which a single cut takes with it.
 
     >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sfumato.comparison.cache import Cache
+    >>> from sfumato.comparison.cells import Cell
     >>> cache = Cache(Path(tempfile.mkdtemp()))
     >>> cache.put("00ff", Cell(outcome="refused", reason="no"))
     >>> cache.get("00ff").reason, cache.get("00fe")

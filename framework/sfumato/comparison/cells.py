@@ -129,6 +129,7 @@ class Cell:
     def from_plain(cls, table: Mapping[str, Any]) -> Cell:
         """Read what `plain` wrote, also after a journey through JSON.
 
+        >>> from sfumato.comparison.cells import Cell
         >>> cell = Cell(outcome="refused", reason="renyi needs Gaussian beliefs.")
         >>> Cell.from_plain(cell.plain()) == cell
         True

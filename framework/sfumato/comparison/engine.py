@@ -67,6 +67,7 @@ class Identified:
 def derived_seed(study_seed: int, *digests: str) -> int:
     """Return 32 bits of the hash of the study's seed and the digests of the specifications.
 
+    >>> from sfumato.comparison.engine import derived_seed
     >>> derived_seed(0, "a", "b") == derived_seed(0, "a", "b") != derived_seed(1, "a", "b")
     True
     """

@@ -73,6 +73,7 @@ def run(
     `cluster` is the address of a Dask scheduler to use instead.
     `what` a progress bar is to say, and of how many tasks in `total`; without, there is none.
 
+    >>> from sfumato.comparison.executors import run
     >>> [(number, future.result()) for number, future in run(abs, [-1, 2])]
     [(0, 1), (1, 2)]
     """
@@ -96,6 +97,7 @@ def run(
 def results(work: Callable[[T], R], tasks: Iterable[T], **where: Any) -> list[R]:
     """Return `work` of every task, in order, or raise the first error; see `run`.
 
+    >>> from sfumato.comparison.executors import results
     >>> results(abs, [-1, 2])
     [1, 2]
     """
@@ -109,6 +111,7 @@ def results_in_threads(work: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
 
     A worker, which shares its machine with others, takes one thread.
 
+    >>> from sfumato.comparison.executors import results_in_threads
     >>> results_in_threads(abs, [-1, 2])
     [1, 2]
     """
@@ -332,6 +335,7 @@ def _watch(client: Any) -> Callable[[Iterable[Future[Any]]], Exception | None]:
 def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
     """Yield rich's `Progress.update` for one bar on stderr, which appears after two seconds.
 
+    >>> from sfumato.comparison.executors import progress
     >>> with progress("fitting", 3) as update:
     ...     update(advance=2)
     ...     update(completed=3, description="fitted")
@@ -367,6 +371,7 @@ def _show(bar: Any) -> None:
 def with_progress(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
     """Yield the items, counting them.
 
+    >>> from sfumato.comparison.executors import with_progress
     >>> list(with_progress([1, 2], "reading"))
     [1, 2]
     """

@@ -38,6 +38,7 @@ def findings(comparison: Comparison) -> tuple[str, ...]:
     """Return sentences, the most telling first; none where nothing was measured.
 
     >>> import sfumato as sf
+    >>> from sfumato.comparison.findings import findings
     >>> print(*findings(sf.compare(
     ...     [sf.priors.rbf(length_scale=6.0, times=50)],
     ...     [sf.Labelled(sf.secrets.basic(24), "time 24")],

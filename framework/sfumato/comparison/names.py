@@ -30,6 +30,7 @@ T = TypeVar("T")
 def group_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     """Return the items by key, both in the order of their first appearance.
 
+    >>> from sfumato.comparison.names import group_by
     >>> group_by(["b", "a", "bb"], len)
     {1: ['b', 'a'], 2: ['bb']}
     """
@@ -43,6 +44,7 @@ def noun_table(noun: Any, *, defaults: bool = False) -> dict[str, Any]:
     """Return what a noun says, nested nouns opened, with or without what it leaves open.
 
     >>> import sfumato as sf
+    >>> from sfumato.comparison.names import noun_table
     >>> one = sf.mechanisms.randomised_response(epsilon=1.0)
     >>> noun_table(one)
     {'name': 'randomised_response', 'epsilon': 1.0}
@@ -65,6 +67,7 @@ def noun_tables(nouns: Sequence[Any]) -> list[dict[str, Any]]:
     """Return what each noun says, with its default where another noun of its name says more.
 
     >>> import sfumato as sf
+    >>> from sfumato.comparison.names import noun_tables
     >>> noun_tables([sf.secrets.trajectory(0), sf.secrets.trajectory(2)])
     [{'name': 'trajectory', 'mistakes': 0}, {'name': 'trajectory', 'mistakes': 2}]
     """
@@ -91,6 +94,7 @@ def _defaults(noun: Any) -> dict[str, Any]:
 def value_text(value: Any) -> str:
     """Write a value for people: 6 for 6.0, a table by its shape, a class by its ends.
 
+    >>> from sfumato.comparison.names import value_text
     >>> value_text(6.0), value_text({"interval": [3.0, 12.0]}), value_text([[1], [0]])
     ('6', '3 to 12', '2×1 table')
     """
@@ -124,6 +128,7 @@ def full_name(noun: Any) -> str:
     """Return a noun with all that it says: ``rbf length_scale=6, times=50``.
 
     >>> import sfumato as sf
+    >>> from sfumato.comparison.names import full_name
     >>> full_name(sf.priors.rbf(length_scale=sf.Interval(3, 6), times=50))
     'rbf length_scale=3 to 6, times=50'
     """
@@ -269,6 +274,7 @@ def _is_table(value: Any) -> bool:
 def typed_column(values: Sequence[Any]) -> pd.Series[Any]:
     """Return a column of the narrowest type: truths, whole numbers, numbers, else text.
 
+    >>> from sfumato.comparison.names import typed_column
     >>> typed_column([3, None]).dtype, typed_column([3, 0.5]).dtype
     (Int64Dtype(), dtype('float64'))
     """

@@ -22,6 +22,7 @@ class Contradiction:
     """Two losses of one quantity in one scenario that cannot both be right.
 
     >>> import sfumato as sf
+    >>> from sfumato import contradictions
     >>> here = {"quantity": sf.Quantity("gap"), "scenario": sf.Scenario(0, 0, 0)}
     >>> one = sf.Loss(value=0.5, bound="exact", **here)
     >>> print(contradictions([one, sf.Loss(value=0.4, bound="upper", **here)])[0])
@@ -55,6 +56,7 @@ def contradictions(
     tolerance
         Relative room for rounding, beyond what the losses themselves declare.
 
+    >>> from sfumato import contradictions
     >>> contradictions([])
     ()
     """

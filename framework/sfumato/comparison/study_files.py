@@ -50,6 +50,7 @@ MANY_CELLS = 1_000_000
 def count(plain: Any, where: str) -> int:
     """Return how many nouns a table stands for, without making them.
 
+    >>> from sfumato.comparison.study_files import count
     >>> count({"name": "rbf", "length_scale": {"linspace": [0, 1, 1_000_000_000]}}, "priors[0]")
     1000000000
     """
@@ -59,6 +60,7 @@ def count(plain: Any, where: str) -> int:
 def expand(plain: Any, where: str) -> Iterator[Any]:
     """Yield the tables without sweeps that a table stands for, the first sweep slowest.
 
+    >>> from sfumato.comparison.study_files import expand
     >>> list(expand({"mse": {"sweep": [1, 2]}}, "mechanisms[0]"))
     [{'mse': 1}, {'mse': 2}]
     """
@@ -359,6 +361,7 @@ def to_toml(study: Study) -> str:
     """Return the text of a study file; sweeps are written out.
 
     >>> import sfumato as sf
+    >>> from sfumato.comparison.study_files import to_toml
     >>> part = sf.Part(priors=[sf.priors.rbf(length_scale=2.0, times=5)],
     ...     secrets=[sf.secrets.basic(2)], measures=[sf.measures.renyi()],
     ...     mechanisms=[sf.mechanisms.gaussian_uniform(mse=0.1)])

@@ -70,6 +70,7 @@ def _longest_run(tables: Sequence[dict[str, Any]], parameter: str) -> int:
 def is_geometric(values: Sequence[float]) -> bool:
     """Whether positive values are spread more evenly in the logarithm.
 
+    >>> from sfumato.comparison.sweeps import is_geometric
     >>> is_geometric([0.1, 1.0, 10.0]), is_geometric([1.0, 10.0, 20.0])
     (True, False)
     """

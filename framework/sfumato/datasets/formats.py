@@ -53,6 +53,8 @@ class Format:
     `suits` is whether a path looks like this format, `in_degrees` whether its values are
     (latitude, longitude), and `published` how the literature prepares the data set, if it does.
 
+    >>> from sfumato.datasets import read_trace_table
+    >>> from sfumato.datasets.formats import Format
     >>> Format("traces", read_trace_table, lambda path: path.suffix == ".log").published
     """
 
@@ -173,6 +175,7 @@ def formats() -> dict[str, Format]:
 def format_of(path: str | Path) -> str:
     """Return the name of the format that a path looks like, or say which to choose from.
 
+    >>> from sfumato.datasets.formats import format_of
     >>> format_of("monday.gpx"), format_of("houseA.activities")
     ('gpx', 'kasteren')
     """

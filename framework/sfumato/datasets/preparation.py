@@ -45,6 +45,7 @@ class Preparation:
     `metres` is the public latitude of the map to metres, `minutes` the step of a home's days, and
     `published` says that the literature's own preparation comes first.
 
+    >>> from sfumato.datasets import Preparation
     >>> Preparation(seconds=5.0, window=50).plain()
     {'seconds': 5.0, 'window': 50}
     """
@@ -84,6 +85,8 @@ class Preparation:
     def windows(self, record: Record) -> Iterator[Window]:
         """Yield the windows from the first sample on; those without a sample are left out.
 
+        >>> import numpy as np
+        >>> from sfumato.datasets import Preparation, RealTrace
         >>> trace = RealTrace("ann", [0.0, 1.0, 4.8, 5.1, 15.0, 20.2], np.arange(6.0))
         >>> cut = Preparation(seconds=5.0, window=3).windows(trace)
         >>> [(window.places.tolist(), window.record.times.tolist()) for window in cut]
@@ -125,6 +128,8 @@ def median_step(record: Record) -> float | None:
 def usual_step(records: Sequence[Record]) -> float | None:
     """Return the median over traces of their median step, to six digits.
 
+    >>> from sfumato.datasets import RealTrace
+    >>> from sfumato.datasets.preparation import usual_step
     >>> usual_step([RealTrace("ann", [0.0, 5.000002, 10.0], [1.0, 2.0, 3.0])])
     5.0
     """

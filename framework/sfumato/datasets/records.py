@@ -41,6 +41,7 @@ class RealTrace(ByContent):
 
     Time stamps never decrease; NaN and infinities are rejected.
 
+    >>> from sfumato.datasets import RealTrace
     >>> trace = RealTrace("ann", [0.0, 5.0], [[1.0, 2.0], [1.5, 2.5]])
     >>> len(trace), trace.dimensions
     (2, 2)
@@ -71,6 +72,7 @@ class RealTrace(ByContent):
 class StateSequence(ByContent):
     """Labels recorded at times (seconds): check-ins, contexts, rooms.
 
+    >>> from sfumato.datasets import StateSequence
     >>> day = StateSequence("ann", [0.0, 1800.0], ["home", "work"])
     >>> day.states
     ('home', 'work')
@@ -91,6 +93,7 @@ class StateSequence(ByContent):
 def labels_of(sequences: Iterable[StateSequence]) -> tuple[Hashable, ...]:
     """Return every label of the sequences once, in alphabetical order.
 
+    >>> from sfumato.datasets import StateSequence, labels_of
     >>> labels_of([StateSequence("ann", [0.0, 1.0], ["work", "home"])])
     ('home', 'work')
     """
@@ -104,6 +107,8 @@ class LocalMetres:
     The map is linear and does not depend on the trace, so that noise in metres is noise of known
     covariance in degrees.
 
+    >>> import numpy as np
+    >>> from sfumato.datasets import LocalMetres
     >>> flat = LocalMetres(0.0)
     >>> flat.metres(np.array([[0.0, 1.0]])).round(1)
     array([[111194.9,      0. ]])

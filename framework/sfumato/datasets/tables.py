@@ -40,6 +40,7 @@ class BadRows:
 
     With `skip`, bad rows are left out and counted; without, the first one is an error.
 
+    >>> from sfumato.datasets import BadRows
     >>> rows = BadRows(skip=True)
     >>> rows.report("numbers.txt", 2, "a value must be a finite number; got 'x'")
     >>> rows.count, rows.first
@@ -94,6 +95,7 @@ def named(text: str) -> str:
 def seconds(text: str) -> float:
     """Return seconds: a number as it is, an ISO 8601 date since 1970 (UTC unless it says).
 
+    >>> from sfumato.datasets.tables import seconds
     >>> seconds("12.5"), seconds("1970-01-02T00:00:00Z"), seconds("1970-01-01 01:00:00+0000")
     (12.5, 86400.0, 3600.0)
     """

@@ -250,6 +250,7 @@ TIMES = Times
 def stamps(times: int | NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the time stamps that a `Times` value stands for.
 
+    >>> from sfumato.domains import stamps
     >>> stamps(3)
     array([0., 1., 2.])
     """

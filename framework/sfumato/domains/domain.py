@@ -23,6 +23,7 @@ _EXPRESSION = re.compile(r"^([A-Za-z]+)([+-]\d+)?$")
 def split_size(expression: str) -> tuple[str, int]:
     """Return the name and the offset of a size such as ``"T-1"``.
 
+    >>> from sfumato.domains.domain import split_size
     >>> split_size("T-1")
     ('T', -1)
     """
@@ -41,6 +42,7 @@ def evaluate_size(expression: str, sizes: Mapping[str, int]) -> int:
 class Sizes(dict[str, int]):
     """The sizes bound so far while one object's parameters are read in order.
 
+    >>> from sfumato.domains import Sizes
     >>> sizes = Sizes()
     >>> sizes.agree("M", 3), sizes.agree("M", 4)
     (True, False)
@@ -126,6 +128,7 @@ class Domain(ABC):
 class Real(Domain):
     """A real number in an interval.
 
+    >>> from sfumato.domains import POSITIVE, Sizes
     >>> POSITIVE.convert(2, Sizes())
     2.0
     """

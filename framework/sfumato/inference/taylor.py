@@ -28,6 +28,7 @@ VANISHING = 1e-300
 def exponents(parameters: int, degree: int) -> tuple[tuple[int, ...], ...]:
     """Return the powers of t of every coefficient, in order of their degree.
 
+    >>> from sfumato.inference.taylor import exponents
     >>> exponents(2, 1)
     ((0, 0), (0, 1), (1, 0))
     """
@@ -51,6 +52,8 @@ def _products(parameters: int, degree: int) -> tuple[tuple[int, int, int], ...]:
 class Taylor:
     """Coefficients (count, rows, columns, cells) as balls; a single coefficient is a constant.
 
+    >>> import numpy as np
+    >>> from sfumato.inference.taylor import TaylorNumbers
     >>> numbers = TaylorNumbers(parameters=1, degree=2)
     >>> x = numbers.parameter(0, np.array([2.0]), np.array([0.5]), over_cell=False)
     >>> (x * x).middle[:, 0, 0, 0]

@@ -63,6 +63,8 @@ def leading_pivots(matrix: Exact) -> list[Any]:
 
     Their product is the determinant.
 
+    >>> import flint
+    >>> from sfumato.laws.exact_gaussian import leading_pivots
     >>> leading_pivots(flint.fmpq_mat([[2, 1], [1, 2]]))
     [2, 3/2]
     """

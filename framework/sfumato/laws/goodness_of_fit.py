@@ -26,6 +26,7 @@ def pairings(count: int) -> Iterator[tuple[Indices, Indices]]:
     For each distance d the draws i and i + d are paired where ⌊(i - s)/d⌋ is even, with s = 0 and
     with s = d: between them the two see all neighbours at that distance.
 
+    >>> from sfumato.laws.goodness_of_fit import pairings
     >>> [(first.tolist(), second.tolist()) for first, second in pairings(5)]
     [([0, 2], [1, 3]), ([1, 3], [2, 4]), ([0, 1], [2, 3]), ([2], [4])]
     """
@@ -48,6 +49,8 @@ def exchangeability(outputs: Sequence[Any]) -> tuple[float, str]:
     and second places of disjoint pairs are marked, the number of pairs with both is
     hypergeometric, and its tails are at most those of Hoeffding's bound.
 
+    >>> import numpy as np
+    >>> from sfumato.laws.goodness_of_fit import exchangeability
     >>> rng = np.random.default_rng(1)
     >>> draws = [(int(bit),) for bit in rng.integers(2, size=400)]
     >>> twice = [draw for draw in draws for _ in "ab"]
@@ -270,6 +273,7 @@ def binomial_fit(seen: int, total: int, chance: float) -> float:
 
     Both tails are incomplete beta functions, which do not overflow where a chance is tiny.
 
+    >>> from sfumato.laws.goodness_of_fit import binomial_fit
     >>> binomial_fit(5, 10, 0.5)
     1.0
     >>> binomial_fit(0, 4000, 1e-300), binomial_fit(1, 4000, 0.0)

@@ -40,6 +40,7 @@ class OutOfReach(NotHere):
 def require(holds: object, otherwise: str) -> None:
     """Raise `Violation` unless `holds`; unlike ``assert`` it stays under ``python -O``.
 
+    >>> from sfumato.laws.law import require
     >>> require(1 + 1 == 2, "arithmetic must work")
     """
     if not holds:
@@ -141,6 +142,7 @@ def law(
 ) -> Callable[[Callable[..., None]], Law]:
     """Make a function a law; see `Law` for the arguments.
 
+    >>> from sfumato.laws.law import law
     >>> @law("example.names", over=("prior",))
     ... def has_a_name(prior):
     ...     "A prior has a name."

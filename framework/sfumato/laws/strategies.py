@@ -268,6 +268,7 @@ def scenarios(
         Classes that must be used, such as ``prior=RBF``.
 
     >>> import sfumato as sf
+    >>> from sfumato.laws import scenarios
     >>> uniform = sf.registry.get("mechanism", "gaussian_uniform")
     >>> strategy = scenarios(sf.registry, mechanism=uniform)
     """

@@ -467,6 +467,7 @@ def question_in_units(question: Any, factor: float) -> Any:
 def value_in_units(unit: str, factor: float) -> float:
     """Return what a value of that unit is multiplied by when X becomes √factor · X.
 
+    >>> from sfumato.laws.transformations import value_in_units
     >>> value_in_units("nats", 4.0), value_in_units("units of the trace", 4.0)
     (1.0, 2.0)
     """

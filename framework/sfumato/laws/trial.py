@@ -317,6 +317,7 @@ def check(law_name: str, **arguments: Any) -> None:
     """Try a law on given arguments, as a counterexample's script does.
 
     >>> import sfumato as sf
+    >>> from sfumato.laws import check
     >>> check("belief.possible", prior=sf.priors.rbf(length_scale=2.0, times=4))
     """
     law_named(law_name).check(**arguments)

@@ -61,6 +61,7 @@ def verify(
     limit: a plugin that hangs or exits fails, and the others are still tried.
     Where plugins are named, their cases share the time of the profile.
 
+    >>> from sfumato.laws import verify
     >>> verify("belief.possible", "rbf").ok
     True
     """

@@ -37,7 +37,7 @@ def _factor(value: float) -> float:
 class Scaled(Matrix):
     """factor · A, with the structure of A.
 
-    >>> from sfumato.matrices import Diagonal
+    >>> from sfumato.matrices import Diagonal, Scaled
     >>> Scaled(Diagonal([1.0, 4.0]), 0.5).diagonal()
     array([0.5, 2. ])
     """
@@ -111,7 +111,7 @@ def _terms(value: Iterable[Matrix]) -> tuple[Matrix, ...]:
 class Sum(Matrix):
     """The sum of matrices of one size: the covariance of a sum of independent draws.
 
-    >>> from sfumato.matrices import Diagonal, LowRank
+    >>> from sfumato.matrices import Diagonal, LowRank, Sum
     >>> Sum((LowRank([1.0, 1.0]), Diagonal([0.5, 0.5]))).dense()
     array([[1.5, 1. ],
            [1. , 1.5]])
@@ -172,6 +172,8 @@ def _total(arrays: list[Array]) -> Array:
 class Kronecker(Matrix):
     """time ⊗ across: entry t·d + a against entry u·d + b is time[t, u] · across[a, b].
 
+    >>> import numpy as np
+    >>> from sfumato.matrices import Dense, Kronecker
     >>> Kronecker(Dense([[2.0, 1.0], [1.0, 2.0]]), Dense(np.eye(2))).dense()
     array([[2., 0., 1., 0.],
            [0., 2., 0., 1.],
@@ -249,7 +251,7 @@ def _blocks(value: Iterable[Matrix]) -> tuple[Matrix, ...]:
 class BlockDiagonal(Matrix):
     """Square blocks along the diagonal, zero elsewhere.
 
-    >>> from sfumato.matrices import Diagonal, LowRank
+    >>> from sfumato.matrices import BlockDiagonal, Diagonal, LowRank
     >>> BlockDiagonal((LowRank([1.0, 1.0]), Diagonal([3.0]))).dense()
     array([[1., 1., 0.],
            [1., 1., 0.],

@@ -86,6 +86,7 @@ class Dense(Matrix):
     What is sampled is F Fᵀ for the factor F of a Cholesky factorisation with pivoting, which stops
     where only rounding is left: rounded entries may be slightly indefinite.
 
+    >>> from sfumato.matrices import Dense
     >>> Dense([[2.0, 1.0], [1.0, 2.0]]).apply([1.0, 0.0])
     array([2., 1.])
     """
@@ -182,6 +183,7 @@ def _variances(value: ArrayLike) -> Array:
 class Diagonal(Matrix):
     """The diagonal matrix of `variances`.
 
+    >>> from sfumato.matrices import Diagonal
     >>> Diagonal([1.0, 4.0]).dense()
     array([[1., 0.],
            [0., 4.]])
@@ -239,6 +241,7 @@ def _factor(value: ArrayLike) -> Array:
 class LowRank(Matrix):
     """A = Q Qᵀ for an (n, k) factor Q; a vector counts as one column.
 
+    >>> from sfumato.matrices import LowRank
     >>> LowRank([1.0, 2.0]).dense()
     array([[1., 2.],
            [2., 4.]])
@@ -318,6 +321,7 @@ class Toeplitz(Matrix):
     Draws use the dense factor up to 1,000 rows, above that a circulant matrix of 2n − 2 rows that
     contains A; they are refused if that matrix is indefinite, as no such draw would be honest.
 
+    >>> from sfumato.matrices import Toeplitz
     >>> Toeplitz([1.0, 0.5]).apply([1.0, 0.0])
     array([1. , 0.5])
     """

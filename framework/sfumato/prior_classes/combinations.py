@@ -178,6 +178,7 @@ class CombinedClass(_Combination, DerivedClass):
 def trace_positions(places: Iterable[int]) -> tuple[int, ...]:
     """Return positions in a trace as plain whole numbers, or refuse what is none.
 
+    >>> from sfumato.prior_classes.combinations import trace_positions
     >>> trace_positions(range(2))
     (0, 1)
     """
@@ -194,6 +195,7 @@ def joint_traces(prior: PriorClass, positions: Iterable[int] | None) -> PriorCla
     """Return the class of beliefs about the times at `positions`; None means the trace as it is.
 
     >>> import sfumato as sf
+    >>> from sfumato.prior_classes.combinations import joint_traces
     >>> joint = joint_traces(sf.priors.rbf(length_scale=1.0, times=3), (2, 0, 2))
     >>> joint.belief().covariance.dense().round(4)[0]
     array([1.    , 0.1353, 1.    ])

@@ -22,6 +22,8 @@ from sfumato.values import content_key, places, replace_at, value_at
 def is_set(value: object) -> bool:
     """Whether a parameter is given a set of values; a class of whole priors is one value.
 
+    >>> from sfumato import Interval
+    >>> from sfumato.prior_classes.families import is_set
     >>> is_set(Interval(1, 2)), is_set(2.0)
     (True, False)
     """
@@ -34,6 +36,7 @@ def sets_of(cls: type[Declared], given: Mapping[str, Any]) -> dict[str, Interval
     """Return the sets among the values given to a class, by parameter or by place inside one.
 
     >>> import sfumato as sf
+    >>> from sfumato.prior_classes.families import sets_of
     >>> table = {"name": "RBF", "length_scale": sf.Interval(3, 6)}
     >>> sets_of(sf.priors.kernel.plugin, {"kernel": table, "times": 5})
     {'kernel.length_scale': sf.Interval(3.0, 6.0)}
@@ -220,6 +223,7 @@ def family_of(cls: type[Prior], given: Mapping[str, Any]) -> PriorClass:
     An option that holds sets itself is a class of its own, so that the whole is a choice of them.
 
     >>> import sfumato as sf
+    >>> from sfumato.prior_classes.families import family_of
     >>> family_of(sf.priors.rbf.plugin, {"times": 5, "length_scale": sf.AnyOf(1.0, 3.0)}).finite
     True
     """

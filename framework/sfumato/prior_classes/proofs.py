@@ -81,6 +81,8 @@ def prove_supremum(
     found by more than `tolerance` of it are halved, until there are none or `most` cells have been
     bounded; the largest bound of a cell is one of the function, infinite if nothing is proved.
 
+    >>> import numpy as np
+    >>> from sfumato.prior_classes.proofs import CellValues, prove_supremum
     >>> def square(lows, highs):
     ...     return CellValues(highs[:, 0] ** 2, lows[:, 0] * highs[:, 0], np.zeros(len(lows), int))
     >>> prove_supremum([(((1.0, 3.0),), square)], lambda _, x: x[0] ** 2, 1e-3, 100)
@@ -151,6 +153,7 @@ def is_provable(prior: PriorClass) -> bool:
     """Whether proofs can be tried for a class: its priors have a formula and are not too long.
 
     >>> import sfumato as sf
+    >>> from sfumato.prior_classes.proofs import is_provable
     >>> is_provable(sf.priors.rbf(length_scale=sf.Interval(3, 12), times=50))
     True
     """

@@ -40,6 +40,7 @@ class Displacements(ByContent):
     radii
         The radius of each group's balls; one number stands for all.
 
+    >>> from sfumato.questions import Displacements
     >>> question = Displacements(groups=(((24,),), ((3,), (4,))), radii=1.0)
     >>> question.entries, question.radii
     ((3, 4, 24), (1.0, 1.0))
@@ -86,6 +87,7 @@ class Displacements(ByContent):
 class Nearness:
     """Whether one entry of the trace lies within a radius of a place, and `others` of theirs.
 
+    >>> from sfumato.questions import Nearness
     >>> Nearness(entry=3, place=0.0, radius=0.25).name
     '|x[3] - 0| <= 0.25'
     """

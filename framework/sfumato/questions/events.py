@@ -114,6 +114,7 @@ def check_values(states: int, times: int) -> None:
 def empty_masks(events: int, steps: int, states: int) -> BoolArray:
     """Return masks of no state at all, or refuse a chain so long that they would fill the memory.
 
+    >>> from sfumato.questions.events import empty_masks
     >>> empty_masks(2, 3, 4).shape
     (2, 3, 4)
     >>> empty_masks(100_000, 100_000, 2)
@@ -153,6 +154,8 @@ class Events(ByContent):
         Whether not being in the event must also look like being in it. By default only an event
         against its opposite counts: what can raise the belief in it.
 
+    >>> import numpy as np
+    >>> from sfumato.questions import Events
     >>> Events(np.array([[[False, False], [True, False]]]), (("hospital", 1),)).times
     array([1])
     """
@@ -185,6 +188,8 @@ class Events(ByContent):
     def single_times(self) -> Events:
         """Return each event at each of its times, as an event of that time alone.
 
+        >>> import numpy as np
+        >>> from sfumato.questions import Events
         >>> Events(np.ones((1, 2, 3), dtype=bool), ("ill",)).single_times().names
         (('ill', 0), ('ill', 1))
         """
@@ -217,7 +222,9 @@ class StateAt(Events):
     close
         Which states must look alike, and count as a right guess for one another, (M, M).
 
+    >>> import numpy as np
     >>> from sfumato.beliefs import Markov
+    >>> from sfumato.questions import StateAt
     >>> chain = Markov([0.5, 0.5], np.eye(2), steps=3)
     >>> [asked.pairs.tolist() for asked in StateAt.of(chain, [1]).asked()]
     [[[0, 1], [1, 0]]]
@@ -257,7 +264,9 @@ class StateAt(Events):
 class JointStates(ByContent):
     """The states at several times, jointly: pairs differ by close states at each of them.
 
+    >>> import numpy as np
     >>> from sfumato.beliefs import Markov
+    >>> from sfumato.questions import JointStates
     >>> chain = Markov([0.5, 0.5], np.eye(2), steps=3)
     >>> JointStates(((0, 2),), chain.states).asked()[0].names
     ((0, 0), (0, 1), (1, 0), (1, 1))
@@ -299,6 +308,7 @@ def _plain(value: object) -> object:
 class Guess:
     """The adversary succeeds with a guess that differs in at most `mistakes` positions.
 
+    >>> from sfumato.questions import Guess
     >>> Guess(2).mistakes
     2
     """
@@ -326,8 +336,11 @@ def by_time(question: Any, belief: Any) -> ByTime:
     A question that has no times, such as one about a whole trajectory, gives nothing.
     Packages with questions of their own register how those are taken apart.
 
+    >>> import numpy as np
     >>> from sfumato.beliefs import Gaussian
     >>> from sfumato.matrices import Diagonal
+    >>> from sfumato.questions import Displacements
+    >>> from sfumato.questions.events import by_time
     >>> belief = Gaussian(Diagonal(np.ones(3)))
     >>> list(by_time(Displacements(groups=(((1,),),), radii=1.0), belief)["any value"])
     [0, 1, 2]

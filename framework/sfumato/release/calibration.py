@@ -42,6 +42,8 @@ IN_WORDS: Mapping[str, str] = {
 def in_words(quantity: Quantity, value: float) -> str:
     """Return what a quantity's value means, in plain words.
 
+    >>> from sfumato import Quantity
+    >>> from sfumato.release.calibration import in_words
     >>> in_words(Quantity("Bayes success"), 0.05)
     'the best guess at the secret is right 5 percent of the time'
     >>> in_words(Quantity("mean squared error"), 100.0)

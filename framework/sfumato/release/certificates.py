@@ -55,6 +55,7 @@ def certify(
     `left_out` as too slow. The worst belief is written where it is not the prior itself.
 
     >>> import sfumato as sf
+    >>> from sfumato.release.certificates import certify
     >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
     >>> release = sf.mechanisms.gaussian_uniform(mse=0.02).protect(prior, secret)
     >>> certify(release, [sf.measures.renyi(order=2.0)], None)["guarantees"][0]["statement"]
@@ -130,6 +131,7 @@ def default_measures(
     Two lists: those to be used, and those left out as too slow for the class (`default_for`).
 
     >>> import sfumato as sf
+    >>> from sfumato.release.certificates import default_measures
     >>> prior = sf.priors.rbf(length_scale=sf.Interval(3, 6), times=9)
     >>> release = sf.mechanisms.gaussian_uniform(mse=0.02).protect(prior, sf.secrets.basic(4))
     >>> used, left_out = default_measures(release, sf.registry)
@@ -159,6 +161,8 @@ def default_measures(
 def certificate_text(certificate: dict[str, Any]) -> str:
     """Write a certificate as JSON; infinities become the words "inf" and "-inf".
 
+    >>> import math
+    >>> from sfumato.release.certificates import certificate_text
     >>> print(certificate_text({"loss": math.inf, "initial": [0.5, 0.5]}))
     {
       "loss": "inf",
@@ -231,6 +235,7 @@ def table_of_channel(channel: Any) -> Any:
 
     >>> from sfumato.channels import AdditiveGaussian
     >>> from sfumato.matrices import Diagonal
+    >>> from sfumato.release.certificates import table_of_channel
     >>> table_of_channel(AdditiveGaussian(Diagonal([0.5, 0.5])))["noise"]
     {'kind': 'Diagonal', 'variances': [0.5, 0.5]}
     """

@@ -117,6 +117,8 @@ def cut_channel(channel: Any, low: int, high: int) -> Any:
 def as_suppression(channel: Emission) -> Suppression | None:
     """Return the suppression that a channel is, up to the names of its symbols, or None.
 
+    >>> from sfumato.channels import Symbols
+    >>> from sfumato.release.time_lines import as_suppression
     >>> sensor = Symbols(("home", "work"), (0, 1), [[[1.0, 0.0], [0.25, 0.75]]])
     >>> as_suppression(sensor).start.tolist()
     [[1.0, 0.25]]

@@ -51,6 +51,8 @@ def reading_card(reading: Reading) -> str:
 def mark_sentence(reading: Reading) -> str:
     """Say in one sentence what is known of the true value.
 
+    >>> from sfumato import Reading
+    >>> from sfumato.report.cards import mark_sentence
     >>> mark_sentence(Reading(value=0.5, bound="upper"))
     'An upper bound: the true value is not above 0.5.'
     """

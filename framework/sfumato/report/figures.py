@@ -59,6 +59,7 @@ def scenario_names(cells: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
 def short_names(names: Sequence[tuple[str, ...]], longest: int = LONGEST) -> list[str]:
     """Join the words of each name, cutting the longest words until the names fit.
 
+    >>> from sfumato.report.figures import short_names
     >>> short_names([("rbf length_scale=1", "x"), ("rbf length_scale=3", "x")], longest=15)
     ['rbf…scale=1 · x', 'rbf…scale=3 · x']
     """

@@ -16,7 +16,9 @@ SWEPT = "result.comparisons[{0}].to_xarray()  # the losses on their axes"
 def notebook(study: Study) -> str:
     """Return the notebook of a study as text (Jupyter's format 4.5), without outputs.
 
+    >>> import json
     >>> import sfumato as sf
+    >>> from sfumato.report.notebook import notebook
     >>> study = sf.Study.from_table({
     ...     "title": "Smooth?", "priors": [{"name": "rbf", "length_scale": 1.0, "times": 5}],
     ...     "secrets": [sf.secrets.basic(2)], "measures": ["renyi"],

@@ -122,6 +122,7 @@ def _channels(colour: str) -> list[int]:
 def mix(colour: str, grey: int, share: float) -> str:
     """Return a colour mixed with a share of a grey, 0 being black and 255 white.
 
+    >>> from sfumato.report.style import mix
     >>> mix("#0072B2", 255, 0.5)
     '#80b8d8'
     """
@@ -132,6 +133,7 @@ def mix(colour: str, grey: int, share: float) -> str:
 def darken_to_read(colour: str) -> str:
     """Return the colour, darkened until words in it can be read on white.
 
+    >>> from sfumato.report.style import darken_to_read
     >>> darken_to_read("#0072B2"), darken_to_read("#ffffff")
     ('#0072B2', '#737373')
     """

@@ -35,6 +35,11 @@ def coupled_divergence(
 ) -> float:
     """Return a bound on the divergence of the worst pair; ∞ where several times are asked about.
 
+    >>> import numpy as np
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.channels import NoisyVectors
+    >>> from sfumato.questions import Asked
+    >>> from sfumato.views.couplings import coupled_divergence
     >>> chain = Markov([0.5, 0.5], np.full((2, 2), 0.5), steps=2)
     >>> counts = NoisyVectors(chain.states, [[[0.0], [1.0]]] * 2, scale=1.0)
     >>> one = Asked((0,), np.eye(2, dtype=bool), (0, 1), np.array([[0, 1]]), (0, 1), np.eye(2) > 0)

@@ -63,6 +63,9 @@ class Outcomes:
         Laws, (R, O) each, of what is seen in parts that are independent given the value; () where
         no such parts are known.
 
+    >>> import numpy as np
+    >>> from sfumato.questions import Asked
+    >>> from sfumato.views import Outcomes
     >>> asked = Asked((0,), np.eye(2, dtype=bool), ("s", "x"), np.array([[0, 1]]), (0,), np.eye(2))
     >>> Outcomes.of(asked, np.array([[0.5, 0.0], [0.25, 0.25]]), 0.0).likelihoods.tolist()
     [[1.0, 0.0], [0.5, 0.5]]
@@ -224,8 +227,11 @@ def finite_view(
 ) -> FiniteView:
     """Return the exact view if it can be had, else a window grown as far as a budget allows.
 
+    >>> import numpy as np
+    >>> from sfumato.beliefs import Markov
     >>> from sfumato.channels import Suppression
     >>> from sfumato.questions import Events
+    >>> from sfumato.views.finite import finite_view
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
     >>> asked = Events(np.array([[[True, False]]]), ("s",))
     >>> view = finite_view(chain, asked, Suppression.memoryless("sx", [[1.0, 0.5]]))

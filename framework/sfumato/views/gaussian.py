@@ -181,6 +181,8 @@ def ball_chances(covariance: FloatArray, radius: float) -> tuple[float, float]:
     is so small that the inner factor falls in a thin layer at the ends, the factor is one but for
     the layer, and both are ends.
 
+    >>> import numpy as np
+    >>> from sfumato.views.gaussian import ball_chances
     >>> ball_chances(np.array([[1.0]]), 1.0)[0].__round__(6)
     0.682689
     """
@@ -287,7 +289,11 @@ def near_view(belief: Gaussian, question: Nearness, channel: AdditiveGaussian) -
     the event stays as likely, is what the true m is a post-processing of: p is monotone on either
     side of c, so every p(m) is a mixture of those at the ends.
 
+    >>> from sfumato.beliefs import Gaussian
+    >>> from sfumato.channels import AdditiveGaussian
     >>> from sfumato.matrices import Diagonal
+    >>> from sfumato.questions import Nearness
+    >>> from sfumato.views.gaussian import near_view
     >>> channel = AdditiveGaussian(Diagonal([1.0]))
     >>> view = near_view(Gaussian(Diagonal([1.0])), Nearness(0, 0.0, 0.25), channel)
     >>> [float(view.upper[0].posteriors[0].max().round(6)), float(view.upper[0].prior[0].round(6))]

@@ -228,8 +228,11 @@ class PairMeasure(ViewMeasure):
         Whether the distance of laws of independent pieces is the sum of the pieces' distances, as
         for Rényi divergences. It is then read piece by piece, where the secret is a state.
 
+    >>> import math
+    >>> import numpy as np
     >>> from sfumato.parameters import declare
     >>> from sfumato.protocols import Quantity
+    >>> from sfumato.views import PairMeasure
     >>> @declare
     ... class Hellinger(PairMeasure):
     ...     "1 − Σ √(p q): the squared Hellinger distance of the worst pair."
@@ -359,6 +362,8 @@ def highest(scores: FloatArray, weights: FloatArray, limit: float) -> tuple[IntA
     Those that are higher than one of a sample are taken or, if they weigh more, the others left,
     until few are to be sorted. −1 stands for no next outcome.
 
+    >>> import numpy as np
+    >>> from sfumato.views.measures import highest
     >>> highest(np.array([3.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.25]), 0.4)
     (array([0]), 2)
     """

@@ -51,6 +51,11 @@ def worst_gap(belief: Any, question: Any, channel: Any) -> Gap | None:
     No table is built: it is how designs are certified, and serves traces of any length. None where
     only tables know.
 
+    >>> import numpy as np
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.channels import Suppression
+    >>> from sfumato.questions import Events
+    >>> from sfumato.views.segments import worst_gap
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
     >>> asked = Events(np.array([[[True, False]]]), ("s",))
     >>> gap = worst_gap(chain, asked, Suppression.memoryless("sx", [[1.0, 1 / 3]]))
@@ -113,6 +118,10 @@ def remembered_joint(
 ) -> FloatArray:
     """Return Pr[value of X_t, segment], (R, O), for values given by their states, (R, M).
 
+    >>> import numpy as np
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.channels import RememberingSuppression, Suppression
+    >>> from sfumato.views.segments import remembered_joint
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
     >>> channel = RememberingSuppression.of(Suppression.memoryless("sx", [[1.0, 0.5]]))
     >>> remembered_joint(chain, channel, 0, np.eye(2, dtype=bool), 10**6).tolist()

@@ -74,7 +74,9 @@ class Sides:
 
     Exactly, those of one time are found from those of the next; condensed, each time's for itself.
 
+    >>> from sfumato.beliefs import Markov
     >>> from sfumato.channels import Symbols
+    >>> from sfumato.views.sides import Sides, symbol_laws
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=2)
     >>> channel = Symbols(chain.states, "ab", [[[0.75, 0.25], [0.25, 0.75]]] * 2)
     >>> past, now, future = Sides(chain, symbol_laws(channel)).pieces(0, most=10, told=False)
@@ -171,6 +173,9 @@ class Sides:
     def joint(self, time: int, pieces: Pieces, members: BoolArray) -> FloatArray:
         """Return Pr[value of X_t, seen], (R, O), for values given by their states, (R, M).
 
+        >>> import numpy as np
+        >>> from sfumato.beliefs import Markov
+        >>> from sfumato.views.sides import Sides
         >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
         >>> sides = Sides(chain, [(np.array([0.0, 0.5]), np.array([[1.0], [0.5]]))])
         >>> sides.joint(0, sides.listed(0, 100), np.eye(2, dtype=bool)).tolist()
@@ -195,6 +200,8 @@ class Sides:
 def condense(laws: FloatArray, most: int, *, told: bool) -> FloatArray:
     """Return laws (M, O) with at most so many outcomes, from below, or from above with `told`.
 
+    >>> import numpy as np
+    >>> from sfumato.views.sides import condense
     >>> laws = np.array([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1]])
     >>> condense(laws, 1, told=False).round(9).tolist()
     [[1.0], [1.0]]

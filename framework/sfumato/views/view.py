@@ -60,6 +60,7 @@ def view_of(belief: Any, question: Any, channel: Any) -> FiniteView | GaussianVi
     """Return what the adversary sees of the secret; of the very same objects it is built once.
 
     >>> import sfumato as sf
+    >>> from sfumato.views import view_of
     >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
     >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
     >>> at = release.situation(prior, secret)

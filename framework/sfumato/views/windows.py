@@ -48,7 +48,9 @@ class _Front:
 class Window:
     """The outputs from `first` to `last`; with `told`, also the states just outside.
 
+    >>> from sfumato.beliefs import Markov
     >>> from sfumato.channels import Symbols
+    >>> from sfumato.views.windows import Window
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=2)
     >>> channel = Symbols(chain.states, "ab", [[[0.75, 0.25], [0.25, 0.75]]] * 2)
     >>> Window(chain, channel, 0, 0, told=False, most=100).joint((0,)).tolist()

@@ -100,6 +100,9 @@ def fisher_information(
     Float64 is used where its error is certified to be at most 1e-5; then exact arithmetic, or an
     upper bound; else `Undecidable` is raised.
 
+    >>> from sfumato.beliefs import Gaussian
+    >>> from sfumato.channels import AdditiveGaussian
+    >>> from sfumato.inference.gaussian.fisher_information import fisher_information
     >>> from sfumato.matrices import Diagonal
     >>> belief = Gaussian(Diagonal([1.0, 1.0]))
     >>> fisher_information(belief, AdditiveGaussian(Diagonal([0.5, 0.5])), [0]).matrix

@@ -38,6 +38,9 @@ def posterior(
     The mean is μ + Σ K⁺ (z − μ). Where K is singular, only some z are possible; one that lies
     further off than the channel's rounding to its grid explains is refused.
 
+    >>> from sfumato.beliefs import Gaussian
+    >>> from sfumato.channels import AdditiveGaussian
+    >>> from sfumato.inference.gaussian.posterior import posterior
     >>> from sfumato.matrices import Diagonal
     >>> belief = Gaussian(Diagonal([1.0]), mean=[2.0])
     >>> mean, covariance = posterior(belief, AdditiveGaussian(Diagonal([1.0])), [4.0])

@@ -150,6 +150,8 @@ def largest_squares(informations: Array, group: Group) -> Array:
 
     An M that is not finite has an infinite one.
 
+    >>> import numpy as np
+    >>> from sfumato.inference.gaussian.worst_pair import largest_squares
     >>> largest_squares(np.array([[[2.0, 1.0], [1.0, 2.0]]]), ((0,), (1,))).round(9)
     array([6.])
     """
@@ -199,6 +201,7 @@ def is_scalar(group: Group) -> bool:
 def positions(group: Group) -> tuple[tuple[int, ...], ...]:
     """Return the balls as positions in the group's own list of entries.
 
+    >>> from sfumato.inference.gaussian.worst_pair import positions
     >>> positions(((7, 8), (3, 4)))
     ((0, 1), (2, 3))
     """
@@ -239,6 +242,7 @@ def worst_pair(
     others hold some, leaving their limits out gives an upper bound, exact if the witness keeps to
     them.
 
+    >>> from sfumato.inference.gaussian.worst_pair import worst_pair
     >>> worst_pair([[2.0, 1.0], [1.0, 2.0]], [(0,), (1,)], 1.0).value
     6.0
     """

@@ -71,7 +71,9 @@ class Outputs:
 def checked_pair(belief: Markov, channel: Emission) -> None:
     """Raise unless belief and channel speak of the same states and steps.
 
+    >>> from sfumato.beliefs import Markov
     >>> from sfumato.channels import Suppression
+    >>> from sfumato.inference.markov.enumeration import checked_pair
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=3)
     >>> checked_pair(chain, Suppression.memoryless((0, 1), [[0.0, 1.0]]))
     Traceback (most recent call last):
@@ -103,7 +105,9 @@ def enumerate_outputs(belief: Markov, channel: Emission, limit: int = DEFAULT_LI
     Undecidable
         If a conditional probability below 1e-100 appears: a product might vanish.
 
+    >>> from sfumato.beliefs import Markov
     >>> from sfumato.channels import Suppression
+    >>> from sfumato.inference.markov.enumeration import enumerate_outputs
     >>> chain = Markov([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], steps=2, states="sx")
     >>> outputs = enumerate_outputs(chain, Suppression.memoryless("sx", [[1.0, 0.5], [1.0, 0.0]]))
     >>> [(outputs.observed(n), float(p.round(12))) for n, p in enumerate(outputs.probabilities)]

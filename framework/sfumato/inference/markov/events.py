@@ -17,6 +17,8 @@ from sfumato.values import FloatArray
 class TimedEvents:
     """E events, each about one time: its time (E,) and the states that belong to it, (E, M).
 
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.inference.markov.events import TimedEvents
     >>> chain = Markov([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], steps=2)
     >>> events = TimedEvents.from_masks(chain, [[[False, False], [False, True]]])
     >>> events.times.tolist(), events.priors(chain).tolist()
@@ -64,6 +66,7 @@ class TimedEvents:
 class Gap:
     """Pr[event | output] − Pr[event] at its worst: between `floor` and `ceiling`, both proved.
 
+    >>> from sfumato.inference.markov.events import Gap
     >>> gap = Gap.of(0.75, 0.5, 1e-13, event=0, output=("home",))
     >>> gap.floor < 0.25 < gap.ceiling
     True

@@ -46,7 +46,9 @@ def bound_bends(box: Box, steps: int, lows: Array, highs: Array) -> Bends | None
 
     They are infinite where a transition is possible in only a part of the cell.
 
+    >>> import numpy as np
     >>> import sfumato as sf
+    >>> from sfumato.inference.markov.interval_chains import bound_bends
     >>> from sfumato.prior_classes.families import boxes_of
     >>> [box] = boxes_of(sf.priors.line_chain(states=3, tau=sf.Interval(0.5, 1.0), steps=4))
     >>> bound_bends(box, 4, np.array([[0.5]]), np.array([[0.51]])).bends.round(4)

@@ -25,6 +25,8 @@ _ENTRIES = 250_000
 def log_of(probabilities: FloatArray) -> FloatArray:
     """Return logarithms, −∞ for an exact zero.
 
+    >>> import numpy as np
+    >>> from sfumato.inference.markov.probabilities import log_of
     >>> log_of(np.array([1.0, 0.0])).tolist()
     [0.0, -inf]
     """
@@ -46,6 +48,8 @@ def is_risky(log_rows: FloatArray) -> NDArray[np.bool_]:
 def log_sum(log_rows: FloatArray) -> FloatArray:
     """Return log Σ exp along the last axis.
 
+    >>> import numpy as np
+    >>> from sfumato.inference.markov.probabilities import log_sum
     >>> float(np.exp(log_sum(np.log(np.array([0.25, 0.5])))))
     0.75
     """
@@ -60,6 +64,8 @@ def log_product(log_rows: FloatArray, matrix: FloatArray, smallest: float) -> Fl
     is below 1e-100 that could lose a term, so those rows are summed as logarithms instead: an
     entry of the result is −∞ if and only if it is exactly zero.
 
+    >>> import numpy as np
+    >>> from sfumato.inference.markov.probabilities import log_product
     >>> rows, matrix = np.log([[0.5, 0.5]]), np.array([[0.9, 0.1], [0.0, 1.0]])
     >>> np.exp(log_product(rows, matrix, 0.1)).round(12).tolist()
     [[0.45, 0.55]]
@@ -82,6 +88,8 @@ def max_products(
 
     Linear entries are not negative; the maximum over no k at all is 0, or −∞ as a logarithm.
 
+    >>> import numpy as np
+    >>> from sfumato.inference.markov.probabilities import max_products
     >>> max_products(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [1.0, 1.0]])).tolist()
     [[3.0, 2.0]]
     """
@@ -109,6 +117,8 @@ def entropies(laws: FloatArray) -> FloatArray:
     be one minus all the others, and its logarithm is log1p of minus their sum. Every term is then
     positive and has a small relative error, and so has their sum.
 
+    >>> import numpy as np
+    >>> from sfumato.inference.markov.probabilities import entropies
     >>> entropies(np.array([[0.5, 0.5], [1.0, 0.0]])).round(6).tolist()
     [0.693147, 0.0]
     >>> entropies(np.array([1.0, 1e-30])).tolist()
@@ -130,6 +140,8 @@ def entropy_terms(chances: FloatArray) -> FloatArray:
 def top_term(top: FloatArray, rest: FloatArray) -> FloatArray:
     """Return −p log p of the largest probability of a law, whose others sum to `rest`.
 
+    >>> import numpy as np
+    >>> from sfumato.inference.markov.probabilities import top_term
     >>> top_term(np.array([1.0]), np.array([1e-30])).tolist()
     [1e-30]
     """
@@ -142,6 +154,8 @@ def reachable_states(belief: Markov, marginals: FloatArray | None = None) -> NDA
 
     The marginals of the belief, where they are known already, spare most of the work.
 
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.inference.markov.probabilities import reachable_states
     >>> chain = Markov([1.0, 0.0], [[1e-200, 1.0], [0.0, 1.0]], steps=4)
     >>> chain.marginals()[-1, 0], reachable_states(chain)[-1, 0]
     (np.float64(0.0), np.True_)

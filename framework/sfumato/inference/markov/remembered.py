@@ -151,6 +151,10 @@ def remembered_error(belief: Markov, channel: RememberingSuppression) -> float:
 def worst_remembered_gap(belief: Markov, channel: RememberingSuppression, masks: ArrayLike) -> Gap:
     """Return max Pr[A | o] − Pr[A] over outputs and events of one time each, rounded up.
 
+    >>> import numpy as np
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.channels import RememberingSuppression
+    >>> from sfumato.inference.markov.remembered import worst_remembered_gap
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
     >>> tables = ([[[[1.0, 1 / 3], [1.0, 1.0]]]],)
     >>> channel = RememberingSuppression("sx", ((0, 0),), tables)
@@ -252,6 +256,10 @@ def worst_window_gap(
 ) -> Gap:
     """Return max Pr[A | o] − Pr[A], A being "X_t lies in the mask for some t", rounded up.
 
+    >>> import numpy as np
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.channels import Suppression
+    >>> from sfumato.inference.markov.remembered import worst_window_gap
     >>> chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2, states="sx")
     >>> channel = Suppression.memoryless("sx", [[1.0, 0.0], [1.0, 0.0]])
     >>> gap = worst_window_gap(chain, channel, np.array([[[True, False]] * 2]))

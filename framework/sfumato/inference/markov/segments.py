@@ -163,6 +163,9 @@ def check_error(belief: Markov, smallest_chance: float | None = None) -> float:
 
     In logarithms if the smallest suppression probability above zero is given.
 
+    >>> import numpy as np
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.inference.markov.segments import check_error
     >>> check_error(Markov([0.5, 0.5], np.eye(2), steps=24)) < 1e-13
     True
     """
@@ -186,6 +189,10 @@ def check_length(belief: Markov) -> None:
 def worst_segment_gap(belief: Markov, channel: Suppression, masks: ArrayLike) -> Gap:
     """Return where Pr[A | o] − Pr[A] is largest over all possible outputs o and events A.
 
+    >>> import numpy as np
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.channels import Suppression
+    >>> from sfumato.inference.markov.segments import worst_segment_gap
     >>> chain = Markov([0.5, 0.5], np.empty((0, 2, 2)), states="sx")
     >>> channel = Suppression.memoryless("sx", [[1.0, 1 / 3]])
     >>> gap = worst_segment_gap(chain, channel, [[[True, False]]])

@@ -50,6 +50,9 @@ def forward_backward(belief: Markov, log_evidence: FloatArray) -> Smoothed:
     The evidence is as an emission gives it, (..., k, M) with k ≤ T: the posterior is then of the
     first k states. An output of probability zero is an `ImpossibleObservation`.
 
+    >>> import numpy as np
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.inference.markov.smoothing import forward_backward
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=2)
     >>> smoothed = forward_backward(chain, np.log([[1.0, 0.5], [0.5, 1.0]]))
     >>> smoothed.marginals.round(3).tolist()
@@ -176,6 +179,9 @@ def viterbi(belief: Markov, log_evidence: FloatArray) -> tuple[NDArray[np.intp],
     the smallest position, from the last state backwards.
     An output of probability zero is an `ImpossibleObservation`.
 
+    >>> import numpy as np
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.inference.markov.smoothing import viterbi
     >>> chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], steps=3)
     >>> path, log_probability = viterbi(chain, np.log([[0.5, 0.5], [0.5, 0.5], [0.2, 0.8]]))
     >>> path.tolist(), float(np.exp(log_probability).round(4))

@@ -1,4 +1,4 @@
-"""Settings shared by all tests."""
+"""Settings shared by all tests, and by the examples in docstrings."""
 
 from __future__ import annotations
 
@@ -27,12 +27,19 @@ settings.register_profile(
 settings.load_profile("ci")
 
 
+def pytest_collection_modifyitems(items):
+    """An example in a docstring starts from nothing, as a reader does who copies it."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.dtest.globs = {"__name__": "__main__"}
+
+
 @pytest.fixture
 def real_data():
     """Return a function that gives the path of a real file, or skips the test with a reason."""
 
     def find(*parts):
-        path = Path(__file__).parents[2].joinpath("shared", "data", *parts)
+        path = Path(__file__).parents[1].joinpath("shared", "data", *parts)
         if not path.exists():
             pytest.skip(f"the data set {'/'.join(parts)} is not beside the checkout")
         return path
