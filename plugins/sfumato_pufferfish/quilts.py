@@ -2,8 +2,9 @@
 
 A quilt of X_i in a chain is {X_{i−a}, X_{i+b}}, either of them alone, or nothing. Given it, what
 lies outside is independent of X_i. Its influence is e = max over values of the quilt and pairs of
-states of log Pr[quilt | X_i = s]/Pr[quilt | X_i = s'], and with n nodes inside, X_i among them, its
-score is n/(ε − e). The noise has scale max over i of the smallest score, times the sensitivity.
+possible states of log Pr[quilt | X_i = s]/Pr[quilt | X_i = s'], and with n nodes inside, X_i among
+them, its score is n/(ε − e). The noise has scale max over i of the smallest score, times the
+sensitivity.
 
 A quilt with n nodes inside has a score of at least n/ε, so once a score S is found only quilts with
 n < εS are of interest: a window. In a stationary chain the nodes with a whole window on either side
@@ -17,9 +18,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.errors import OutsideHypotheses
+from sfumato.inference.markov.probabilities import reachable_states
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.values import FloatArray
 
@@ -29,6 +32,9 @@ a wider quilt is not looked for, which errs upwards."""
 
 ROUNDING = 1e-12
 """What a score may lack by rounding, for each unit; it is added."""
+
+SMALLEST = 1e-270
+"""A probability above this has lost nothing to underflow."""
 
 STILL = 1e-13
 """By which share of it one step may move the law of a state of a stationary chain: rounding, which
@@ -48,6 +54,7 @@ class _Side:
         return np.array([*self._known[:count], np.zeros(shape)])
 
 
+BoolArray = NDArray[np.bool_]
 Sides = Callable[[int], tuple[_Side, _Side]]
 
 
@@ -107,19 +114,25 @@ def _best_in_window(
     return float(scores[place]), ends[0] != ends[1]
 
 
-def _influences(matrices: Iterable[FloatArray], drift: float = 0.0) -> Iterator[FloatArray]:
-    """Yield max_x log Pr[x | s]/Pr[x | s'], (M, M), of products of the matrices, from above.
+def _influences(
+    matrices: Iterable[FloatArray], possible: BoolArray, drift: float = 0.0
+) -> Iterator[FloatArray]:
+    """Yield max_x log Pr[x | s]/Pr[x | s'], (M, M), over states s, s' that are possible.
 
-    Each product's entries are sums of positive numbers: a step adds M + 2 roundings to a ratio, and
-    the marginals that the matrices were made of may be off by a share `drift`.
+    `matrices` are multiplied. Each product's entries are sums of positive numbers: a step adds
+    M + 2 roundings to a ratio, and the marginals that the matrices were made of may be off by a
+    share `drift`. What may have vanished by underflow tells everything.
     """
-    law: FloatArray | None = None
+    law = np.eye(len(possible))
+    can = law > 0.0
     for steps, matrix in enumerate(matrices, 1):
-        law = matrix if law is None else law @ matrix
-        possible = np.asarray(law.any(axis=1))
+        law, can = law @ matrix, can @ (matrix > 0.0)
+        lost = can & (law < SMALLEST)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            quotients = np.where(law[:, None] > 0.0, law[:, None] / law, 0.0).max(axis=2)
-            ratios = np.log(quotients) + 4.0 * steps * (len(law) + 2) * ROUNDOFF + 2.0 * drift
+            quotients = np.where(law[:, None] > 0.0, law[:, None] / law, 0.0)
+            quotients[lost[:, None] | lost] = math.inf
+            ratios = np.log(quotients.max(axis=2))
+        ratios += 4.0 * steps * (len(law) + 2) * ROUNDOFF + 2.0 * drift
         yield np.where(possible[:, None] & possible, ratios, 0.0)
 
 
@@ -127,29 +140,45 @@ def _is_still(belief: Markov) -> bool:
     """Whether no marginal differs from the first by more than rounding, as a share of it."""
     if belief.steps == 1 or not belief.is_homogeneous:
         return belief.steps == 1
-    moved = belief.initial @ belief.matrix(0)
+    moved, held = belief.initial @ belief.matrix(0), belief.initial > 0.0
+    if (held @ (belief.matrix(0) > 0.0) != held).any():  # not by underflow, either
+        return False
     return bool((np.abs(moved - belief.initial) <= STILL * belief.initial).all())
 
 
 def _exact(belief: Markov) -> Sides:
     """Return the influences before and after a node, from the chain's own laws."""
+    count = belief.state_count
     if _is_still(belief):
-        laws = np.broadcast_to(belief.initial, (2, belief.state_count))
+        laws, possible = np.broadcast_to(belief.initial, (2, count)), belief.initial > 0.0
         one = belief.steps == 1
-        back = np.eye(belief.state_count) if one else belief.reversed_matrix(0, laws)
+        back = np.eye(count) if one else belief.reversed_matrix(0, laws)
         step = back if one else belief.matrix(0)
-        before = _Side(_influences(itertools.repeat(back), STILL))
-        alike = before, _Side(_influences(itertools.repeat(step)))
+        before = _influences(itertools.repeat(back), possible, STILL)
+        if _loses(belief, laws, possible):
+            before = itertools.repeat(np.full((1, 1), math.inf))
+        alike = _Side(before), _Side(_influences(itertools.repeat(step), possible))
         return lambda _: alike
     marginals = belief.marginals()
-    rounding = 4.0 * belief.steps * (belief.state_count + 2) * ROUNDOFF
+    reached = reachable_states(belief, marginals)
+    loses = _loses(belief, marginals, reached)
+    rounding = 4.0 * belief.steps * (count + 2) * ROUNDOFF
 
     def around(node: int) -> tuple[_Side, _Side]:
-        before = (belief.reversed_matrix(t, marginals) for t in range(node - 1, -1, -1))
+        steps = (belief.reversed_matrix(t, marginals) for t in range(node - 1, -1, -1))
+        before = _influences(steps, reached[node], rounding)
+        if loses:
+            before = itertools.repeat(np.full((1, 1), math.inf))
         after = (belief.matrix(t) for t in range(node, belief.steps - 1))
-        return _Side(_influences(before, rounding)), _Side(_influences(after))
+        return _Side(before), _Side(_influences(after, reached[node]))
 
     return around
+
+
+def _loses(belief: Markov, marginals: FloatArray, reached: BoolArray) -> bool:
+    """Whether states so rare are held that the reversed chain may lack some of its moves."""
+    rarest = float(marginals.min(initial=1.0, where=reached))
+    return rarest * belief.smallest_probability < SMALLEST
 
 
 def _bounded(belief: Markov) -> Sides:

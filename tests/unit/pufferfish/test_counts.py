@@ -277,6 +277,25 @@ def test_quilts_by_trying_all_of_them(seed):
         assert quilt_scale(belief, epsilon, [node]) == pytest.approx(scores[node], rel=1e-6)
 
 
+@pytest.mark.parametrize("steps", [6, 40])
+@pytest.mark.parametrize("start", [[0.5, 0.5, 0.0], [0.4, 0.6, 0.0]])
+def test_quilts_do_not_ask_what_an_impossible_state_would_say(start, steps):
+    """State 2 is never held: the chain is that of the other two."""
+    moves = [[0.7, 0.3, 0.0], [0.3, 0.7, 0.0], [0.0, 0.001, 0.999]]
+    belief = Markov(start, moves, steps=steps)
+    alone = Markov(start[:2], [[0.7, 0.3], [0.3, 0.7]], steps=steps)
+    assert quilt_scale(belief, 1.0) == pytest.approx(quilt_scale(alone, 1.0), rel=1e-9)
+
+
+def test_quilts_do_not_take_a_rare_state_for_an_impossible_one():
+    """State 0 has the chance 1e-400 at time 2, and says who was where before."""
+    moves = [[1e-200, 1.0], [0.0, 1.0]]
+    assert quilt_scale(Markov([1.0, 0.0], moves, steps=30), 1.0) == 30.0
+    # A still chain of two closed parts, in each of which what follows is rare.
+    moves = [[1e-160, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    assert quilt_scale(Markov([1e-200, 0.5, 0.5], moves, steps=30), 1.0) == 30.0
+
+
 def test_the_approximate_form_is_never_below_the_exact_one():
     rng = np.random.default_rng(5)
     for _ in range(10):
