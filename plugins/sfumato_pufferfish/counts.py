@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.beliefs import Markov
 from sfumato.channels import WholeTrace
 from sfumato.errors import OutsideHypotheses, ParameterError, Undecidable
+from sfumato.inference.markov.probabilities import reachable_states
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.questions import Asked
 from sfumato.randomness import generator_or_secure
@@ -73,6 +74,20 @@ def sensitivity(weights: IntArray) -> int:
     return int(np.abs(weights[:, None] - weights).sum(axis=2).max())
 
 
+def possible_counts(belief: Markov, weights: IntArray) -> slice:
+    """Return from the least to the largest that any of the counts of a possible trace is.
+
+    Beyond, the ratio of two densities is constant. No probability is asked: these may underflow.
+    """
+    held = belief.initial > 0.0
+    least, most = (np.where(held[:, None], weights, none) for none in (math.inf, -math.inf))
+    for time in range(belief.steps - 1):
+        moves = belief.matrix(time)[:, :, None] > 0.0
+        least = np.where(moves, least[:, None], math.inf).min(axis=0) + weights
+        most = np.where(moves, most[:, None], -math.inf).max(axis=0) + weights
+    return slice(int(least.min()), int(most.max()) + 1)
+
+
 class CountLaws:
     """The joint law of a chain's states at some times and of its counts.
 
@@ -91,6 +106,10 @@ class CountLaws:
                 f"count fewer states or take a shorter trace."
             )
         self._codes = (weights @ self.base ** np.arange(self.dimensions)).tolist()
+
+    @functools.cached_property
+    def _possible(self) -> NDArray[np.bool_]:
+        return reachable_states(self.belief)
 
     @functools.cached_property
     def _before(self) -> list[FloatArray]:
@@ -120,21 +139,28 @@ class CountLaws:
         return moved
 
     def joint(self, asked: Asked) -> FloatArray:
-        """Return Pr[value, F], (R, B, ..., B), for the values of one secret variable."""
+        """Return Pr[value, F], (R, B, ..., B), for the values of one secret variable.
+
+        A value that is possible, but too unlikely for float64, is refused.
+        """
         first, *others = asked.times
         count = self.belief.state_count
         front = self._before[first][:, None] * np.eye(count)
+        can = np.diag(self._possible[first])
         for time in range(first + 1, asked.times[-1] + 1):
-            front = self._shifted(front @ self.belief.matrix(time - 1))
+            moves = self.belief.matrix(time - 1)
+            front, can = self._shifted(front @ moves), can @ (moves > 0.0)
             if time in others:
                 split = front[..., None] * np.eye(count)
                 front = split.reshape(self.length, -1, count)
+                can = (can[..., None] * np.eye(count)).reshape(-1, count)
         after = self._after[asked.times[-1]]
         rows = np.zeros((front.shape[1], self.length))
         for value in range(front.shape[1]):
             for state in range(count):
                 rows[value] += _convolve(front[:, value, state], after[:, state], self.length)
         merged = asked.members.astype(float) @ rows
+        require_positive(merged.sum(axis=1)[asked.members @ can.any(axis=1)])
         return merged.reshape(-1, *[self.base] * self.dimensions)
 
     @property
@@ -207,12 +233,15 @@ def apply_noise(laws: FloatArray, kernel: FloatArray) -> FloatArray:
     return laws.reshape(len(laws), -1)
 
 
-def worst_ratio(laws: Sequence[tuple[FloatArray, IntArray]], scale: float) -> float:
-    """Return max log f_s(z)/f_s'(z) over whole numbers z and pairs of rows, for Laplace noise."""
+def worst_ratio(laws: Sequence[tuple[FloatArray, IntArray]], scale: float, rarest: float) -> float:
+    """Return max log f_s(z)/f_s'(z) over whole numbers z and pairs of rows, for Laplace noise.
+
+    `rarest` is the least chance of a row: what vanished by underflow is divided by it.
+    """
     worst = 0.0
     for law, pairs in laws:
         seen = apply_noise(law, heights_at(law.shape[1] - 1, scale, np.zeros(1))[0])
-        require_positive(seen)
+        require_positive(seen * rarest)
         logs = np.log(seen)
         for one, other in pairs:
             worst = max(worst, float((logs[one] - logs[other]).max()))
@@ -220,9 +249,9 @@ def worst_ratio(laws: Sequence[tuple[FloatArray, IntArray]], scale: float) -> fl
 
 
 def require_positive(densities: FloatArray) -> None:
-    """Refuse likelihoods that float64 cannot hold."""
+    """Refuse likelihoods, and chances of values, that float64 cannot hold."""
     if not densities.min(initial=1.0) > SMALLEST:
-        raise Undecidable("an output is less likely than 1e-270: too small for float64.")
+        raise Undecidable("an output or a state is less likely than 1e-270: too small for float64.")
 
 
 def _outcomes(asked: Asked, table: FloatArray, error: float) -> Outcomes:
@@ -327,10 +356,11 @@ class NoisyCount(ByContent, WholeTrace):
 
     def view(self, belief: Markov, question: Any) -> FiniteView:
         """Return the view: exact for whole-number noise, else from both sides of a grid."""
-        laws = CountLaws(belief, self.weights)
+        laws, within = CountLaws(belief, self.weights), possible_counts(belief, self.weights)
         asked = question.asked()
-        joints = [laws.joint(one) for one in asked]
-        kernels = self._kernels(ROOM // (2 * sum(map(len, joints))))
+        joints = [laws.joint(one)[:, *[within] * laws.dimensions] for one in asked]
+        most = within.stop - within.start - 1
+        kernels = self._kernels(ROOM // (2 * sum(map(len, joints))), most)
         if max(map(len, joints)) * kernels[0].shape[1] ** laws.dimensions > MOST:
             raise OutsideHypotheses(
                 f"{laws.dimensions} noisy counts have more outputs than can be listed; count fewer "
@@ -348,35 +378,35 @@ class NoisyCount(ByContent, WholeTrace):
         how = "the law of the count" if self.core is not None else "cells and points of a grid"
         return FiniteView(ends[0], ends[-1], how)
 
-    def _kernels(self, room: float) -> list[FloatArray]:
-        """Return laws of outcomes for each count: of whole numbers, or of cells and of points."""
+    def _kernels(self, room: float, most: int) -> list[FloatArray]:
+        """Return laws of outcomes of counts 0 ... `most`: of whole numbers, or cells and points."""
         if self.core is not None:
-            return [whole_noise(self.most, self.scale, self.core)]
-        starts = self._cell_starts(room)
-        heights, shares = heights_at(self.most, self.scale, starts)
+            return [whole_noise(most, self.scale, self.core)]
+        starts = self._cell_starts(room, most)
+        heights, shares = heights_at(most, self.scale, starts)
         pieces = np.pad(heights / 2.0, ((0, 0), (1, 0)), mode="edge")
         pieces[:, 1:-1] += pieces[:, 2:]
         pieces[:, 1:-1] *= shares
         # What lies on both sides of a whole number is one cell; beyond the range nothing is new.
-        whole = 1 + len(starts) * np.arange(self.most)
+        whole = 1 + len(starts) * np.arange(most)
         alone = np.delete(np.arange(len(shares) + 2), [*whole, len(shares) + 1])
         cells = np.add.reduceat(pieces, alone, axis=1)
-        heights, shares = heights_at(self.most, self.scale, np.delete(starts, [1, -1]))
+        heights, shares = heights_at(most, self.scale, np.delete(starts, [1, -1]))
         return [cells, heights * ((np.append(shares, 1.0) + np.append(1.0, shares)) / 2.0)]
 
-    def _cell_starts(self, room: float) -> FloatArray:
+    def _cell_starts(self, room: float, most: int) -> FloatArray:
         """Return where cells begin after a whole number: narrow ones beside it, then even ones."""
         dimensions = self.weights.shape[1]
         # Several counts cannot be cut finely anyway, and their tables take long to build.
         outcomes = (room / 8.0 ** (dimensions - 1)) ** (1.0 / dimensions)
-        fine = max(1, min(math.ceil(FINE / self.scale), int(outcomes / (self.most + 2)) - 2))
+        fine = max(1, min(math.ceil(FINE / self.scale), int(outcomes / (most + 2)) - 2))
         narrow = min(NARROW * min(1.0, self.scale), 1e-3 / fine)
         return np.array([0.0, narrow, *np.arange(1, fine) / fine, 1.0 - narrow])
 
     def tables(self, traces: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         """Return the law of the cells, and of the grid's points, for each trace."""
         found = []
-        for kernel in self._kernels(ROOM_OF_TRACES):
+        for kernel in self._kernels(ROOM_OF_TRACES, self.most):
             table = np.ones((len(traces), 1))
             for column in self.counts(traces).T:
                 table = (table[:, :, None] * kernel[column][:, None]).reshape(len(table), -1)
@@ -390,7 +420,7 @@ class NoisyCount(ByContent, WholeTrace):
             reach = len(self.core) // 2
             edges = np.arange(-reach, self.most + reach) + 0.5
         else:
-            starts = self._cell_starts(ROOM_OF_TRACES)
+            starts = self._cell_starts(ROOM_OF_TRACES, self.most)
             edges = np.add.outer(np.arange(self.most), starts[1:]).ravel()
         codes = np.zeros(len(values), dtype=np.intp)
         for column in values.T:

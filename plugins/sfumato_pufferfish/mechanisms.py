@@ -34,6 +34,7 @@ from sfumato_pufferfish.counts import (
     NoisyCount,
     count_query,
     histogram,
+    possible_counts,
     sensitivity,
     worst_ratio,
 )
@@ -79,13 +80,22 @@ class CountMechanism(Mechanism):
                 "noise is calibrated to the members of a class: give them by AnyOf."
             )
         belief: Markov = next(prior.members()).belief()
-        weights = self.weights(belief)
+        weights, more = self.weights(belief), set[float]()
 
         def needed(member: Prior) -> float:
             own = member.belief()
-            return self.noise_for(own, secret.question(own), weights)
+            try:
+                return self.noise_for(own, secret.question(own), weights)
+            except NotTheLeast as enough:
+                more.add(enough.args[0])
+                return float(enough.args[0])
 
         scale = prior.supremum(needed).value
+        if scale in more:
+            raise Undecidable(
+                f"float64 cannot tell the least noise: outputs are too unlikely. The scale "
+                f"{math.nextafter(scale * (1 + 1e-6), math.inf):.6g} suffices; give it."
+            )
         return self._release(prior, secret, NoisyCount(belief.states, belief.steps, weights, scale))
 
     def _release(self, prior: PriorClass, secret: Secret, channel: NoisyCount) -> Release:
@@ -93,17 +103,26 @@ class CountMechanism(Mechanism):
         return Release(self, prior, secret, channel, channel.variance, NOISE_VARIANCE, claims)
 
 
-def count_laws(belief: Markov, question: Any, weights: IntArray) -> tuple[Laws, float]:
-    """Return the law of the count under each value of the secret, and a proved relative error."""
-    laws = CountLaws(belief, weights)
+class NotTheLeast(Undecidable):
+    """A scale, the first argument, suffices; whether less noise would, float64 cannot tell."""
+
+
+def count_laws(belief: Markov, question: Any, weights: IntArray) -> tuple[Laws, float, float]:
+    """Return the law of the count under each value of the secret.
+
+    With it come a proved relative error and the least chance of a value.
+    """
+    laws, within = CountLaws(belief, weights), possible_counts(belief, weights)
     found: Laws = []
+    rarest = 1.0
     for asked in question.asked():
-        joint = laws.joint(asked)
+        joint = laws.joint(asked)[:, *[within] * laws.dimensions]
         outcomes = Outcomes.of(asked, joint.reshape(len(joint), -1), laws.error)
         if len(outcomes.pairs):
             shape = (-1, *joint.shape[1:])
             found.append((outcomes.likelihoods.reshape(shape), outcomes.pairs))
-    return found, laws.error
+            rarest = min(rarest, float(outcomes.prior.min()))
+    return found, laws.error, rarest
 
 
 def exact_scale(belief: Markov, question: Any, weights: IntArray, epsilon: float) -> float:
@@ -112,13 +131,16 @@ def exact_scale(belief: Markov, question: Any, weights: IntArray, epsilon: float
     The worst output is at a whole number, and the worst ratio falls with b, as more Laplace noise
     is a post-processing: b is found by bisection, and given from above.
     """
-    laws, error = count_laws(belief, question, weights)
+    laws, error, rarest = count_laws(belief, question, weights)
     allowed = epsilon - 8.0 * error
+    unknown = 0.0  # the largest scale of which float64 could not tell
 
     def suffices(scale: float) -> bool:
+        nonlocal unknown
         try:
-            return worst_ratio(laws, scale) <= allowed
+            return worst_ratio(laws, scale, rarest) <= allowed
         except Undecidable:  # so little noise that outputs vanish
+            unknown = max(unknown, scale)
             return False
 
     low, high = LEAST, max(belief.steps * sensitivity(weights) / allowed * (1 + 1e-9), 2 * LEAST)
@@ -129,6 +151,8 @@ def exact_scale(belief: Markov, question: Any, weights: IntArray, epsilon: float
     while high > low * (1.0 + 1e-10):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if suffices(middle) else (middle, high)
+    if low <= unknown:
+        raise NotTheLeast(high)
     return high
 
 
@@ -249,11 +273,11 @@ class WassersteinLaplace(CountMechanism):
 
     def noise_for(self, belief: Markov, question: Any, weights: IntArray) -> float:
         """Return W_∞/ε; where equal quantiles were taken for equal, the exact loss confirms it."""
-        laws, error = count_laws(belief, question, weights)
+        laws, error, rarest = count_laws(belief, question, weights)
         distance = transport_distance(laws, error)
         while True:
             scale = max(distance / self.epsilon, LEAST)
-            if worst_ratio(laws, scale) <= self.epsilon * (1 + 1e-9):
+            if worst_ratio(laws, scale, rarest) <= self.epsilon * (1 + 1e-9):
                 return scale
             distance += 1
 
@@ -283,14 +307,17 @@ class OptimalCountNoise(CountMechanism):
 
     def noise_for(self, belief: Markov, question: Any, weights: IntArray) -> float:
         """Return the scale of geometric noise, which suffices as Laplace noise does."""
-        return exact_scale(belief, question, weights, self.epsilon * ROOM)
+        try:
+            return exact_scale(belief, question, weights, self.epsilon * ROOM)
+        except NotTheLeast as enough:
+            return float(enough.args[0])
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Solve the program for all members together, from the scale of the worst one."""
         channel = super().design(prior, secret).channel
         beliefs = [member.belief() for member in prior.members()]
         each = [count_laws(one, secret.question(one), channel.weights) for one in beliefs]
-        allowed = self.epsilon - 8.0 * max(error for _, error in each)
-        laws = [law for own, _ in each for law in own]
+        allowed = self.epsilon - 8.0 * max(error for _, error, _ in each)
+        laws = [law for own, *_ in each for law in own]
         core = best_noise(laws, allowed, channel.scale, self.reach)
         return self._release(prior, secret, attrs.evolve(channel, core=core))

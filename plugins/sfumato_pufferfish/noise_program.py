@@ -39,8 +39,10 @@ def best_noise(
     for: the ratios of what it returns are computed, and its ε lowered until the true one is kept.
     """
     found: dict[Place, tuple[FloatArray, FloatArray]] = {}
-    most = laws[0][0].shape[1] - 1 if laws else 0
-    units = [whole_noise(most, scale, one) for one in np.eye(2 * reach + 1)]
+    units = {
+        size: [whole_noise(size - 1, scale, one) for one in np.eye(2 * reach + 1)]
+        for size in {law.shape[1] for law, _ in laws}
+    }
     weights = _, _, square = moments(reach, scale)
     geometric = math.tanh(0.5 / scale) * np.exp(-np.abs(np.arange(-reach, reach + 1.0)) / scale)
     # No chance of k exceeds the least variance over k²: the search comes from there.
@@ -60,7 +62,8 @@ def best_noise(
         for number, one, other, z in new:
             law = laws[number][0]
             found[number, one, other, z] = tuple(  # type: ignore[assignment]  # two of them
-                np.array([law[row] @ unit[:, z] for unit in units]) for row in (one, other)
+                np.array([law[row] @ unit[:, z] for unit in units[law.shape[1]]])
+                for row in (one, other)
             )
         if not new:
             target -= 2.0 * (worst - epsilon) + 1e-8 * epsilon

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import mpmath as mp
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.optimize import linprog
+from scipy.optimize import brentq, linprog
+from scipy.special import logsumexp
+from scipy.stats import binom
 
 import sfumato as sf
 from sfumato.beliefs import Markov
@@ -224,13 +227,67 @@ def test_the_exact_scale_is_enough_and_no_more(seed, epsilon):
         assert ratio(scale * (1 - 1e-6)) > epsilon
 
 
+@pytest.mark.parametrize("steps", [40, 1_200])
+def test_the_exact_scale_of_a_count_that_stays_small(steps):
+    """One visit at most: outputs far beyond one are as unlikely as those of one, and vanish."""
+    moves = [[0.9, 0.1, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
+    chain = sf.priors.markov_chain([0.5, 0.2, 0.3], moves, steps=steps)
+    secret = sf.secrets.basic(1)
+    mechanism = sf.mechanisms.laplace_count(states=[1], epsilon=1.0)
+    release = mechanism.protect(chain, secret)
+    # At time 1 the state 1 has one visit, the state 2 one or none, the state 0 one with chance c.
+    visits = [1 - 0.9 ** (steps - 2), 1.0, 0.2 / 0.5]
+
+    def ratio(scale):
+        near = math.exp(-1.0 / scale)
+        seen = [((1 - c) + c * near, (1 - c) * near + c) for c in visits]
+        return max(
+            abs(math.log(p / q)) for one in zip(*seen, strict=True) for p in one for q in one
+        )
+
+    assert release.channel.scale == pytest.approx(
+        brentq(lambda b: ratio(b) - 1.0, 0.1, 9), rel=1e-8
+    )
+    loss = sf.measures.pufferfish().loss(chain, secret, release)
+    assert 1.0 - 1e-8 <= loss.value <= 1.0
+
+
+def test_a_scale_that_float64_cannot_tell_is_refused_and_one_that_suffices_is_named():
+    """Of 1,000 independent states each one is hidden by the noise 1/ε, as outputs of 1e-400 say."""
+    secret = sf.secrets.basic(500)
+    chain = sf.priors.markov_chain([0.9, 0.1], [[0.9, 0.1], [0.9, 0.1]], steps=1_000)
+    with pytest.raises(sf.Undecidable, match="suffices; give it") as refused:
+        sf.mechanisms.laplace_count(states=[1], epsilon=2.0).protect(chain, secret)
+    named = float(re.search(r"scale ([\d.]+) suffices", str(refused.value))[1])
+    assert 0.5 < named < 3.0
+    away = np.abs(np.arange(1_001)[:, None] - np.arange(1_000)) / named
+    others = binom.logpmf(np.arange(1_000), 999, 0.1)
+    seen = logsumexp(others - away, axis=1)  # at 0 ... 1000, of a state that does not count
+    assert np.abs(np.diff(seen)).max() <= 2.0
+    # In a class a member that needs more noise decides.
+    other = sf.priors.markov_chain("stationary", [[0.9, 0.1], [0.1, 0.9]], steps=1_000)
+    mechanism = sf.mechanisms.laplace_count(states=[1], epsilon=2.0)
+    alone = mechanism.protect(other, secret).channel.scale
+    assert mechanism.protect(sf.AnyOf(chain, other), secret).channel.scale == alone > named
+
+
+def test_a_state_too_rare_for_float64_is_not_taken_for_an_impossible_one():
+    chain = sf.priors.markov_chain([1.0, 0.0], [[1e-200, 1.0], [0.0, 1.0]], steps=6)
+    mechanism = sf.mechanisms.laplace_count(states=[0], epsilon=1.0)
+    with pytest.raises(sf.Undecidable, match="a state is less likely"):
+        mechanism.protect(chain, sf.secrets.basic(3))
+    given = sf.mechanisms.laplace_count(states=[0], scale=1.0).protect(chain, sf.secrets.basic(3))
+    with pytest.raises(sf.Undecidable, match="a state is less likely"):
+        sf.measures.pufferfish().loss(chain, sf.secrets.basic(3), given)
+
+
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), epsilon=st.floats(0.2, 3.0), steps=st.integers(1, 8))
 def test_transport_and_quilts_need_no_less_than_the_exact_noise(seed, epsilon, steps):
     belief = drawn_chain(seed, steps=max(steps, 2))
     question, weights = StateAt.of(belief, range(belief.steps)), count_query(belief, [1])
     exact = exact_scale(belief, question, weights, epsilon)
-    laws, error = count_laws(belief, question, weights)
+    laws, error, _ = count_laws(belief, question, weights)
     assert exact <= transport_distance(laws, error) / epsilon * (1 + 1e-8)
     assert exact <= quilt_scale(belief, epsilon) * (1 + 1e-8)
 
@@ -239,7 +296,7 @@ def test_transport_and_quilts_need_no_less_than_the_exact_noise(seed, epsilon, s
 def test_transport_is_the_largest_difference_of_quantiles(seed):
     belief = drawn_chain(seed, steps=5, sparse=seed % 2 == 1)
     question = StateAt.of(belief, [2])
-    laws, error = count_laws(belief, question, np.array([[0], [3]]))
+    laws, error, _ = count_laws(belief, question, np.array([[0], [3]]))
     levels = np.linspace(0.0, 1.0, 20_001)[1:-1]
     truth = 0
     for law, pairs in laws:
@@ -330,7 +387,7 @@ def test_the_best_noise_beside_the_whole_program(seed, reach):
     belief, epsilon = drawn_chain(seed, steps=6), 1.0
     question, weights = StateAt.of(belief, range(6)), count_query(belief, [1])
     scale = exact_scale(belief, question, weights, epsilon * (1 - 1e-6))
-    laws, _ = count_laws(belief, question, weights)
+    laws, *_ = count_laws(belief, question, weights)
     core = best_noise(laws, epsilon, scale, reach)
     units = np.array([whole_noise(6, scale, one) for one in np.eye(2 * reach + 1)])
     limits = [
@@ -445,7 +502,7 @@ def test_no_noise_is_better_by_weak_duality(steps, reach, epsilon):
     found = square @ core
     assert abs(mean @ core) <= 1e-8 * math.sqrt(found)
     belief = chain.belief()
-    laws, _ = count_laws(belief, secret.question(belief), np.array([[0], [1]]))
+    laws, *_ = count_laws(belief, secret.question(belief), np.array([[0], [1]]))
     units = np.array([whole_noise(steps, scale, one) for one in np.eye(len(core))])
     given = [np.einsum("rk,jkz->rzj", law, units) for law, _ in laws]
     pairs = [(a, b) for law in given for a, b in ((law[0], law[1]), (law[1], law[0]))]
