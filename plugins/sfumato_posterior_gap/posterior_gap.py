@@ -13,15 +13,13 @@ import numpy as np
 from sfumato.beliefs import Markov
 from sfumato.channels import (
     Emission,
-    RelabelledSuppression,
     RememberingSuppression,
     Suppression,
     WholeTrace,
 )
 from sfumato.errors import ImpossibleObservation, OutsideHypotheses
 from sfumato.inference.markov.events import TimedEvents
-from sfumato.inference.markov.remembered import remembered_releases
-from sfumato.inference.markov.segments import expected_releases
+from sfumato.inference.markov.remembered import expected_releases
 from sfumato.inference.markov.smoothing import forward_backward
 from sfumato.parameters import CHOICE, LIST_OF, OPTIONAL, SEED, UNIT, Label, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
@@ -317,20 +315,12 @@ class ReleasedFraction(LossMeasure):
     oracle = "sfumato_posterior_gap.brute_force"
     promises = ("utility",)
     quantity = RELEASED_FRACTION
-    reads = (
-        (Markov, object, Suppression),
-        (Markov, object, RelabelledSuppression),
-        (Markov, object, RememberingSuppression),
-    )
+    reads = ((Markov, object, Suppression), (Markov, object, RememberingSuppression))
 
     def evaluate(self, belief: Markov, question: Any, channel: Any) -> Reading:
         """Return the expected number of releases over the number of steps."""
         del question
-        if isinstance(channel, RememberingSuppression):
-            released = float(remembered_releases(belief, channel).sum())
-        else:
-            released = expected_releases(belief, channel)
-        how = "recursion over last releases"
+        released, how = expected_releases(belief, channel), "recursion over last releases"
         return Reading(value=released / belief.steps, bound="exact", how=how)
 
     def between_members(self, worst: float, bend: float, turn: float) -> float:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sfumato.beliefs import Markov
-from sfumato.channels import RelabelledSuppression, RememberingSuppression, Suppression
+from sfumato.channels import RememberingSuppression, Suppression
 from sfumato.comparison.executors import results_in_threads, with_progress
 from sfumato.errors import OutsideHypotheses
 from sfumato.parameters import declare
@@ -379,10 +379,7 @@ class ReleasableFraction(LossMeasure):
 
     name = "releasable_fraction"
     promises = ("utility",)
-    reads = tuple(
-        (Markov, Events, channel)
-        for channel in (Suppression, RelabelledSuppression, RememberingSuppression)
-    )
+    reads = ((Markov, Events, Suppression), (Markov, Events, RememberingSuppression))
 
     @property
     def quantity(self) -> Quantity:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.beliefs import Markov
 from sfumato.channels import Suppression
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.markov.segments import expected_releases
+from sfumato.inference.markov.remembered import expected_releases
 from sfumato.parameters import CHOICE, TABLE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.questions import Events

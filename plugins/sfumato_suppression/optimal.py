@@ -13,7 +13,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import RememberingSuppression
 from sfumato.comparison.executors import results_in_threads, with_progress
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.markov.remembered import remembered_releases
+from sfumato.inference.markov.remembered import expected_releases
 from sfumato.inference.markov.segments import check_length
 from sfumato.parameters import OPTIONAL, POSITIVE, UNIT, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
@@ -120,7 +120,7 @@ class Optimal(Mechanism):
             part = budget.part(1.0 / left)
             channel, most = self._search(belief, question.single_times(), seed, delta, part)
             gap = worst_gap(belief, question, channel).value  # type: ignore[union-attr]  # of such
-            attained = float(remembered_releases(belief, channel).sum())
+            attained = expected_releases(belief, channel)
             low, high = (delta, high) if gap <= self.delta else (low, delta)
             if gap <= self.delta and attained >= best[1]:
                 best = channel, attained, gap

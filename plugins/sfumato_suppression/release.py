@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.channels import RememberingSuppression, Suppression
 from sfumato.channels.suppression import LastRelease
 from sfumato.errors import ParameterError
-from sfumato.inference.markov.segments import expected_releases
+from sfumato.inference.markov.remembered import expected_releases
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES
 from sfumato.release.streams import Stream, keyed_generator, open_stream, whole

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from sfumato.beliefs import Markov
-from sfumato.channels import RelabelledSuppression, Suppression
+from sfumato.channels import Suppression
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.probabilities import reachable_states
 from sfumato.parameters import LABEL_SET, PLUGIN, Domain, Label, Rejected, Sizes, declare, parameter
@@ -155,7 +155,7 @@ class SetLabels(Mechanism):
 
     name = "suppress_set_labels"
     asks = ((Markov, Events),)
-    yields = RelabelledSuppression
+    yields = Suppression
 
     mechanism: Mechanism = parameter(
         PLUGIN("mechanism", Suppression),
@@ -167,6 +167,8 @@ class SetLabels(Mechanism):
 
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Design the inner mechanism for the suspicious states, and relabel what it releases."""
+        if isinstance(self.mechanism, SetLabels):
+            raise self.reject("mechanism", "one that shows states as they are", self.mechanism)
         beliefs = [member.belief() for member in prior.members()]
         states = beliefs[0].states
         unknown = [state for state, _ in self.labels if state not in states]
@@ -184,7 +186,7 @@ class SetLabels(Mechanism):
             stricter = attrs.evolve(stricter, delta=stricter.delta / multiplicity)
         inner = stricter.protect(prior, suspicious)
         decides, shown = inner.channel, _labels_to_show(states, sets)
-        channel = RelabelledSuppression(states, decides.start, decides.after, shown=shown)
+        channel = Suppression(states, decides.start, decides.after, shown=shown)
         claims = {**inner.claims, "multiplicity": multiplicity}
         return suppressing_release(self, prior, secret, channel, claims)
 

@@ -7,7 +7,7 @@ from sfumato.channels.emission import Channel, Emission, Symbols, WholeTrace
 from sfumato.channels.joint_emission import JointEmission
 from sfumato.channels.noisy_vectors import NoisyVectors
 from sfumato.channels.remembering import MemoryEmission, RememberingSuppression
-from sfumato.channels.suppression import RelabelledSuppression, Suppression
+from sfumato.channels.suppression import Suppression
 
 __all__ = [
     "AdditiveGaussian",
@@ -16,7 +16,6 @@ __all__ = [
     "JointEmission",
     "MemoryEmission",
     "NoisyVectors",
-    "RelabelledSuppression",
     "RememberingSuppression",
     "Suppression",
     "Symbols",

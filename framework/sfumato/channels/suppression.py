@@ -99,6 +99,9 @@ class Suppression(ByContent, Withholding):
     [[1.0, 0.25]]
     >>> np.exp(channel.evidence(["x"])).tolist()
     [[0.0, 0.75]]
+    >>> named = Suppression("sx", [[1.0, 0.25]], shown=(frozenset("sy"), frozenset("x")))
+    >>> np.exp(named.evidence([frozenset("x")])).tolist()
+    [[0.0, 0.75]]
     """
 
     words: ClassVar[str] = "states that are shown or withheld"
@@ -147,7 +150,8 @@ class Suppression(ByContent, Withholding):
 
     def essence(self) -> tuple[Any, tuple[FloatArray, ...]]:
         """Return what tells this channel from another: names, and tables."""
-        return self.states, tuple(t for t in (self.start, self.after) if t is not None)
+        names = self.states if self.shown == self.states else (self.states, self.shown)
+        return names, tuple(t for t in (self.start, self.after) if t is not None)
 
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
         """Return log-likelihoods, (k, M); a release leaves one state possible."""
@@ -220,17 +224,3 @@ def _checked_after(given: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     times = np.arange(shape[0])
     meaningless = times[None, :] <= times[:, None]
     return read_only(np.where(meaningless[:, None, :, None], 1.0, after))
-
-
-@attrs.frozen(eq=False, repr=False)
-class RelabelledSuppression(Suppression):
-    """A suppression that shows states under other labels than their own.
-
-    >>> import numpy as np
-    >>> from sfumato.channels import RelabelledSuppression
-    >>> channel = RelabelledSuppression("sx", [[0.5, 0.0]], shown=(frozenset("sy"), frozenset("x")))
-    >>> np.exp(channel.evidence([frozenset("sy")])).tolist()
-    [[0.5, 0.0]]
-    """
-
-    words: ClassVar[str] = "states that are relabelled or withheld"

@@ -249,7 +249,10 @@ def table_of_channel(channel: Any) -> Any:
         return [table_of_channel(item) for item in channel]
     if channel is None or isinstance(channel, (bool, int, float, str)):
         return channel
-    raise Incompatible(f"a ledger keeps channels of {', '.join(KEPT)}; got a {kind.__name__}.")
+    kinds = ", ".join(KEPT)
+    raise Incompatible(
+        f"a ledger keeps channels of {kinds}, labelled by words or numbers; got a {kind.__name__}."
+    )
 
 
 def channel_of_table(table: Mapping[str, Any]) -> Any:

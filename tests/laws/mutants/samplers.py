@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mutants.mutant import Mutant
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, Suppression
-from sfumato.inference.markov.segments import expected_releases
+from sfumato.inference.markov.remembered import expected_releases
 from sfumato.matrices import Diagonal
 from sfumato.parameters import POSITIVE, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret

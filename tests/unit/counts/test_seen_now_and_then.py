@@ -89,19 +89,18 @@ def test_information_success_and_matches(seed, kind):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", [1, 2])
 def test_the_same_decisions_under_other_labels(seed, kind):
-    from sfumato.channels import RelabelledSuppression
     from sfumato.questions import Guess
 
     rng = np.random.default_rng(seed)
     belief, channel = random_belief(rng, 3, 12), channels(rng, 3, 12)[kind]
-    other = RelabelledSuppression(channel.states, channel.start, channel.after, shown="xyz")
+    other = Suppression(channel.states, channel.start, channel.after, shown="xyz")
     for measure in (sf.measures.reconstruction(), sf.measures.mutual_information()):
         plain, shown = (measure.evaluate(belief, Guess(0), one) for one in (channel, other))
         assert plain.bound == shown.bound == "exact"
         assert plain.value == shown.value
     short, decides = random_belief(rng, 3, 3), channels(rng, 3, 3)[kind]
     truth = sum(max(weights.values()) for weights in joint(short, decides).values())
-    named = RelabelledSuppression(decides.states, decides.start, decides.after, shown="xyz")
+    named = Suppression(decides.states, decides.start, decides.after, shown="xyz")
     reading = sf.measures.reconstruction().evaluate(short, Guess(0), named)
     assert reading.value == pytest.approx(truth, rel=1e-12)
 

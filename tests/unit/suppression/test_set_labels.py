@@ -109,6 +109,17 @@ def test_labels_of_unknown_states_and_other_mechanisms_are_refused():
     )
     with pytest.raises(sf.ParameterError, match="labels must be about states"):
         mechanism.protect(chain, sf.secrets.contexts({0}))
+    # Within another, its delta would not be divided by the multiplicity.
+    twice = sf.mechanisms.suppress_set_labels(mechanism=mechanism, labels={0: {0}})
+    with pytest.raises(sf.ParameterError, match="mechanism must be one that shows states as they"):
+        twice.protect(chain, sf.secrets.contexts({0}))
+
+
+def test_labels_tell_channels_apart():
+    plain = sf.channels.Suppression("sx", [[1.0, 0.5]])
+    named = sf.channels.Suppression("sx", [[1.0, 0.5]], shown="ab")
+    assert plain != named
+    assert plain.essence()[0] != named.essence()[0]
 
 
 def test_specification_rebuilds_the_mechanism():

@@ -42,6 +42,7 @@ from sfumato.errors import Undecidable
 from sfumato.inference.markov.enumeration import checked_pair
 from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.probabilities import reachable_states
+from sfumato.inference.markov.segments import release_probabilities
 from sfumato.values import SUPPRESSED, FloatArray
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -132,6 +133,21 @@ def remembered_releases(belief: Markov, channel: RememberingSuppression) -> Floa
         for step in follow_segments(belief, channel, start, states):
             released[step.time] += (weights * step.mass) @ step.shown
     return released
+
+
+def expected_releases(belief: Markov, channel: Suppression | RememberingSuppression) -> float:
+    """Return E[number of released states].
+
+    >>> from sfumato.beliefs import Markov
+    >>> from sfumato.channels import Suppression
+    >>> from sfumato.inference.markov.remembered import expected_releases
+    >>> chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], steps=2, states="sx")
+    >>> expected_releases(chain, Suppression.memoryless("sx", [[1.0, 0.0], [1.0, 0.5]]))
+    0.75
+    """
+    remembers = isinstance(channel, RememberingSuppression)
+    released = remembered_releases if remembers else release_probabilities
+    return float(released(belief, channel).sum())  # type: ignore[arg-type]  # of its own kind
 
 
 def possible_starts(released: FloatArray, start: int) -> tuple[NDArray[np.intp], FloatArray]:

@@ -150,11 +150,6 @@ def release_probabilities(belief: Markov, channel: Suppression) -> FloatArray:
     return released
 
 
-def expected_releases(belief: Markov, channel: Suppression) -> float:
-    """Return E[number of released states]."""
-    return float(release_probabilities(belief, channel).sum())
-
-
 # The check ----------------------------------------------------------------------------------------
 
 
