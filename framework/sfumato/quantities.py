@@ -27,6 +27,16 @@ def renyi_divergence(order: float) -> Quantity:
     return Quantity("Rényi divergence", {"order": float(order)}, unit="nats")
 
 
+def count_text(count: int, noun: str) -> str:
+    """Write how many there are of something.
+
+    >>> from sfumato.quantities import count_text
+    >>> count_text(1, "cell"), count_text(1200, "cell"), count_text(2, "person")
+    ('1 cell', '1,200 cells', '2 people')
+    """
+    return f"{count:,} {noun if count == 1 else {'person': 'people'}.get(noun, f'{noun}s')}"
+
+
 # How numbers are printed --------------------------------------------------------------------------
 
 ROUNDING = {

@@ -19,6 +19,7 @@ from sfumato.matrices.matrix import Array
 from sfumato.prior_classes.families import family_of
 from sfumato.prior_classes.sets import Interval
 from sfumato.protocols import PriorClass
+from sfumato.quantities import count_text
 from sfumato.values import replace_at
 from sfumato_gaussian_process.kernel import KernelExpression
 
@@ -176,7 +177,7 @@ class Fitted(ABC):
     lengths: NDArray[np.intp]
 
     def __repr__(self) -> str:
-        return f"<{self.prior.name} fitted to {len(np.unique(self.trace))} traces>"
+        return f"<{self.prior.name} fitted to {count_text(len(np.unique(self.trace)), 'trace')}>"
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas().to_html())

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.quantities import count_text
 from sfumato.values import FloatArray, checked_labels, encode_labels
 from sfumato_markov_chain.stationary import spectral_gap, stationary_law
 
@@ -155,7 +156,8 @@ class FittedChains(Sequence["MarkovChain"]):
         return len(self.names)
 
     def __repr__(self) -> str:
-        return f"FittedChains({len(self)} people, {len(self.states)} states)"
+        states = count_text(len(self.states), "state")
+        return f"FittedChains({count_text(len(self), 'person')}, {states})"
 
     @overload
     def __getitem__(self, person: int) -> MarkovChain: ...

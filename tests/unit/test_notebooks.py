@@ -196,6 +196,7 @@ def test_a_comparison_is_its_table(results):
     for cell in results["comparison"].measured:
         assert reading_text(cell.loss) in told
     assert repr(results["comparison"]) == "<Comparison of 2 cells: 2 measured>"
+    assert repr(results["result"]) == "<StudyResult of 1 cell in 1 part>"
     assert reading_text(results["comparison"].measured[0].loss) in words(results["result"])
 
 

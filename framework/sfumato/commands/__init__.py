@@ -35,6 +35,14 @@ class Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with whole sentences, broken but never cut."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, command.get_short_help_str(10**4)) for name, command in found if command]
+            )
+
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; one that Ctrl-C stops ends with the status that shells expect."""
         try:

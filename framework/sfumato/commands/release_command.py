@@ -32,6 +32,7 @@ from sfumato.datasets.preparation import Window, usual_step
 from sfumato.errors import REFUSALS, DataError, OverBudget
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Release
+from sfumato.quantities import count_text
 from sfumato.release.certificates import (
     certificate_text,
     certify,
@@ -152,8 +153,7 @@ def command(
         # The certificate first: killed in between, nothing is released without one.
         lines = _seal(certificate, table)
         write_whole(output, text)
-        count = "1 trace" if len(records) == 1 else f"{len(records)} traces"
-        lines.append(f"released {count} to {output}")
+        lines.append(f"released {count_text(len(records), 'trace')} to {output}")
         if preparation.window is not None:
             lines.append(_words_prepared(records, windows, preparation))
             table["prepared"] = lines[-1]
@@ -316,7 +316,7 @@ def _words_prepared(
 ) -> str:
     """Return what was done to the data, in a sentence."""
     kept, all_of = (sum(map(len, some)) for some in ([w.places for w in windows], records))
-    done = [f"{len(windows)} windows of {preparation.window}"]
+    done = [f"{count_text(len(windows), 'window')} of {preparation.window}"]
     if preparation.seconds is not None:
         done.append(f"a sample every {preparation.seconds:g} s ({kept} of {all_of})")
     if preparation.metres is not None:

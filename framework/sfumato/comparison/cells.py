@@ -32,6 +32,7 @@ from sfumato.protocols import (
     Scenario,
     Secret,
 )
+from sfumato.quantities import count_text
 from sfumato.release.designs import Finished
 from sfumato.values import from_json, printable, to_json
 
@@ -342,7 +343,7 @@ class Comparison:
     def __repr__(self) -> str:
         counts = Counter(cell.outcome for cell in self.cells)
         told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-        return f"<Comparison of {len(self.cells)} cells{f': {told}' if told else ''}>"
+        return f"<Comparison of {count_text(len(self.cells), 'cell')}{f': {told}' if told else ''}>"
 
     def _repr_html_(self) -> str:
         from sfumato.report.page import comparison_table

@@ -28,6 +28,7 @@ from sfumato.protocols import (
     Quantity,
     Secret,
 )
+from sfumato.quantities import count_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +65,7 @@ class PopulationLosses:
         return len(self.values)
 
     def __repr__(self) -> str:
-        return f"<PopulationLosses of {len(self):,} people: {self.quantity}>"
+        return f"<PopulationLosses of {count_text(len(self), 'person')}: {self.quantity}>"
 
     def _repr_html_(self) -> str:
         from sfumato.report.cards import result_card
@@ -72,7 +73,9 @@ class PopulationLosses:
         failed = sum(error is not None for error in self.errors)
         quartiles = np.quantile(self.values, [0.25, 0.5, 0.75], method="nearest")
         told = dict(zip(("lower_quartile", "median", "upper_quartile"), quartiles, strict=True))
-        return result_card(f"{len(self):,} people", str(self.quantity), **told, failed=failed)
+        return result_card(
+            count_text(len(self), "person"), str(self.quantity), **told, failed=failed
+        )
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row for each person."""

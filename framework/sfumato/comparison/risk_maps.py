@@ -17,6 +17,7 @@ from sfumato.comparison.cells import FACTORS, Cell, Comparison
 from sfumato.comparison.names import group_by, noun_names, value_text
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Loss, LossMeasure, Quantity, Release, Situation
+from sfumato.quantities import count_text
 from sfumato.questions.events import by_time
 from sfumato.values import digest
 
@@ -44,12 +45,12 @@ class RiskRow:
     exact: bool
 
     def __repr__(self) -> str:
-        return f"<RiskRow of {len(self.losses)} times: {self.told}>"
+        return f"<RiskRow of {count_text(len(self.losses), 'time')}: {self.told}>"
 
     def _repr_html_(self) -> str:
         from sfumato.report.cards import result_card
 
-        return result_card(f"Risks of {len(self.losses)} times", self.told)
+        return result_card(f"Risks of {count_text(len(self.losses), 'time')}", self.told)
 
     @property
     def told(self) -> str:
@@ -81,7 +82,8 @@ class RiskMap:
     left_out: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<RiskMap of {self.quantity}, {len(self.rows)} rows: {self.prior}; {self.secret}>"
+        rows = count_text(len(self.rows), "row")
+        return f"<RiskMap of {self.quantity}, {rows}: {self.prior}; {self.secret}>"
 
     def _repr_html_(self) -> str:
         from sfumato.report.cards import result_card

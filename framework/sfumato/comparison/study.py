@@ -12,6 +12,7 @@ import attrs
 from sfumato.comparison.cells import MAX_CELLS, Comparison, Labelled
 from sfumato.errors import StudyError
 from sfumato.plugin_registry import Registry, default_registry
+from sfumato.quantities import count_text
 from sfumato.values import printable, write_whole
 
 if TYPE_CHECKING:
@@ -63,9 +64,8 @@ class StudyResult:
         return loss_figure(self.comparisons)
 
     def __repr__(self) -> str:
-        cells = sum(len(comparison.cells) for comparison in self.comparisons)
-        parts = len(self.comparisons)
-        return f"<StudyResult of {cells} cells in {parts} part{'s'[: parts != 1]}>"
+        cells = count_text(sum(len(comparison.cells) for comparison in self.comparisons), "cell")
+        return f"<StudyResult of {cells} in {count_text(len(self.comparisons), 'part')}>"
 
     def _repr_html_(self) -> str:
         from sfumato.report.page import result_tables
@@ -103,7 +103,7 @@ class Part:
     measures: tuple[Labelled, ...] = attrs.field(converter=_label_each)
 
     def __repr__(self) -> str:
-        return f"<Part {self.title[:80]!r} of {self.size:,} cells>"
+        return f"<Part {self.title[:80]!r} of {count_text(self.size, 'cell')}>"
 
     @property
     def size(self) -> int:
@@ -141,7 +141,7 @@ class Study:
             )
 
     def __repr__(self) -> str:
-        return f"<Study {self.title[:80]!r} of {self.size:,} cells>"
+        return f"<Study {self.title[:80]!r} of {count_text(self.size, 'cell')}>"
 
     def _repr_html_(self) -> str:
         from sfumato.report.cards import result_card

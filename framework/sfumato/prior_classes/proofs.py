@@ -24,6 +24,7 @@ from sfumato.inference.taylor import TaylorNumbers
 from sfumato.matrices.matrix import ROUNDOFF, Array, Matrix
 from sfumato.prior_classes.families import Box, boxes_of
 from sfumato.protocols import Bound, LossMeasure, Prior, PriorClass, Reading, Release, Secret
+from sfumato.quantities import count_text
 from sfumato.questions import Displacements, Nearness
 from sfumato.questions.displacements import Group
 
@@ -277,7 +278,7 @@ class _Readings:
             bound=bound,
             interval=sorted((limit, attained)),
             witness=worst.witness,
-            how=f"{worst.how}; proved in {proof.cells} cells".lstrip("; "),
+            how=f"{worst.how}; proved in {count_text(proof.cells, 'cell')}".lstrip("; "),
         )
         return found, member
 

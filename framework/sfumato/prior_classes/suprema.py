@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from sfumato.protocols import Bound, Prior, PriorClass, Quantity, Reading
+from sfumato.quantities import count_text
 
 Point = tuple[float, ...]
 Box = tuple[tuple[float, float], ...]
@@ -114,7 +115,7 @@ def over_class(
     error = max(item.relative_error for item in found)
     bound: Bound
     interval: tuple[float, float] | None
-    how = f"{worst.how}; worst of {len(found)} members, {supremum.how}".lstrip("; ")
+    how = f"{worst.how}; worst of {count_text(len(found), 'member')}, {supremum.how}".lstrip("; ")
     if supremum.how == "searched":
         value, bound = worst.value, "estimate"
         interval = (floor, math.inf) if quantity.sign > 0 else (-math.inf, ceiling)

@@ -545,7 +545,7 @@ def check_files(certificate: Table, trace: Any, ledger: Any) -> Iterator[tuple[b
     except (ValueError, OSError) as error:
         yield False, f"the ledger: {error}"
         return
-    yield True, f"the ledger {ledger} is whole: {len(entries) - 1} releases"
+    yield True, f"the ledger {ledger} is whole: {(n := len(entries) - 1)} release{'s'[: n != 1]}"
     mine = [entry for entry in entries if entry["hash"] in named]
     whole = bool(named) and {entry["hash"] for entry in mine} == set(named)
     yield whole, "the ledger holds the entries that the certificate names"

@@ -19,6 +19,7 @@ import numpy as np
 from sfumato.errors import BrokenLedger, Incompatible, OverBudget, ParameterError
 from sfumato.plugin_registry import default_registry
 from sfumato.protocols import Loss, LossMeasure, Release, Secret
+from sfumato.quantities import count_text
 from sfumato.release.accounting import Account, Past, without_length
 from sfumato.release.certificates import channel_of_table, table_of_channel
 from sfumato.release.checker import LEDGER_START, read_ledger, sealed_line
@@ -151,7 +152,7 @@ class Ledger:
         return self._count - 1
 
     def __repr__(self) -> str:
-        return f"<Ledger {self.path.name!r} of {len(self)} releases>"
+        return f"<Ledger {self.path.name!r} of {count_text(len(self), 'release')}>"
 
     def _repr_html_(self) -> str:
         from sfumato.report.cards import result_card

@@ -13,7 +13,7 @@ import attrs
 from sfumato.comparison.cells import FACTORS, KINDS, Cell, Comparison
 from sfumato.comparison.names import full_name, group_by, noun_key, noun_names
 from sfumato.protocols import MARKS, Loss, Quantity
-from sfumato.quantities import reading_text
+from sfumato.quantities import count_text, reading_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
@@ -191,12 +191,12 @@ def failures(comparison: Comparison) -> list[Failure]:
 
 def misfits_text(count: int) -> str:
     """Say how many combinations have no answer."""
-    return "1 combination does not fit" if count == 1 else f"{count} combinations do not fit"
+    return f"{count_text(count, 'combination')} {'does' if count == 1 else 'do'} not fit"
 
 
 def failures_text(count: int) -> str:
     """Say how many cells failed."""
-    return "1 cell failed" if count == 1 else f"{count} cells failed"
+    return f"{count_text(count, 'cell')} failed"
 
 
 # In a terminal -----------------------------------------------------------------------------------

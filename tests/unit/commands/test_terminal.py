@@ -159,5 +159,12 @@ def test_text_without_quotes_is_explained():
     assert "quote text" in str(done.exception)
 
 
+def test_help_of_commands_is_never_cut():
+    told = run("--help").output
+    assert "..." not in told.split("Commands:")[1]
+    assert "how DATA were prepared." in " ".join(told.split())
+    assert max(map(len, told.splitlines())) <= 80
+
+
 def test_completion_is_told():
     assert "_SFUMATO_COMPLETE=bash_source" in run("--help").output
