@@ -7,7 +7,7 @@ outputs, and else bounded; of a Gaussian trace it is a ratio of determinants.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -27,7 +27,6 @@ from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference.exact import log_determinant_ratio
 from sfumato.inference.gaussian.fisher_information import EXACT, UPPER, check_fit
-from sfumato.inference.gaussian.interval_classes import GroupBounds
 from sfumato.inference.markov.enumeration import checked_pair, enumerate_outputs
 from sfumato.inference.markov.probabilities import entropies, entropy_terms, top_term
 from sfumato.inference.markov.remembered import (
@@ -110,15 +109,20 @@ class MutualInformation(OfPopulation, GuessMeasure):
     )
 
     @property
+    def of_secret(self) -> bool:  # type: ignore[override]  # of the object, not of the class
+        """Whether it is about the secret, not the trace."""
+        return self.about == "secret"
+
+    @property
     def quantity(self) -> Quantity:
         """The mutual information, about the trace or the secret."""
-        if self.about == "trace":
+        if not self.of_secret:
             return MUTUAL_INFORMATION
         return attrs.evolve(MUTUAL_INFORMATION, parameters={"about": "secret"})
 
     def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return the mutual information or an upper bound on it."""
-        if self.about == "secret":
+        if self.of_secret:
             if isinstance(question, Guess):  # the secret is the whole trace
                 return MutualInformation(self.method).evaluate(belief, question, channel)
             return super().evaluate(belief, question, channel)
@@ -138,10 +142,6 @@ class MutualInformation(OfPopulation, GuessMeasure):
         """Return the information about one group of real values."""
         return part.told_nats(end)
 
-    def of_informations(self, question: Any, bounds: Sequence[GroupBounds]) -> Any:
-        """Return the most that is told of the secret in each of many cells."""
-        return None if self.about == "trace" else super().of_informations(question, bounds)
-
     def proved(
         self,
         prior: PriorClass,
@@ -153,7 +153,7 @@ class MutualInformation(OfPopulation, GuessMeasure):
     ) -> tuple[Reading, Prior] | None:
         """Return the information about a Gaussian trace from how far log det K can grow."""
         channel = release.channel
-        if isinstance(channel, AdditiveGaussian) and self.about == "trace":
+        if isinstance(channel, AdditiveGaussian) and not self.of_secret:
             return prove_growing_determinant(
                 self, prior, channel.noise, read, 0.5, tolerance=tolerance
             )
@@ -172,7 +172,7 @@ class MutualInformation(OfPopulation, GuessMeasure):
         """Return it from the table of every trace and output, or from exact determinants."""
         from sfumato_fano import brute_force
 
-        if self.about == "secret" and not isinstance(question, Guess):
+        if self.of_secret and not isinstance(question, Guess):
             return brute_force.information_about_secret(belief, question, channel)
         return brute_force.mutual_information(belief, channel)
 

@@ -272,6 +272,27 @@ def test_a_refusal_leaves_what_is_near_as_it_was(tmp_path, monkeypatch):
     assert account.width == width
 
 
+@pytest.mark.parametrize(("count", "apart"), [(12, 20), (20, 10)])
+def test_information_about_the_trace_counts_every_release(tmp_path, count, apart):
+    """Far releases tell nothing of the secret, but of the trace they do: ½ log det(I + Σ/γ)."""
+    ledger = sf.Ledger(tmp_path / "a", budget=(RENYI, 1e6))
+    release, begins = noisy(), [number * apart for number in range(count)]
+    for begin in begins:
+        ledger.record(release, person="ann", at=begin)
+    places = [begin + time for begin in begins for time in range(20)]
+    truth = np.linalg.slogdet(np.eye(len(places)) + rbf(places))[1] / 2
+    information, secret = sf.measures.mutual_information(), release.secret
+    known = ledger.known(information, secret, person="ann", at=begins[count // 2])
+    assert known.bound == "exact"
+    assert known.value == pytest.approx(truth, rel=1e-9)
+    about_secret = sf.measures.mutual_information(about="secret")
+    assert ledger.known(about_secret, secret, person="ann", at=begins[count // 2]).bound == "upper"
+    with pytest.raises(sf.ParameterError, match="finite number"):
+        sf.Ledger(tmp_path / "b", budget=(RENYI, math.inf))
+    with pytest.raises(sf.Incompatible, match="counts what a release is good for"):
+        ledger.known(sf.measures.mean_squared_error(), secret, person="ann", at=0)
+
+
 def test_a_prior_that_never_dies_out_is_never_forgotten():
     prior, secret = sf.priors.periodic(length_scale=1.0, period=7.0, times=20), sf.secrets.basic(9)
     release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)

@@ -38,6 +38,7 @@ from sfumato.release.time_lines import (
     multiply_channels,
     stretch_around,
 )
+from sfumato.views.measures import ViewMeasure
 
 TOGETHER = 200
 """Entries up to which nothing is forgotten."""
@@ -192,6 +193,10 @@ class Account:
 
         It is the truth where nothing had to be forgotten, else a bound from the worse side.
         """
+        if "utility" in measure.promises:
+            raise Incompatible(
+                f"{measure.name} counts what a release is good for, not what is known."
+            )
         read = self._of_chain if self.is_chain else self._of_gaussian
         return read(measure, secret, at, points)
 
@@ -220,7 +225,11 @@ class Account:
         if self._few:
             return self._joint_loss(asked, self.pasts, least)
         most = MOST if own.finite else OVER_INTERVALS
-        fades = self._sums[1] > 0 and self._stationary
+        # Only what far releases tell of the secret is bounded, not what of the rest of the trace.
+        bounded = (
+            isinstance(measure, ViewMeasure) and measure.of_secret and measure.obeys_processing
+        )
+        fades = bounded and self._sums[1] > 0 and self._stationary
         width = 1 if self.width == ALWAYS else self.width
         while fades:
             near = self.within(at, at + points, width)

@@ -8,6 +8,7 @@ to disk before anything is released, and only then counted in the head.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -37,8 +38,8 @@ class Budget:
     limit: float = attrs.field(converter=float)
 
     def __attrs_post_init__(self) -> None:
-        if not self.limit == self.limit or not isinstance(self.measure, LossMeasure):
-            raise ParameterError(f"a budget must be a measure and a number; got {self!r}.")
+        if not math.isfinite(self.limit) or not isinstance(self.measure, LossMeasure):
+            raise ParameterError(f"a budget must be a measure and a finite number; got {self!r}.")
 
     def exceeded_by(self, loss: Loss) -> bool:
         """Whether the loss may be worse than the limit."""

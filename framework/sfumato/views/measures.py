@@ -65,9 +65,12 @@ class ViewMeasure(LossMeasure):
     ----------
     obeys_processing
         Whether the loss cannot rise when less is seen. If not, only exact views are read.
+    of_secret
+        Whether the loss is about the secret. If not, what tells more of other times counts, too.
     """
 
     obeys_processing: ClassVar[bool] = True
+    of_secret: ClassVar[bool] = True
 
     def __init_subclass__(cls, **given: Any) -> None:
         """Read the worlds of finite views, and of Gaussian views where there is a formula."""
@@ -98,7 +101,7 @@ class ViewMeasure(LossMeasure):
         Where the prior of the secret entries varies, V_SS, the information and the prior's own
         chances are bounded as well; what reads the prior itself is not proved.
         """
-        if not self.obeys_processing:
+        if not (self.obeys_processing and self.of_secret):
             return None
         pick, worst = (max, -math.inf) if self._sign > 0 else (min, math.inf)
         losses = np.full(len(bounds[0].told), worst)
