@@ -551,8 +551,9 @@ class Constructor:
         return inspect.Signature(bare)
 
     def __dir__(self) -> list[str]:
-        methods = [name for name in ("fit", "fit_each") if hasattr(self.plugin, name)]
-        return ["parameters", "plugin", *methods]
+        prior = issubclass(self.plugin, Prior)
+        fits = [name for name in ("fit", "fit_each") if prior and self.plugin.overrides(name)]
+        return ["parameters", "plugin", *fits]
 
     def __getattr__(self, attribute: str) -> Any:
         """Reach the class's own constructors and methods: ``sf.priors.rbf.fit``."""
@@ -576,11 +577,9 @@ def _document(cls: type[Declared]) -> str:
     for item in cls.parameters():
         default = "" if item.required else f"; {item.default!r} unless given"
         lines += [f"{item.name} : {item.domain.sentence}{default}", f"    {item.doc or item.name}"]
-    fit = getattr(cls, "fit", None)
-    plain = inspect.getattr_static(Prior, "fit").__func__  # which only says that there is none
-    if fit is not None and getattr(fit, "__func__", None) is not plain:
-        lines += ["", "Methods", "-------", f"fit{inspect.signature(fit)}"]
-        lines += [f"    {(inspect.getdoc(fit) or '').splitlines()[0]}"]
+    if issubclass(cls, Prior) and cls.overrides("fit"):
+        lines += ["", "Methods", "-------", f"fit{inspect.signature(cls.fit)}"]
+        lines += [f"    {(inspect.getdoc(cls.fit) or '').splitlines()[0]}"]
     return "\n".join(lines) + (f"{gap}{rest}" if rest else "")
 
 

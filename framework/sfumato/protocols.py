@@ -479,6 +479,11 @@ class Prior(Declared, PriorClass[B]):
         """Return what all members of a class must share: by default the declared sizes."""
         return tuple(sorted(self.sizes.items()))
 
+    @classmethod
+    def overrides(cls, method: str) -> bool:
+        """Whether the author wrote a class method that a prior may have, such as `fit`."""
+        return getattr(cls, method).__func__ is not getattr(Prior, method).__func__
+
     def formula(self, numbers: Any) -> Any:  # noqa: ARG002  # authors override it
         """Return the covariance in exact numbers, or in Taylor coefficients of its parameters.
 
@@ -502,6 +507,11 @@ class Prior(Declared, PriorClass[B]):
     def fit(cls, *traces: Any, **settings: Any) -> Any:  # noqa: ARG003  # authors override it
         """Return what recorded traces tell of the prior's parameters, where an author wrote it."""
         raise TypeError(f"{cls.name} cannot be fitted; give its parameters.")
+
+    @classmethod
+    def fit_each(cls, *people: Any, **settings: Any) -> Any:  # noqa: ARG003  # authors override it
+        """Return one prior for each person's recorded states, where an author wrote it."""
+        raise TypeError(f"{cls.name} cannot be fitted to each of many people.")
 
 
 def _built_once(belief: Callable[[Any], Any]) -> Callable[[Any], Any]:

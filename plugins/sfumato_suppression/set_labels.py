@@ -159,7 +159,7 @@ class SetLabels(Mechanism):
 
     mechanism: Mechanism = parameter(
         PLUGIN("mechanism", Suppression),
-        doc="a suppression; its delta becomes delta over the multiplicity",
+        doc="a suppression; the gap that it promises is divided by the multiplicity",
     )
     labels: tuple[SetLabel, ...] = parameter(
         LABEL_SETS, doc="the contexts that each state may stand for; unlisted states are known"
@@ -182,8 +182,10 @@ class SetLabels(Mechanism):
         suspicious = SuspectStates(secret, sets)
         multiplicity = max(suspicious.multiplicity(belief) for belief in beliefs)
         stricter: Any = self.mechanism
-        if hasattr(stricter, "delta"):
-            stricter = attrs.evolve(stricter, delta=stricter.delta / multiplicity)
+        for named, measure in stricter.promises:
+            if measure == "posterior_gap":
+                promised = getattr(stricter, named) / multiplicity
+                stricter = attrs.evolve(stricter, **{named: promised})
         inner = stricter.protect(prior, suspicious)
         decides, shown = inner.channel, _labels_to_show(states, sets)
         channel = Suppression(states, decides.start, decides.after, shown=shown)

@@ -10,6 +10,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.beliefs import Markov
+from sfumato.channels import Suppression
+from sfumato.parameters import UNIT, declare, parameter
+from sfumato.protocols import Mechanism
+from sfumato.questions import Events
 
 HALF, THIRD, QUARTER, SIXTH = (Fraction(1, n) for n in (2, 3, 4, 6))
 
@@ -175,6 +180,33 @@ def test_lemma_3_cached_triples_would_accept_a_breach():
         Fraction(6, 7) - HALF
     )
     assert gap_of(EXAMPLE_1, S, given(EXAMPLE_1, {"s": HALF, "x": SIXTH})) == exactly(HALF)
+
+
+@declare
+class Cautious(Mechanism):
+    """The probabilistic check, its bound called otherwise."""
+
+    name = "cautious"
+    asks = ((Markov, Events),)
+    yields = Suppression
+    promises = (("most", "posterior_gap"),)
+
+    most: float = parameter(UNIT, doc="how far a posterior may rise")
+
+    def design(self, prior, secret):
+        return sf.mechanisms.suppress_probabilistic(delta=self.most).design(prior, secret)
+
+
+def test_set_labels_divide_what_the_inner_mechanism_promises_whatever_its_name():
+    chain = sf.priors.markov_chain(
+        initial=[0.25, 0.25, 0.5], transitions=np.eye(3), steps=1, states=["s", "t", "x"]
+    )
+    labels = {"s": {"s", "u"}, "t": {"s", "t"}}
+    found = [
+        sf.mechanisms.suppress_set_labels(mechanism=inner, labels=labels).protect(chain, S).channel
+        for inner in (Cautious(most=0.25), sf.mechanisms.suppress_probabilistic(delta=0.25))
+    ]
+    assert np.array_equal(found[0].start, found[1].start)
 
 
 def test_a_state_that_may_start_a_segment_may_still_not_end_one():

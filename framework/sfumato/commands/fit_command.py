@@ -26,7 +26,6 @@ from sfumato.datasets.preparation import SLOWEST, Window, median_step, usual_ste
 from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
 from sfumato.prior_classes.sets import AnyOf
-from sfumato.protocols import Prior
 from sfumato.values import refuse_unwritable, write_whole
 
 QUARTILES = (0.25, 0.75)
@@ -114,7 +113,7 @@ def _fit_numbers(
     cls: Any, known: Any, given: Source, records: Any, ready: Any, **options: Any
 ) -> Found:
     """Return the class, from quantiles of every parameter; `ready` is what was published."""
-    if cls.yields is not Gaussian or cls.fit.__func__ is Prior.fit.__func__:  # type: ignore[attr-defined]
+    if cls.yields is not Gaussian or not cls.overrides("fit"):
         raise DataError(
             f"data that are numbers must have a prior that is fitted to numbers, such as rbf; got "
             f"'{cls.name}'."
@@ -260,7 +259,7 @@ def _fit_states(
     cls: Any, known: Any, given: Source, records: Any, ready: Any, **options: Any
 ) -> Found:
     """Return one chain for the days of a home, else one for each user."""
-    if not hasattr(cls, "fit_each"):
+    if not cls.overrides("fit_each"):
         raise DataError(
             f"data that are states must have a prior that is fitted to states, such as "
             f"markov_chain; got '{cls.name}'."
