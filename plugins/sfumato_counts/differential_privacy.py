@@ -15,6 +15,7 @@ from sfumato.channels import Emission, NoisyVectors
 from sfumato.comparison.populations import OfPopulation
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.exact import Balls, certify
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import CHOICE, OPEN_UNIT, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.values import FloatArray
@@ -126,6 +127,8 @@ def finite_epsilon(channel: Emission, delta: float) -> Reading:
             largest, smallest = rows.max(axis=1), rows.min(axis=1)
             possible = np.flatnonzero(largest > -np.inf)
             ratios = largest[possible] - smallest[possible]
+            if ratios.any():  # the logarithms themselves are rounded
+                ratios -= 4.0 * ROUNDOFF * (smallest[possible] - 1.0)
             after = [channel.remember(memory, time, alphabet[y]) for y in possible]
             layer[memory] = list(zip(ratios.tolist(), after, strict=True))
             told |= bool((ratios > 0.0).any())
@@ -146,7 +149,8 @@ def finite_epsilon(channel: Emission, delta: float) -> Reading:
     if certain:
         how = "two states are told apart with certainty"
         return Reading(value=math.inf, bound="exact", how=how)
-    return Reading(value=rest[()] * ROUNDING, bound="upper", how="the largest ratio of every step")
+    value = rest[()] * (1.0 + 2.0 * len(layers) * ROUNDOFF)
+    return Reading(value=value, bound="upper", how="the largest ratio of every step")
 
 
 def _largest_square(means: FloatArray) -> float:

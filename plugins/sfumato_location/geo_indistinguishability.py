@@ -31,8 +31,9 @@ def _per_distance(name: str, places: FloatArray) -> Quantity:
 def log_ratios(p: FloatArray, q: FloatArray) -> FloatArray:
     """Return max over the last axis of log p/q; nothing from outputs that neither has."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        # Of close numbers the difference is exact, and nothing cancels.
-        ratios = np.where(p < 2.0 * q, np.log1p((p - q) / q), np.log(p) - np.log(q))
+        # Of close numbers the difference is exact, and nothing cancels; beyond float64 little can.
+        far = np.where(p / q < np.inf, np.log(p / q), np.log(p) - np.log(q))
+        ratios = np.where(p < 2.0 * q, np.log1p((p - q) / q), far)
     return np.asarray(np.where(p > 0.0, ratios, -np.inf).max(axis=-1))
 
 
@@ -146,12 +147,12 @@ class LocationLeakage(ViewMeasure):
         """Return the largest ratio over pairs of places that are possible."""
         far = self._distances(outcomes.asked)
         laws, rows = outcomes.likelihoods, outcomes.values
-        worst, pair = 0.0, None
-        for one, other in np.argwhere(far[np.ix_(rows, rows)] > 0.0):
+        worst, pair, apart = 0.0, None, far[np.ix_(rows, rows)] > 0.0
+        for one, other in np.argwhere(apart):
             ratio = float(log_ratios(laws[one], laws[other])) / far[rows[one], rows[other]]
             if ratio > worst:
                 worst, pair = ratio, {"pair": (outcomes.name(one), outcomes.name(other))}
-        if math.isinf(worst) or pair is None:
+        if math.isinf(worst) or not apart.any():
             return Found(worst, 0.0, pair)
         return Found(worst, 8.0 * outcomes.error / float(far[far > 0.0].min()), pair)
 

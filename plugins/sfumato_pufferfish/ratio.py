@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.errors import OutsideHypotheses
 from sfumato.laws.brute_force import Table, every_trace, secret_tables, worst_of_tables
+from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import declare
 from sfumato.protocols import Quantity, Reading
 from sfumato.quantities import renyi_divergence
@@ -59,13 +60,12 @@ class Pufferfish(PairMeasure):
     def of_laws(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """Return log max p/q; infinite where something is seen under one value only."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.where(p > 0.0, np.log(p) - np.log(q), -np.inf)
-        return np.asarray(np.maximum(ratios.max(axis=-1), 0.0))
+            quotients = np.where(p > 0.0, p / q, 1.0)
+        return np.asarray(np.log(np.maximum(quotients.max(axis=-1), 1.0)))
 
     def rounding(self, value: float, error: float) -> float:
         """Return the error of the logarithm of a quotient."""
-        del value
-        return 4.0 * error
+        return 4.0 * (error + ROUNDOFF * value)
 
     def brute_force(self, belief: Any, question: Any, channel: Any) -> Reading:
         """Return it from every trace and output; of Laplace noise, from densities on a grid."""

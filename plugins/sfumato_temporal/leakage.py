@@ -13,7 +13,7 @@ the chain's own matrix, and together α_t + α'_t − ε_t.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from sfumato.beliefs import Markov
 from sfumato.channels import Emission
 from sfumato.channels.emission import MemorylessEmission
 from sfumato.errors import OutsideHypotheses
+from sfumato.inference.markov.probabilities import reachable_states
 from sfumato.laws.brute_force import Table, secret_tables
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import CHOICE, declare, parameter
@@ -28,6 +29,7 @@ from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import renyi_divergence
 from sfumato.questions import Events
 from sfumato.values import FloatArray
+from sfumato.views.segments import marginals_up_to
 
 ROUNDING = 1.0 + 1e-12
 """Each step's leakage is taken larger by this factor, above the rounding of its sums."""
@@ -65,12 +67,11 @@ def step_leakage(matrix: FloatArray, alpha: float) -> tuple[float, float, float]
         excess = best[0]
 
 
-def accumulate(matrices: Any, epsilons: Any) -> list[float]:
-    """Return α_1 = ε_1 and α_t = L_t(α_{t−1}) + ε_t; one matrix rules every step or its own."""
+def accumulate(matrices: Iterable[FloatArray], epsilons: Iterable[float]) -> list[float]:
+    """Return α_1 = ε_1 and α_t = L_t(α_{t−1}) + ε_t, with a matrix for each step."""
     budgets = [float(one) for one in epsilons]
     found = [budgets[0]]
-    for step, epsilon in enumerate(budgets[1:]):
-        matrix = np.asarray(matrices if np.ndim(matrices) == 2 else matrices[step])
+    for matrix, epsilon in zip(matrices, budgets[1:], strict=False):
         # Entries that are off by a share η move L(α) by at most 2η, and by 2ηα.
         off = 8.0 * ROUNDOFF * (len(matrix) + 2) * len(budgets) * min(found[-1], 1.0)
         found.append(step_leakage(matrix, found[-1])[0] * ROUNDING + off + epsilon)
@@ -101,13 +102,13 @@ def supremum(matrix: FloatArray, epsilon: float) -> float:
 
 def backward_matrices(belief: Markov) -> list[FloatArray]:
     """Return Pr[X_{t−1} = x | X_t = s] as (s, x) for t = 1 ... T − 1; zeros for an impossible s."""
-    marginals = belief.marginals()
+    marginals = marginals_up_to(belief, belief.steps - 1)
     return [belief.reversed_matrix(time, marginals) for time in range(belief.steps - 1)]
 
 
 def forward_matrices(belief: Markov) -> list[FloatArray]:
     """Return the chain's own matrices, the last one first; zeros for states that cannot be."""
-    possible = belief.marginals() > 0.0
+    possible = reachable_states(belief)
     steps = reversed(range(belief.steps - 1))
     return [belief.matrix(time) * possible[time][:, None] for time in steps]
 
@@ -119,12 +120,12 @@ def step_epsilons(belief: Markov, channel: Emission) -> FloatArray:
             "temporal leakage takes a randomiser of each step by itself; this one remembers."
         )
     found = []
-    for time, marginal in enumerate(belief.marginals()):
-        rows = channel.next_evidence((), time)[:, marginal > 0.0]
+    for time, possible in enumerate(reachable_states(belief)):
+        rows = channel.next_evidence((), time)[:, possible]
         rows = rows[(rows > -np.inf).any(axis=1)]
         gaps = rows.max(axis=1) - rows.min(axis=1)
-        with np.errstate(invalid="ignore"):  # the logarithms themselves are rounded
-            gaps = np.where(gaps > 0.0, gaps * ROUNDING - 4.0 * ROUNDOFF * rows.min(axis=1), 0.0)
+        if gaps.any():  # the logarithms themselves are rounded
+            gaps = gaps * ROUNDING - 4.0 * ROUNDOFF * rows.min(axis=1)
         found.append(float(gaps.max()))
     return np.array(found)
 

@@ -1,12 +1,15 @@
 """Values of the systems next door: Pufferfish on chains, temporal leakage, information flow."""
 
+import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
 import sfumato as sf
 from sfumato.beliefs import Markov
+from sfumato.channels import Symbols
 from sfumato.views import view_of
 from sfumato_pufferfish.figures import scales
 from sfumato_pufferfish.quilts import quilt_scale
@@ -74,7 +77,7 @@ TRAPPED, SYMMETRIC = np.array([[0.8, 0.2], [0.0, 1.0]]), np.array([[0.8, 0.2], [
     ],
 )
 def test_leakage_over_time(matrix, first, limit):
-    found = accumulate(matrix, [0.1] * 400)
+    found = accumulate([np.array(matrix)] * 399, [0.1] * 400)
     assert found[: len(first)] == pytest.approx(first, abs=1e-4)
     assert supremum(matrix, 0.1) == pytest.approx(limit, abs=1e-6)
     assert found[-1] == pytest.approx(limit, abs=1e-6)
@@ -139,3 +142,41 @@ def test_tests_between_shifted_normal_laws():
     assert 1 - sf.measures.power(false_alarm=0.01).of_shift(1.0) == pytest.approx(
         0.907638, abs=5e-7
     )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_measure_of_the_worst_ratio_is_below_it_in_forty_digits(seed):
+    """Symbols down to 1e-250, under two states that are between 1e-12 and ten times apart."""
+    rng = np.random.default_rng(seed)
+    steps, moves = int(rng.integers(1, 4)), [[0.25, 0.75], [0.5, 0.5]]
+    laws = np.empty((steps, 2, 3))
+    for one in laws:
+        rare = np.array([10 ** rng.uniform(-250 / steps, -0.5), rng.uniform(0.05, 0.3)])
+        one[:, :2] = np.minimum(rare * (1 + 10 ** rng.uniform(-12, 1) * rng.random((2, 2))), 0.4)
+        one[:, 2] = 1.0 - one[:, 0] - one[:, 1]
+    belief, channel = Markov([0.5, 0.5], moves, steps=steps), Symbols((0, 1), range(3), laws)
+    question = sf.secrets.basic(0).question(belief)
+    places = [[0.0, 0.0], [1.0, 0.0]]
+    with mpmath.workdps(40):
+        table = [mpmath.matrix(one.tolist()) for one in channel.probabilities]
+        gaps = [max(abs(mpmath.log(one[0, y] / one[1, y])) for y in range(3)) for one in table]
+        whole = []
+        for output in itertools.product(range(3), repeat=steps):
+            told = mpmath.matrix([1, 1])
+            for time in reversed(range(steps)):
+                told = mpmath.matrix([table[time][m, output[time]] * told[m] for m in (0, 1)])
+                told = mpmath.matrix(moves) * told if time else told
+            whole.append(abs(mpmath.log(told[0] / told[1])))
+        truths = {
+            sf.measures.differential_privacy(): mpmath.fsum(gaps),
+            sf.measures.geo_indistinguishability(places=places): max(gaps),
+            sf.measures.temporal_leakage(): max(whole),
+            sf.measures.pufferfish(): max(whole),
+            sf.measures.renyi(order=math.inf): max(whole),
+            sf.measures.location_leakage(places=places): max(whole),
+        }
+        for measure, truth in truths.items():
+            found = measure.evaluate(belief, question, channel)
+            assert truth <= found.ceiling, measure
+            if found.bound == "exact":
+                assert found.ceiling <= truth * (1 + mpmath.mpf(10) ** -12) + 1e-12

@@ -128,12 +128,12 @@ def test_the_supremum_is_the_limit(seed, states, epsilon):
     matrix = drawn_matrix(seed, states)
     limit = supremum(matrix, epsilon)
     if math.isinf(limit):
-        found = accumulate(matrix, [epsilon] * 60)
+        found = accumulate([matrix] * 59, [epsilon] * 60)
         assert found[-1] - found[-2] > 0.0
         assert supremum(matrix, epsilon * 1.01) == math.inf
     else:
         assert step_leakage(matrix, limit)[0] + epsilon == pytest.approx(limit, rel=1e-9)
-        found = accumulate(matrix, [epsilon] * 30)
+        found = accumulate([matrix] * 29, [epsilon] * 30)
         assert found == sorted(found)
         assert found[-1] <= limit * (1 + 1e-9)
         # No smaller level stays where it is.
@@ -227,3 +227,14 @@ def test_brute_force_refuses_windows_as_the_measure_does():
     for read in (measure.evaluate, measure.brute_force):
         with pytest.raises(sf.OutsideHypotheses, match="single times"):
             read(at.belief, at.question, at.channel)
+
+
+def test_a_state_too_rare_for_float64_is_not_taken_for_an_impossible_one():
+    """State 0 at time 2 has the chance 1e-400: the release tells it from state 1."""
+    belief = Markov([1.0, 0.0], [[1e-200, 1.0], [0.0, 1.0]], steps=4)
+    channel = Symbols((0, 1), (0, 1), [[[0.9, 0.1], [0.1, 0.9]]] * 4)
+    with pytest.raises(sf.Undecidable, match="too small for float64"):
+        sf.measures.temporal_leakage().evaluate(belief, StateAt.of(belief, [2]), channel)
+    forward = sf.measures.temporal_leakage(part="forward")
+    with pytest.raises(sf.Undecidable, match="too small for float64"):
+        forward.evaluate(belief, StateAt.of(belief, [2]), channel)
