@@ -66,7 +66,7 @@ class ActivityLog(ByContent):
             moments = midnight + steps
             date = datetime.fromtimestamp(int(midnight), UTC).date().isoformat()
             states = [self._in_force(moment, idle) for moment in moments]
-            streams.append(StateSequence(f"{self.home} {date}", moments, states))
+            streams.append(StateSequence(f"{self.home} {date}", moments, states, named=False))
         return streams
 
     def _in_force(self, moment: int, idle: str) -> str:

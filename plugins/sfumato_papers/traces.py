@@ -70,7 +70,7 @@ def read_geolife_table(path: str | Path, *, bad_rows: BadRows | None = None) -> 
     ):
         since_first = (trace.times - trace.times[0]) * SECONDS_PER_DAY
         since = (trace.times[0] - DAY_OF_1970) * SECONDS_PER_DAY
-        yield RealTrace(trace.user, since_first, trace.values, name=trace.name, since=since)
+        yield attrs.evolve(trace, times=since_first, columns=(), since=since)
 
 
 def geolife_as_published(traces: Iterable[RealTrace]) -> list[RealTrace]:
@@ -112,7 +112,8 @@ def five_minutes(trace: RealTrace) -> RealTrace | None:
     if times[-1] < SHORTEST:
         return None
     places = metres(trace.values)
-    return RealTrace(trace.user, times, places[chosen] - places[0], name=trace.name)
+    own = places[chosen] - places[0]
+    return attrs.evolve(trace, times=times, values=own, columns=(), since=0.0)
 
 
 def _positions_kept(points: int, most: int = MOST_POINTS) -> NDArray[np.intp]:
@@ -160,7 +161,7 @@ def read_sml2010(
     converters = {column: finite, "Date": _seconds("%d/%m/%Y"), "Time": _seconds("%H:%M")}
     rows = read_rows(path, lines, names, converters, separator=None, bad_rows=bad_rows)
     times = rows.Date + rows.Time - _seconds("%H:%M")("00:00")
-    return RealTrace(Path(path).stem, times, rows[column])
+    return RealTrace(Path(path).stem, times, rows[column], named=False)
 
 
 def _seconds(form: str) -> Callable[[str], float]:
@@ -189,7 +190,8 @@ def sml2010_as_published(trace: RealTrace) -> list[RealTrace]:
     for start in range(0, 1920, 192):
         window = values[start + 1 : start + 192]
         hourly = decimate((window - window.mean()) / window.std(), 4, ftype="iir")
-        windows.append(RealTrace(trace.user, np.arange(48.0), hourly, name=f"day {start // 96}"))
+        day = attrs.evolve(trace, times=np.arange(48.0), values=hourly, name=f"day {start // 96}")
+        windows.append(day)
     return windows
 
 

@@ -147,7 +147,7 @@ def command(
         if counted is None and preparation.window is not None and len(windows) > 1:
             counted = _open_ledger(output.with_name(f"{output.name}.ledger"), None, registry)
         if counted is not None:  # before anything is released
-            planning = lambda: _planned(release, windows, preparation, person, trace)  # noqa: E731
+            planning = lambda: _planned(release, windows, preparation, person, counted)  # noqa: E731
             claims, must = table.get("guarantees", ()), ledger is not None or len(counted) > 0
             table |= _count(counted, planning, hash_of(text), claims, must=must)
         # The certificate first: killed in between, nothing is released without one.
@@ -211,7 +211,7 @@ def _planned(
     windows: Sequence[Window],
     preparation: Preparation,
     person: str | None,
-    path: Path,
+    ledger: Any,
 ) -> tuple[list[tuple[Any, ...]], float | None]:
     """Return what a ledger is to count of all windows, and the seconds between its positions.
 
@@ -219,11 +219,15 @@ def _planned(
     its chain, told from others by its beginning; a chain that changes is passed in every window.
     """
     records = [window.record for window in windows]
-    users = {record.user for record in records}  # a file's name names nobody
-    named = {user for user in users if not (path.is_file() and user.startswith(path.stem))}
+    named = {record.user for record in records if record.named}
     if person is not None and len(named) > 1:
         raise click.UsageError(f"--person is one; the data name {len(named)}: give --user, too.")
-    whose = [person or (one.user if one.user in named else UNNAMED) for one in records]
+    whose = [person or (one.user if one.named else UNNAMED) for one in records]
+    if UNNAMED in (people := ledger.people | set(whose)) and len(people) > 1:
+        raise DataError(
+            f"who is unnamed in {ledger.path.name} may be {min(people - {UNNAMED})!r}: say whose "
+            f"all data of a ledger are, by a column 'user' or --person, or use another."
+        )
     belief = next(release.prior.members()).belief()
     if isinstance(belief, Markov):
         planned = []

@@ -117,8 +117,8 @@ def read_gpx(path: str | Path, *, bad_rows: BadRows | None = None) -> Iterator[R
                 policy.report(path, line, str(error))
         if fixes:
             count += 1
-            times = [fix[0] for fix in fixes]
-            yield RealTrace(path.stem, times, [fix[1:] for fix in fixes], name=f"segment {count}")
+            times, places = [fix[0] for fix in fixes], [fix[1:] for fix in fixes]
+            yield RealTrace(path.stem, times, places, f"segment {count}", named=False)
 
 
 def _with_place(tag: re.Match[str]) -> str:

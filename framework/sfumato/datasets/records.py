@@ -53,6 +53,7 @@ class RealTrace(ByContent):
     name: str = ""
     columns: tuple[str, ...] = ()  # what a table calls the values, if it was read from one
     since: float = 0.0  # when time zero was, where times are counted from the first sample
+    named: bool = True  # whether the data say whose it is; a file's name does not
 
     def __attrs_post_init__(self) -> None:
         _require_times(self.times, len(self.values), "rows of values", self.user)
@@ -82,6 +83,7 @@ class StateSequence(ByContent):
     times: NDArray[np.float64] = attrs.field(converter=read_only)
     states: tuple[Hashable, ...] = attrs.field(converter=_labels)
     name: str = ""
+    named: bool = True  # whether the data say whose it is; a file's name does not
 
     def __attrs_post_init__(self) -> None:
         _require_times(self.times, len(self.states), "states", self.user)

@@ -215,15 +215,16 @@ def read_trace_table(
     Times are seconds, or ISO dates; without a column user all rows belong to one.
     The values are in the columns named, or in those that `value_columns` finds.
     """
+    header = table_columns(path)
     if values is None:
-        values = value_columns(table_columns(path))
+        values = value_columns(header)
     if not values:
         raise BadRow(f"{Path(path).name}, line 1: the header must have a column of values.")
     on_globe = {"lat": latitude, "lon": longitude} if list(values) == ["lat", "lon"] else {}
     converters = {time: seconds, **{name: on_globe.get(name, finite) for name in values}}
     frame = _read_table(path, converters, trace, bad_rows)
     for who, name, times, cells in by_trace(frame, list(values), time):
-        yield RealTrace(who, times, cells, name=name, columns=tuple(values))
+        yield RealTrace(who, times, cells, name, tuple(values), named="user" in header)
 
 
 def value_columns(columns: Sequence[str]) -> Sequence[str]:
@@ -240,8 +241,9 @@ def read_state_table(
 ) -> Iterator[StateSequence]:
     """Yield the sequences of a table with a header, one for each user (and trace, if any)."""
     frame = _read_table(path, {"time": seconds, "state": named}, "trace", bad_rows)
+    has_user = "user" in table_columns(path)
     for who, name, times, states in by_trace(frame, "state"):
-        yield StateSequence(who, times, states, name=name)
+        yield StateSequence(who, times, states, name, named=has_user)
 
 
 def table_columns(path: str | Path) -> list[str]:

@@ -148,6 +148,12 @@ class Ledger:
         """The hash of the last entry: who has noted it down can tell a ledger cut short."""
         return self._head
 
+    @property
+    def people(self) -> set[str]:
+        """Whom the releases are about."""
+        real = {who for who, account in self._accounts.items() if not account.is_chain}
+        return real | set(self._spells)
+
     def __len__(self) -> int:
         """Return the number of releases."""
         return self._count - 1

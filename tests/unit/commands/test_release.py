@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import sfumato as sf
 from sfumato.commands import cli
 from sfumato.commands.arguments import specification
 from sfumato.datasets import read_state_table, read_trace_table
@@ -103,6 +104,33 @@ def test_what_is_printed_as_json_is_what_the_certificate_says(tmp_path, trace):
     stream = run("--stream", *GAUSSIAN, "--json", text="0.5\n")
     assert stream.exit_code == 2
     assert "a stream is answered line by line" in stream.stderr
+
+
+def test_a_trace_is_one_persons_whatever_its_file_is_named(tmp_path):
+    """Two files, one named like its user, hold the same trace: the second release is refused."""
+    rows = [f"ann,{t},{t / 10}" for t in range(20)]
+    same, other, unnamed = (tmp_path / f"{name}.csv" for name in ("ann", "walk", "phone"))
+    same.write_text("\n".join(["user,time,x", *rows]) + "\n", encoding="utf-8")
+    other.write_text(same.read_text(encoding="utf-8"), encoding="utf-8")
+    text = [row.partition(",")[2] for row in ["user,time,x", *rows]]
+    unnamed.write_text("\n".join(text) + "\n", encoding="utf-8")
+
+    def released(path, ledger, *more):
+        given = ("-o", tmp_path / "out.csv", "--force", "--ledger", tmp_path / ledger)
+        return run(path, *GAUSSIAN, *given, *more)
+
+    assert released(same, "named").exit_code == 0
+    assert "times 0 to 19 of 'ann' were released before" in str(released(other, "named").exception)
+    assert released(unnamed, "phone").exit_code == 0
+    for path, ledger, more in (
+        (unnamed, "phone", ("--person", "ann")),
+        (other, "phone", ()),
+        (unnamed, "named", ()),
+    ):
+        refused = released(path, ledger, *more)
+        assert isinstance(refused.exception, sf.DataError), refused.output
+        assert "may be 'ann'" in str(refused.exception)
+    assert "were released before" in str(released(unnamed, "named", "--person", "ann").exception)
 
 
 def test_a_seed_repeats_and_is_confessed(tmp_path, trace):
