@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from bisect import bisect_left
 from collections.abc import Iterator
 
@@ -265,9 +266,11 @@ class _Search:
         root = np.ones(self._worth.shape), order[self._worth.flat[order] > 0.0]
         if self._estimated_tables(root) > HOPELESS or not self._visit(root):
             steps, count = self._worth.shape
+            free, sure = len(root[1]), int(math.log(LIMIT, GRID + 1))
             raise OutsideHypotheses(
-                f"exhaustive search looks at most at {LIMIT} partial tables, too few for {steps} "
-                f"steps and {count} states; use search='greedy'."
+                f"exhaustive search looks at most at {LIMIT} partial tables, too few for {free} "
+                f"probabilities of {steps} steps and {count} states ({sure} are always few enough); "
+                "use search='greedy'."
             )
 
     def _estimated_tables(self, root: Partial) -> float:
