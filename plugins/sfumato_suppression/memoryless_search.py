@@ -269,7 +269,7 @@ class _Search:
             free, sure = len(root[1]), int(math.log(LIMIT, GRID + 1))
             raise OutsideHypotheses(
                 f"exhaustive search looks at most at {LIMIT} partial tables, too few for {free} "
-                f"probabilities of {steps} steps and {count} states ({sure} are always few enough); "
+                f"probabilities of {steps} steps and {count} states ({sure} always do); "
                 "use search='greedy'."
             )
 

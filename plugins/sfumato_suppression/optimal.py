@@ -68,6 +68,7 @@ class Optimal(Mechanism):
     """
 
     name = "suppress_optimal"
+    promises = (("delta", "posterior_gap"),)
     strength = ("delta", "less")
     asks = ((Markov, Events),)
     yields = RememberingSuppression

@@ -71,7 +71,7 @@ def test_exhaustive_search_refuses_a_hopeless_chain_before_it_starts(steps, coun
         steps=steps,
     )
     mechanism = sf.mechanisms.suppress_probabilistic(delta=0.1, search="exhaustive")
-    refusal = f"for {steps * count} probabilities .* \\(4 are always few enough\\); use search="
+    refusal = f"for {steps * count} probabilities .* \\(4 always do\\); use search="
     with pytest.raises(sf.OutsideHypotheses, match=refusal):
         mechanism.protect(chain, sf.secrets.contexts({0, 1, 2}))
 
