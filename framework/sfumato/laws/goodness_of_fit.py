@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import AdditiveGaussian, Emission, NoisyVectors, WholeTrace
+from sfumato.channels import (
+    AdditiveGaussian,
+    Emission,
+    MemoryEmission,
+    NoisyVectors,
+    RememberingSuppression,
+    WholeTrace,
+)
 from sfumato.errors import OutsideHypotheses
 from sfumato.laws.law import NotHere
 
@@ -127,6 +134,10 @@ def worst_p_value(channel: Any, trace: Any, outputs: Sequence[Any]) -> Finding:
         if _off_grid(values, channel.grid):
             return 0.0, "a value off the grid that releases are rounded to"
         return gaussian_fit(values - centre.reshape(-1), covariance, channel.grid)
+    if isinstance(channel, RememberingSuppression):  # an emission of memory and state together
+        pairs = channel.pairs(channel.encode(trace)[None])[0]
+        channel = MemoryEmission(channel)
+        trace = [channel.states[pair] for pair in pairs]
     if isinstance(channel, Emission):
         try:
             channel.outputs()
