@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 from docutils import nodes
+from mathml import mark_formulas
 
 from sfumato import __version__
 
@@ -53,13 +54,12 @@ copybutton_remove_prompts = True
 
 
 def prepare_docstring(app, what, name, obj, options, lines):  # noqa: ANN001, ANN201, ARG001, PLR0917 - Sphinx calls it
-    """Take |x| for an absolute value, and examples for a section of their own."""
+    """Typeset formulas, and take examples for a section of their own."""
     if what == "property":
         lines.insert(0, "")  # else napoleon takes the words before a colon for a type
-    lines[:] = [line if ">>>" in line else line.replace("|", "\\|") for line in lines]
-    first = next((k for k, line in enumerate(lines) if line.startswith(">>>")), None)
-    if first is not None and "Examples" not in lines:
-        lines[first:first] = ["Examples", "--------"]
+    first = next((k for k, line in enumerate(lines) if line.startswith(">>>")), len(lines))
+    heading = ["Examples", "--------"] * (first < len(lines) and "Examples" not in lines)
+    lines[:first] = [*mark_formulas("\n".join([*lines[:first], ""])).split("\n"), *heading]
 
 
 def trim_blocks(app, doctree):  # noqa: ANN001, ANN201, ARG001 - Sphinx calls it

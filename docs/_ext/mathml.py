@@ -7,6 +7,7 @@ $∑_o max_w Pr[w, o]$. `to_latex` makes of them what a page can draw.
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -22,6 +23,7 @@ SIGNS = {
     "⁻ᵀ": r"^{-\top}", "⁻": "^{-}", "⁺": "^{+}", "²": "^2", "ᵀ": r"^{\top}", "Ã": r"\tilde{A}",
     "Ĩ": r"\tilde{I}", "×": r"\times", "⪰": r"\succeq", "≠": r"\neq", "∘": r"\circ", "α*": r"α^{*}",
     "∝": r"\propto", "∃": r"\exists", "∼": r"\sim", "X̂": r"\hat{X}",
+    "∏": r"\prod", "±": r"\pm",
 }  # fmt: skip
 FUNCTIONS = {"max", "min", "log", "ln", "sup", "det", "exp", "sin", "Pr"}
 """Words that mathematics sets upright; others are words."""
@@ -40,15 +42,40 @@ def to_latex(formula: str) -> str:
     return re.sub(r"(?<![\\\w{])[A-Za-z]{2,}(?: [A-Za-z]{2,})*", _word, formula).strip()
 
 
+def mark_formulas(text: str) -> str:
+    """Return a docstring's formulas as roles, and those with lines of their own as directives.
+
+    The bars of what is not a formula are absolute values, not substitutions.
+    """
+    words = text.split("$")  # every other one is a formula, which may span lines
+    words[0::2] = [word.replace("|", "\\|") for word in words[0::2]]
+    for k in range(1, len(words), 2):
+        latex = to_latex(" ".join(words[k].split()))
+        if re.search(r"\n +$", words[k - 1]) and words[k + 1][:1] == "\n":
+            words[k - 1 : k + 1] = words[k - 1].rstrip(" "), f".. math:: {latex}\n"
+        else:
+            words[k] = f":math:`{latex}`"
+    return "".join(words)
+
+
 def _word(found: re.Match[str]) -> str:
-    words = [
-        rf"\{word} " if word in FUNCTIONS else rf"\text{{ {word} }}" for word in found[0].split()
-    ]
+    """Set the names of functions upright, and other words as text, each apart from letters."""
     before, after = found.string[: found.start()].rstrip()[-1:], found.string[found.end() :]
-    thin = r"\, "  # p log q, but log(q) and max_o
-    left = thin if before.isalnum() or before in (")", "]") else ""
-    right = thin if after[:1] == " " and after[1:2] not in ("(", "\\") else ""
-    return left + thin.join(words) + right
+    left = before.isalnum() or before in (")", "]")
+    right = after[:1] == " " and not re.match(r" +([=|+)-]|\\(le|ge|neq|in|cdot)\b)", after)
+    pieces = []
+    for known, group in groupby(found[0].split(), FUNCTIONS.__contains__):
+        words = list(group)
+        pieces += [rf"\{word} " for word in words] if known else [rf"\text{{{' '.join(words)}}}"]
+    if pieces[-1].startswith(r"\text"):
+        pieces[-1] = pieces[-1][:-1] + " " * right + "}"
+    elif after[:1] == " " and after[1:2] not in ("(", "\\"):
+        pieces.append("")
+    if pieces[0].startswith(r"\text"):
+        pieces[0] = pieces[0].replace("{", "{" + " " * left, 1)
+    elif left:
+        pieces.insert(0, "")
+    return r"\, ".join(pieces)  # p log q, but log(q) and max_o
 
 
 def write_inline(translator: HTML5Translator, node: nodes.math) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from mathml import to_latex
+from mathml import mark_formulas
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -76,12 +76,9 @@ class PluginDirective(SphinxDirective):
     required_arguments: ClassVar[int] = 1
 
     def parse(self, text: str, source: str) -> list[nodes.Node]:
-        """Return docstring text, parsed; |x| is an absolute value, not a substitution."""
+        """Return docstring text, parsed."""
         holder = nodes.container()
-        words = text.split("$")  # every other one is a formula, which may span lines
-        words[0::2] = [word.replace("|", "\\|") for word in words[0::2]]
-        words[1::2] = [f":math:`{to_latex(' '.join(word.split()))}`" for word in words[1::2]]
-        lines = "".join(words).split("\n")
+        lines = mark_formulas(text).split("\n")
         self.state.nested_parse(StringList(lines, source=source), self.content_offset, holder)
         return holder.children
 

@@ -1,7 +1,7 @@
 """Chains that are seen now and then: every output either tells the state or says "unseen".
 
 Counts from sensors are of this kind (a count tells that the target is at the sensor, or that it is
-not), and so is suppression. A sighting cuts the trace: given that X_t = j was seen, what comes
+not), and so is suppression. A sighting cuts the trace: given that $X_t = j$ was seen, what comes
 after is independent of what came before. So a sum over all outputs, of which there are
 exponentially many, is a sum over paths of sightings, computed segment by segment in polynomial
 time. Mutual information, the best guess of a whole trace, the sums over matches and the likeliest

@@ -14,7 +14,8 @@ import numpy as np
 
 from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.protocols import Prior, Release, Secret
-from sfumato.values import FloatArray
+from sfumato.report.cards import result_card
+from sfumato.values import ByContent, FloatArray
 from sfumato.views import FiniteView, Outcomes, view_of
 
 MOST = 250_000
@@ -25,7 +26,7 @@ TOLERANCE = 1e-8
 
 
 @attrs.frozen(eq=False)
-class Refinement:
+class Refinement(ByContent):
     """Whether one release is a post-processing of another, as far as the secret goes.
 
     Attributes
@@ -47,6 +48,13 @@ class Refinement:
     def holds(self) -> bool:
         """Whether the second release is a post-processing of the first."""
         return self.gap <= TOLERANCE
+
+    def __repr__(self) -> str:
+        return f"<Refinement: {'holds' if self.holds else f'fails by {self.gap:.3g}'}>"
+
+    def _repr_html_(self) -> str:
+        said = "a post-processing" if self.holds else "no post-processing"
+        return result_card("Refinement", said, gap=self.gap, processing=self.processing)
 
 
 def refinement(first: FloatArray, second: FloatArray) -> Refinement:

@@ -159,6 +159,13 @@ class FittedChains(Sequence["MarkovChain"]):
         states = count_text(len(self.states), "state")
         return f"FittedChains({count_text(len(self), 'person')}, {states})"
 
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        people, states = count_text(len(self), "person"), len(self.states)
+        facts = {"states": states, "steps": self.steps, "smoothing": self.smoothing}
+        return result_card("Fitted chains", people, **facts)
+
     @overload
     def __getitem__(self, person: int) -> MarkovChain: ...
     @overload

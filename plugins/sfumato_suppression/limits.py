@@ -3,19 +3,19 @@
 Let a mechanism look at all hidden states and outputs so far, but at nothing that is still to come:
 one that holds its answers back until the trace is over can release more. A release still cuts the
 trace, so the most that can be released is a backward recursion over last releases, and each segment
-a flow of masses: H(t, k) suppressed and G(t, k) released in state k at time t,
+a flow of masses: $H(t, k)$ suppressed and $G(t, k)$ released in state k at time t,
 
-    H + G = Σ_k' H(t − 1, k') P(k', k),   value Σ G(t, k) (1 + V(t, k)).
+    $H + G = ∑_{k'} H(t − 1, k') P(k', k),  value ∑ G(t, k) (1 + V(t, k)).$
 
-Every event A of the segment has its own share of the flow, h_A ≤ H and g_A, which is H on the
-states of A at its time and then moves alike. Privacy says g_A(t, k) ≤ θ_A G(t, k) at every end, and
-Σ_k h_A ≤ θ_A Σ_k H at the end of the trace. Every such δ-private mechanism gives such masses, so
-the value, with bounds of later segments as V, bounds the releases of all of them.
+Every event A of the segment has its own share of the flow, $h_A ≤ H$ and $g_A$, which is H on the
+states of A at its time and then moves alike. Privacy says $g_A(t, k) ≤ θ_A G(t, k)$ at every end,
+and $∑_k h_A ≤ θ_A ∑_k H$ at the end of the trace. Every such δ-private mechanism gives such masses,
+so the value, with bounds of later segments as V, bounds the releases of all of them.
 
-**Certificate.** For max c·x with A x = b, B x ≤ 0 and 0 ≤ x ≤ w, *any* y and any z ≥ 0 give
-c·x ≤ y·b + Σ_j max(0, c − Aᵀy − Bᵀz)_j w_j. The solver's duals are only a suggestion: the bound is
-computed from them with every rounding error added, and holds however wrong they are. Limits and
-masses w are rounded up before.
+**Certificate.** For max $c·x$ with $A x = b$, $B x ≤ 0$ and $0 ≤ x ≤ w$, *any* y and any $z ≥ 0$
+give $c·x ≤ y·b + ∑_j max(0, c − Aᵀy − Bᵀz)_j w_j$. The solver's duals are only a suggestion: the
+bound is computed from them with every rounding error added, and holds however wrong they are.
+Limits and masses w are rounded up before.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
 """Suppression that remembers, hidden, the last sensitive visit: one linear program per segment.
 
 The mechanism knows the state at a visit, so given the last visit m since the release, the past and
-the future of the segment are independent, and c_A(m) = Pr[A | m] depends on the policy before m
-only: 1 if m is a visit of A, 0 if m is before A or beside it, some q_A(m) if m is later. For
-*fixed* numbers q these are linear in the masses h(t, m, k) suppressed and g(t, m, k) released:
+the future of the segment are independent, and $c_A(m) = Pr[A | m]$ depends on the policy before m
+only: 1 if m is a visit of A, 0 if m is before A or beside it, some $q_A(m)$ if m is later. For
+*fixed* numbers q these are linear in the masses $h(t, m, k)$ suppressed and $g(t, m, k)$ released:
 
-    h + g = what arrives, the memory being replaced at a visit,
-    Σ_m c_A(m) g(t, m, k) ≤ θ_A Σ_m g(t, m, k) at every end, and likewise at the end of the trace,
-    Σ_m' c_A(m') a(m', m) ≤ q_A(m) Σ_m' a(m', m),  a(m', m) the mass that goes from m' to visit m.
+    $h + g = what arrives,$
+    $∑_m c_A(m) g(t, m, k) ≤ θ_A ∑_m g(t, m, k),$
+    $∑_{m'} c_A(m') a(m', m) ≤ q_A(m) ∑_{m'} a(m', m).$
+
+The memory of what arrives is replaced at a visit; the second line stands for every end of a segment
+and likewise for the end of the trace; $a(m', m)$ is the mass that goes from m' to visit m.
 
 By induction over m the true conditionals are at most q, so every solution is δ-private, and putting
 the true ones for q keeps it feasible. The bound of `limits` suggests the first q; then q moves with

@@ -2,11 +2,12 @@
 
 Every privacy constraint of a segment is linear in each single probability p:
 
-    N₀ + p N₁ ≤ θ (D₀ + p D₁),   N the joint probability with the event, D that of the segment,
+    $N_0 + p N_1 ≤ θ (D_0 + p D_1),$
 
-with all four terms sums of non-negative products. If it holds at the present p, it holds down to
-p = (N₀ − θD₀) / (θD₁ − N₁), or down to zero where N₀ ≤ θD₀. N₀ and D₀ are computed as sums that
-leave p's state out, never by subtraction, so nothing cancels.
+N the joint probability with the event and D that of the segment, with all four terms sums of
+non-negative products. If it holds at the present p, it holds down to $p = (N_0 − θ D_0) / (θ D_1 −
+N_1)$, or down to zero where $N_0 ≤ θ D_0$. $N_0$ and $D_0$ are computed as sums that leave p's
+state out, never by subtraction, so nothing cancels.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A channel is private exactly when every segment is (`sfumato.inference.markov.se
 (or the beginning), suppressed steps, and the next release (or the end). Segments may be optimised
 one by one, backwards in time, with the value to go
 
-    V(u, i) = Σ Pr[next release is (t, k) | u, i] · (1 + V(t, k)).
+    $V(u, i) = ∑ Pr[next release is (t, k) | u, i] · (1 + V(t, k)).$
 
 Each start keeps the best private table of several: those of the seeds, which makes V at least the
 value of each seed (by induction backwards in time, as a private table stays available), and

@@ -9,14 +9,18 @@ import pickle
 from decimal import Decimal
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.datasets import RealTrace, StateSequence
+from sfumato.laws import verify
 from sfumato.quantities import reading_text, round_outwards
 from sfumato.release.certificates import certify
 from sfumato.report.cards import mark_sentence
+from sfumato_information_flow.refinement import refinement
 
 PRIOR = sf.priors.rbf(length_scale=2.0, times=6)
 FAMILY = sf.priors.rbf(length_scale=sf.Interval(1.0, 3.0), times=6)
@@ -27,7 +31,7 @@ CHAIN = sf.priors.markov_chain(
 
 
 @pytest.fixture(scope="module")
-def results():
+def results(tmp_path_factory):
     release = sf.mechanisms.gaussian_uniform(mse=0.1).protect(PRIOR, SECRET)
     best = sf.mechanisms.gaussian_optimal(mse=0.1).protect(PRIOR, SECRET)
     loss = sf.measures.renyi().loss(PRIOR, SECRET, release)
@@ -43,7 +47,38 @@ def results():
             "measures": ["renyi"],
         }
     )
+    here = {"quantity": sf.Quantity("gap"), "scenario": sf.Scenario(0, 0, 0)}
+    verification = verify("belief.possible", "rbf")
+    stream = release.stream()
+    stream.send(0.1)
+    (risk,) = study.run(maps=True).comparisons[0].maps
     return {
+        "population": sf.measures.differential_privacy().of_population(
+            [CHAIN, CHAIN], sf.secrets.trajectory(), sf.mechanisms.sensor_counts("s")
+        ),
+        "ledger": sf.Ledger(
+            tmp_path_factory.mktemp("ledger") / "ann.ledger", budget=(sf.measures.advantage(), 0.9)
+        ),
+        "fit": sf.priors.rbf.fit([[0.1, 0.2, 0.3, 0.1, 0.4], [0.3, 0.1, 0.2, 0.1, 0.0]]),
+        "chains": sf.priors.markov_chain.fit_each({"ann": [[0, 1, 1]], "bob": [0, 1, 0]}),
+        "cell": table.cells[0],
+        "risk map": risk,
+        "risk row": risk.rows[0],
+        "stream": stream,
+        "posterior": sf.adversaries.gaussian_posterior().infer(
+            PRIOR.belief(), release.channel, [0.0] * 6
+        ),
+        "verification": verification,
+        "verdict": verification.verdicts[0],
+        "contradiction": sf.contradictions(
+            [
+                sf.Loss(value=0.5, bound="exact", **here),
+                sf.Loss(value=0.4, bound="upper", **here),
+            ]
+        )[0],
+        "refinement": refinement(np.eye(2), np.array([[0.8, 0.2], [0.3, 0.7]])),
+        "trace": RealTrace("ann", range(500), range(500)),
+        "states": StateSequence("ann", range(500), ["home"] * 500, name="day.csv"),
         "prior": PRIOR,
         "family": FAMILY,
         "choice": sf.AnyOf(1.0, 3.0),
@@ -80,6 +115,12 @@ def results():
     }
 
 
+NO_RESULTS = ("constructor", "namespace", "labelled")
+STAY = ("ledger", "stream")
+"""A file, and what may answer only once: they are not copied."""
+NOT_COMPARED = ("posterior", "chains", "population", "fit", "risk map", "risk row", "verification")
+
+
 class Balanced(HTMLParser):
     def __init__(self):
         super().__init__()
@@ -112,59 +153,57 @@ def test_every_repr_is_short(results):
 
 def test_every_card_can_be_shown(results):
     for name, result in results.items():
-        if hasattr(result, "_repr_html_"):
+        if name not in NO_RESULTS:
             assert words(result), name
 
 
 def test_everything_pickles_and_copies(results):
     for name, result in results.items():
+        if name in STAY:
+            continue
         for again in (
             pickle.loads(pickle.dumps(result)),  # noqa: S301 - our own
             copy.copy(result),
             copy.deepcopy(result),
         ):
-            assert again == result, name
+            assert repr(again) == repr(result), name
+            assert again == result or name in NOT_COMPARED, name
 
 
-def test_pictures_and_posteriors_pickle_too(results):
+def test_pictures_pickle_too(results):
     picture = results["comparison"].plot()
     again = pickle.loads(pickle.dumps(picture))  # noqa: S301 - our own
     assert again._repr_svg_() == picture._repr_svg_()
-    channel = results["release"].channel
-    belief = sf.adversaries.gaussian_posterior().infer(PRIOR.belief(), channel, [0.0] * 6)
-    assert (pickle.loads(pickle.dumps(belief)).mean == belief.mean).all()  # noqa: S301 - our own
-    assert len(repr(belief)) <= 200
-    assert "Posterior" in words(belief)
 
 
-def test_results_of_other_kinds_have_cards(results, tmp_path):
-    assert "advantage" in words(results["calibration"])
-    assert "member" in words(results["supremum"])
-    assert "cells 1" in words(results["study"])
-    people = sf.measures.differential_privacy().of_population(
-        [CHAIN, CHAIN], sf.secrets.trajectory(), sf.mechanisms.sensor_counts("s")
-    )
-    assert "2 people" in words(people)
-    ledger = sf.Ledger(tmp_path / "ann.ledger", budget=(sf.measures.advantage(), 0.9))
-    assert "advantage() up to 0.9" in words(ledger)
-    fitted = sf.priors.rbf.fit([[0.1, 0.2, 0.3, 0.1, 0.4], [0.3, 0.1, 0.2, 0.1, 0.0]])
-    assert "length_scale" in words(fitted)
-    assert repr(fitted) == "<rbf fitted to 2 traces>"
-    cell = results["comparison"].cells[0]
-    assert "gaussian_uniform" in words(cell)
-    (risk,) = results["study"].run(maps=True).comparisons[0].maps
-    told = words(risk)
-    assert told.startswith(f"Risk map {risk.quantity} prior")
-    row = risk.rows[0]
-    low, high = min(row.losses.values()), max(row.losses.values())
-    assert f"losses {low:.6g} to {high:.6g}" in told
-    assert f"losses {low:.6g} to {high:.6g}" in words(row)
-    stream = results["release"].stream()
-    stream.send(0.1)
-    assert "1 of 6 steps answered" in words(stream)
-    assert "1 of 6 steps answered" in repr(stream)
-    everything = (people, ledger, fitted, cell, risk, row, stream)
-    assert max(len(repr(one)) for one in everything) <= 200
+def test_cards_of_other_results_say_what_they_are(results):
+    row = results["risk row"]
+    losses = f"losses {min(row.losses.values()):.6g} to {max(row.losses.values()):.6g}"
+    for name, said in {
+        "calibration": "advantage",
+        "supremum": "member",
+        "study": "cells 1",
+        "part": "cells 1",
+        "population": "2 people",
+        "ledger": "advantage() up to 0.9",
+        "fit": "length_scale",
+        "chains": "2 people states 2",
+        "cell": "gaussian_uniform",
+        "risk map": f"Risk map {results['risk map'].quantity} prior",
+        "risk row": losses,
+        "stream": "1 of 6 steps answered",
+        "posterior": "Posterior",
+        "verification": "every law holds",
+        "verdict": "belief.possible",
+        "contradiction": "one loss says at least 0.5",
+        "refinement": "a post-processing",
+        "trace": "ann: 500 samples from 0 s to 499 s",
+        "states": "day.csv",
+    }.items():
+        assert said in words(results[name]), name
+    assert losses in words(results["risk map"])
+    assert repr(results["fit"]) == "<rbf fitted to 2 traces>"
+    assert "1 of 6 steps answered" in repr(results["stream"])
 
 
 def test_a_loss_shows_its_mark_its_sentence_and_how(results):

@@ -41,6 +41,14 @@ class Contradiction:
             f"({self.ceiling.how or self.ceiling.bound})."
         )
 
+    def __repr__(self) -> str:
+        return f"<Contradiction about {self.floor.quantity}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        return result_card("Contradiction", str(self))
+
 
 def contradictions(
     losses: Iterable[Loss], *, tolerance: float = ROUNDING

@@ -105,6 +105,11 @@ class Part:
     def __repr__(self) -> str:
         return f"<Part {self.title[:80]!r} of {count_text(self.size, 'cell')}>"
 
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        return result_card("Part", self.title, cells=self.size, notes=self.notes)
+
     @property
     def size(self) -> int:
         """How many cells the part has."""

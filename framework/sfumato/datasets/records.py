@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError
+from sfumato.quantities import count_text
 from sfumato.values import ByContent, read_only
 
 EARTH_RADIUS = 6.371e6
@@ -35,8 +36,33 @@ def _require_times(times: NDArray[np.float64], count: int, what: str, user: str)
         raise DataError(f"times must be finite and not decrease; got others: {user!r}.")
 
 
-@attrs.frozen(eq=False)
-class RealTrace(ByContent):
+class Record(ByContent):
+    """What both kinds of record share: whose it is, when, and how it shows itself."""
+
+    __slots__ = ()
+
+    user: str
+    times: NDArray[np.float64]
+    name: str
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.user!r:.60}: {count_text(len(self), 'sample')}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        kind = "numbers" if isinstance(self, RealTrace) else "states"
+        facts = {"name": self.name} if self.name else {}
+        facts |= {"from": f"{self.times[0]:g} s", "to": f"{self.times[-1]:g} s"}
+        size = count_text(len(self), "sample")
+        return result_card(f"Trace of {kind}", f"{self.user}: {size}", **facts)
+
+
+@attrs.frozen(eq=False, repr=False)
+class RealTrace(Record):
     """Numbers recorded at times: N time stamps in seconds and an (N, d) array of values.
 
     Time stamps never decrease; NaN and infinities are rejected.
@@ -60,17 +86,14 @@ class RealTrace(ByContent):
         if not np.isfinite(self.values).all():
             raise DataError(f"a trace must be finite; got NaN or infinity for {self.user!r}.")
 
-    def __len__(self) -> int:
-        return len(self.times)
-
     @property
     def dimensions(self) -> int:
         """The number of values at each time."""
         return int(self.values.shape[1])
 
 
-@attrs.frozen(eq=False)
-class StateSequence(ByContent):
+@attrs.frozen(eq=False, repr=False)
+class StateSequence(Record):
     """Labels recorded at times (seconds): check-ins, contexts, rooms.
 
     >>> from sfumato.datasets import StateSequence
@@ -87,9 +110,6 @@ class StateSequence(ByContent):
 
     def __attrs_post_init__(self) -> None:
         _require_times(self.times, len(self.states), "states", self.user)
-
-    def __len__(self) -> int:
-        return len(self.states)
 
 
 def labels_of(sequences: Iterable[StateSequence]) -> tuple[Hashable, ...]:

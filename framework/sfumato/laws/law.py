@@ -92,6 +92,9 @@ class Law:
     cost: float = 1.0
     audit: bool = False
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return law_named, (self.name,)  # its function bears the name of the law itself
+
     def check(self, **arguments: Any) -> None:
         """Try the law on nouns and extras."""
         from sfumato.laws.capabilities import design

@@ -84,6 +84,18 @@ class Verdict:
     seconds: float = 0.0
     excused: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        return f"{self.case} {self.outcome}"
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {str(self)[:150]}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        facts = {name: fact for name, fact in self.row().items() if fact not in ("", self.outcome)}
+        return result_card("Verdict", self.outcome, **facts)
+
     @property
     def fails(self) -> bool:
         """Whether the law is broken, or a value unverified, and nobody expects it."""

@@ -20,6 +20,7 @@ from sfumato.laws.counterexamples import KEPT_BELOW, Counterexamples
 from sfumato.laws.law import ORDER, Case, Law, all_laws, audit_laws, cases_of, law_named
 from sfumato.laws.trial import Profile, Verdict, profile_named, try_with_excuses, using
 from sfumato.plugin_registry import Entry, Registry, TookTooLong, default_registry
+from sfumato.quantities import count_text
 
 
 @attrs.frozen
@@ -28,6 +29,20 @@ class Verification:
 
     verdicts: tuple[Verdict, ...]
     unneeded: tuple[str, ...] = ()
+
+    @property
+    def _counts(self) -> dict[str, int]:
+        return Counter(str(verdict.outcome) for verdict in self.verdicts)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{count} {outcome}" for outcome, count in self._counts.items())
+        return f"<Verification of {count_text(len(self.verdicts), 'case')}: {told}>"
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.cards import result_card
+
+        said = "every law holds" if self.ok else "; ".join(map(str, self.failures))[:500]
+        return result_card("Verification", said or "excuses are not needed", **self._counts)
 
     @property
     def violations(self) -> tuple[Verdict, ...]:

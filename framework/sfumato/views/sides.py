@@ -2,21 +2,21 @@
 
 With what is seen before t, at t and after t as three pieces,
 
-    Pr[X_t = x, seen] = Pr[X_t = x, past] Pr[now | x] Pr[future | x].
+    $Pr[X_t = x, seen] = Pr[X_t = x, past] Pr[now | x] Pr[future | x].$
 
-A piece is built from its far end: with b(x) the law of what is seen from u + 1 on given that
-X_{u+1} = x, that from u on given X_u is e_u(y | x) Σ_x' P(x, x') b(x'), and likewise forwards.
-A symbol that only one state emits is a *sighting* of it: given that state, all that is seen further
-away is independent of X_t, so the sighting stands for all of it. Where all symbols of a step but
-one are sightings, as for suppression and counts without noise, a piece is the *segment* up to the
-nearest sighting and has at most T·M + 1 outcomes.
+A piece is built from its far end: with $b(x)$ the law of what is seen from $u + 1$ on given that
+$X_{u+1} = x$, that from u on given $X_u$ is $e_u(y | x) ∑_{x'} P(x, x') b(x')$, and likewise
+forwards. A symbol that only one state emits is a *sighting* of it: given that state, all that is
+seen further away is independent of $X_t$, so the sighting stands for all of it. Where all symbols
+of a step but one are sightings, as for suppression and counts without noise, a piece is the
+*segment* up to the nearest sighting and has at most $T M + 1$ outcomes.
 
 Pieces that have too many outcomes are condensed: those that are alike are put into groups. From
-below only the group is told: post-processing. From above: with a_o(x) the law of an outcome,
-d = Σ a_o that of its group and s_o = min_x a_o(x)/d(x), each a_o is s_o d and a rest that is not
-negative. So a channel that tells the group with chance S = Σ s_o and else the state itself can be
+below only the group is told: post-processing. From above: with $a_o(x)$ the law of an outcome, $d =
+∑ a_o$ that of its group and $s_o = min_x a_o(x)/d(x)$, each $a_o$ is $s_o d$ and a rest that is not
+negative. So a channel that tells the group with chance $S = ∑ s_o$ and else the state itself can be
 turned into the one that was given: it is an erasure of the state, S being Doeblin's coefficient of
-the group. What the state at u + 1 tells of that at u is still veiled by the chain.
+the group. What the state at $u + 1$ tells of that at u is still veiled by the chain.
 """
 
 from __future__ import annotations

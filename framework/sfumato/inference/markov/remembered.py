@@ -1,30 +1,31 @@
 """The privacy check of suppression with a hidden memory, one segment at a time.
 
-A release forgets the memory, so Pr[trace, output] is still a product over segments with fixed ends
-(see `sfumato.inference.markov.segments`). Inside one, with m the last visit since its start,
+A release forgets the memory, so $Pr[trace, output]$ is still a product over segments with fixed
+ends (see `sfumato.inference.markov.segments`). Inside one, with m the last visit since its start,
 
-    F_t(m, j) = Pr[⊥…⊥, memory m, X_t = j | start],   J_t(A, m, j) the same jointly with event A,
+    $F_t(m, j) = Pr[⊥…⊥, memory m, X_t = j | start]$
 
-go forward in time together: a step of the chain, then the memory of a visit, then suppression. The
-posterior of A after the segment is Σ_m J (1 − p) / Σ_m F (1 − p) at its release, or Σ J p / Σ F p
-at the end of the trace. Nothing is assumed about how the probabilities were chosen.
+and $J_t(A, m, j)$, the same jointly with event A, go forward in time together: a step of the chain,
+then the memory of a visit, then suppression. The posterior of A after the segment is $∑_m J (1 − p)
+/ ∑_m F (1 − p)$ at its release, or $∑ J p / ∑ F p$ at the end of the trace. Nothing is assumed
+about how the probabilities were chosen.
 
-**Rounding.** All terms are sums of products that are not negative. A step takes at most M + 1
-roundings for the chain, V + 1 for the memory and two for scaling, above and below; with the laws'
-own sums as in `segments` that is at most 6(T + 1)(M + V + 4) in all. Scaled laws below 1e-250 are
+**Rounding.** All terms are sums of products that are not negative. A step takes at most $M + 1$
+roundings for the chain, $V + 1$ for the memory and two for scaling, above and below; with the laws'
+own sums as in `segments` that is at most $6(T + 1)(M + V + 4)$ in all. Scaled laws below 1e-250 are
 refused, so nothing vanishes by underflow.
 
 **Windows** of times: "in the hospital at some time from 9 to 12". Given the output, segments are
-independent, so with R(a, b) the probability that the window's states are avoided in the segment
+independent, so with $R(a, b)$ the probability that the window's states are avoided in the segment
 from release a to release b, that in b included,
 
-    Pr[no visit | o] = Π R over the segments of o,
+    $Pr[no visit | o] = ∏ R$
 
-and the worst posterior is one minus the least product over all chains of releases: a shortest
-path, found backwards in time. R is J / F, J being joint with having met none of the states; a
-channel without hidden memory is one with none. The gap is Pr[no visit] − Π R. The segments of an
-output take together no more steps than the trace has, so the product errs by at most twice the
-error of a posterior above.
+over the segments of o, and the worst posterior is one minus the least product over all chains of
+releases: a shortest path, found backwards in time. R is $J / F$, J being joint with having met none
+of the states; a channel without hidden memory is one with none. The gap is $Pr[no visit] − ∏ R$.
+The segments of an output take together no more steps than the trace has, so the product errs by at
+most twice the error of a posterior above.
 """
 
 from __future__ import annotations

@@ -2,29 +2,29 @@
 
 A *segment* is a release (or the beginning), suppressed steps, and the next release (or the end of
 the trace). Given the output, every decision depends on the present state and on a last release
-that the output fixes, so Pr[trace, output] is a product over segments with fixed ends, and the
-posterior of X_t depends on its own segment alone. With the silent kernels
+that the output fixes, so $Pr[trace, output]$ is a product over segments with fixed ends, and the
+posterior of $X_t$ depends on its own segment alone. With the silent kernels
 
-    K[(u, i), (v, j)] = Pr[X_v = j, ⊥ at u+1, ..., v−1 | X_u = i]
+    $K[(u, i), (v, j)] = Pr[X_v = j, ⊥ at u+1, …, v−1 | X_u = i]$
 
-under the suppression probabilities p in force after (u, i),
+under the suppression probabilities p in force after $(u, i)$,
 
-    Pr[X_t = a, ⊥…⊥, X_v = j | X_u = i] = K[(u, i), (t, a)] · p_t(a) · K[(t, a), (v, j)],
+    $Pr[X_t = a, ⊥…⊥, X_v = j | X_u = i] = K[(u, i), (t, a)] · p_t(a) · K[(t, a), (v, j)],$
 
-and the posterior of an event is a sum of those over K[(u, i), (v, j)]. The posterior after a
+and the posterior of an event is a sum of those over $K[(u, i), (v, j)]$. The posterior after a
 prefix is a mixture of those after its completions, so no prefix is worse than all complete outputs.
 
 **Rounding.** All terms are products and sums of numbers that are not negative, so relative errors
-add up and nothing cancels: with u = 2⁻⁵³, n roundings multiply a result by a factor within
-1 ± nu / (1 − nu). One step of a kernel takes M + 1 roundings (a product with p, one with the
-transition, M − 1 additions in whatever order), so at most T steps and the end of a posterior's
-numerator and denominator take 2(T + 2)(M + 1). Stored laws sum to one up to a factor of
-1 ± 2Mu, which enters at most T times above and below: 4TM more. Together at most 6(T + 1)(M + 1);
+add up and nothing cancels: with $u = 2^{−53}$, n roundings multiply a result by a factor within $1
+± n u / (1 − n u)$. One step of a kernel takes $M + 1$ roundings (a product with p, one with the
+transition, $M − 1$ additions in whatever order), so at most T steps and the end of a posterior's
+numerator and denominator take $2(T + 2)(M + 1)$. Stored laws sum to one up to a factor of $1 ± 2 M
+u$, which enters at most T times above and below: $4 T M$ more. Together at most $6(T + 1)(M + 1)$;
 a prior takes fewer. Underflow is excluded: unless every factor exceeds 1e-40 and every kernel
-1e-130, the whole check is done in logarithms. There a step loses in addition at most 8 + 4Λ
+1e-130, the whole check is done in logarithms. There a step loses in addition at most $8 + 4Λ$
 roundings, Λ being the largest logarithm in size (exp and log err by at most four each, and their
-arguments by Λu), which 6(T + 1)(M + 1)(2 + Λ) covers; Λ is at most T times those of the smallest
-transition and of the smallest suppression probability together.
+arguments by $Λ u$), which $6(T + 1)(M + 1)(2 + Λ)$ covers; Λ is at most T times those of the
+smallest transition and of the smallest suppression probability together.
 """
 
 from __future__ import annotations
