@@ -79,8 +79,9 @@ def _sorted_items(
 class Quantity:
     """A name, the measure's own parameters, a unit, and which way is worse.
 
-    Two losses may be ordered only if their quantities are equal.
-    Radius, mistakes and indices belong to the scenario, not here.
+    Two losses may be ordered only if their quantities are equal. Radius, mistakes and indices
+    belong to the scenario, not here. A parameter whose name begins with an underscore, such as a
+    checksum, tells quantities apart and is not written.
 
     >>> from sfumato import Quantity
     >>> str(Quantity("Rényi divergence", {"order": 2.0}, unit="nats"))
@@ -105,6 +106,7 @@ class Quantity:
         inside = ", ".join(
             f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
             for name, value in self.parameters
+            if not name.startswith("_")
         )
         return (
             self.name
@@ -923,10 +925,10 @@ class LossMeasure(Declared, ABC, Generic[B, Q, C]):
         """Return what the loss is at most over each of many cells of a class's parameters.
 
         `bounds` are, for each of the question's groups, ends that hold all over the cells, in
-        Loewner order: M is at most `information`, V_SS at least `left`, Σ_SS between `least_prior`
-        and `largest_prior`, all (cells, k, k), and ½ log det(I + Σ_SS M) at most `told`. An author
-        who writes it promises that no member within a cell loses more: the loss over an interval of
-        parameters can then be proved. None, the default, says that it cannot.
+        Loewner order: M is at most `information`, $V_SS$ at least `left`, $Σ_SS$ between
+        `least_prior` and `largest_prior`, all (cells, k, k), and $½ log det(I + Σ_SS M)$ at most
+        `told`. An author who writes it promises that no member within a cell loses more: the loss
+        over an interval of parameters can then be proved. None, the default, says that it cannot.
         """
         return None
 

@@ -16,6 +16,7 @@ from sfumato.errors import OutsideHypotheses
 from sfumato.laws.brute_force import worst_of_tables
 from sfumato.parameters import declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
+from sfumato.quantities import count_text
 from sfumato.values import FloatArray
 from sfumato.views import Outcomes, ViewMeasure
 from sfumato.views.measures import Found
@@ -23,9 +24,11 @@ from sfumato_location.places import PLACES, distances_between
 
 
 def _per_distance(name: str, places: FloatArray) -> Quantity:
-    """Return the quantity on that map, which its number of places and a checksum name."""
-    given = f"{len(places)} places, {zlib.crc32(places.tobytes()):08x}"
-    return Quantity(name, {"map": given}, unit="nats per unit of distance")
+    """Return the quantity on that map, which is told by its size, and told apart by a checksum."""
+    wide, high = np.ptp(places, axis=0)
+    told = f"{count_text(len(places), 'place')} within {wide:.3g} × {high:.3g}"
+    own = {"map": told, "_map": f"{zlib.crc32(places.tobytes()):08x}"}
+    return Quantity(name, own, unit="nats per unit of distance")
 
 
 def log_ratios(p: FloatArray, q: FloatArray) -> FloatArray:
@@ -58,7 +61,7 @@ class GeoIndistinguishability(LossMeasure):
     >>> release = sf.mechanisms.randomised_response(epsilon=1.0).protect(walk, sf.secrets.basic(0))
     >>> smallest = sf.measures.geo_indistinguishability(places=places)
     >>> print(smallest.loss(walk, sf.secrets.basic(0), release))
-    geo-indistinguishability (map=2 places, ...) [nats per unit of distance] = 0.5
+    geo-indistinguishability (map=2 places within 2 × 0) [nats per unit of distance] = 0.5
     """
 
     name = "geo_indistinguishability"
@@ -130,7 +133,7 @@ class LocationLeakage(ViewMeasure):
     >>> walk = sf.priors.location_walk(places, reach=1.0, steps=3)
     >>> release = sf.mechanisms.randomised_response(epsilon=1.0).protect(walk, sf.secrets.basic(1))
     >>> print(sf.measures.location_leakage(places=places).loss(walk, sf.secrets.basic(1), release))
-    location leakage (map=2 places, ...) [nats per unit of distance] = 1.23533
+    location leakage (map=2 places within 2 × 0) [nats per unit of distance] = 1.23533
     """
 
     name = "location_leakage"

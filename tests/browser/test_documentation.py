@@ -135,6 +135,11 @@ def test_no_latex_is_left_raw(looks):
     assert _of_pages(looks, lambda _, look: look["flat_formulas"]) == {}
 
 
+def test_no_formula_is_left_in_plain_letters(looks):
+    plain = re.compile(r".{0,20}(?<!\w)[A-Za-zΑ-ω∑∏]_(?:[A-Za-z0-9]{1,2}\b|\{).{0,20}")
+    assert _of_pages(looks, lambda _, look: plain.findall(look["words"])) == {}
+
+
 def test_every_image_is_there_and_has_a_name(looks):
     assert _of_pages(looks, lambda _, look: look["images"] + look["unnamed_images"]) == {}
 

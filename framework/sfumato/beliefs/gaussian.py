@@ -77,7 +77,7 @@ class Gaussian(ByContent):
     definite : bool
         Whether Σ is strictly positive definite as mathematics, however singular in float64.
     rounding : float
-        Bound ε of the rounding of the stored entries: |stored − true| ≤ ε √(Σ_ii Σ_jj).
+        Bound ε of the rounding of the stored entries: $|stored − true| ≤ ε √(Σ_ii Σ_jj)$.
         Zero says that the stored numbers are the belief itself.
     exact : callable, optional
         The true covariance as a formula: given an `Arithmetic`, such as real balls of some
@@ -161,7 +161,7 @@ class Gaussian(ByContent):
         )
 
     def scaled(self, factor: float) -> Gaussian:
-        """Return the belief about √factor · X: covariance and mean in other units."""
+        """Return the belief about $√factor · X$: covariance and mean in other units."""
         if not (math.isfinite(factor) and factor > 0):
             raise ParameterError(f"factor must be finite and positive; got {factor}.")
         exact = self.exact

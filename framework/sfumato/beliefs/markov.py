@@ -61,7 +61,7 @@ def _compact(laws: FloatArray) -> FloatArray:
 
 @attrs.frozen(eq=False, repr=False)
 class Markov(ByContent):
-    """The belief that a trace is a Markov chain, X_1, ..., X_T.
+    """The belief that a trace is a Markov chain, $X_1, …, X_T$.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class Markov(ByContent):
         return tuple(self.states[position] for position in positions)
 
     def marginals(self) -> FloatArray:
-        """Return Pr[X_t = x] as (T, M)."""
+        """Return $Pr[X_t = x]$ as (T, M)."""
         marginals = np.empty((self.steps, self.state_count))
         marginals[0] = self.initial
         for time, matrix in enumerate(self.transitions):

@@ -72,9 +72,9 @@ class ChannelOfStates(Channel):
 
 
 class Emission(ChannelOfStates):
-    """The law of an output o_1, ..., o_T given a trace of states x_1, ..., x_T.
+    """The law of an output $o_1, …, o_T$ given a trace of states $x_1, …, x_T$.
 
-    It factorises as Π_t Pr[o_t | x_t, o_1, ..., o_{t−1}]: a symbol depends on the present state
+    It factorises as $∏_t Pr[o_t | x_t, o_1, …, o_{t−1}]$: a symbol depends on the present state
     and on anything already seen, such as the time and state of the last release. That is all
     that forward-backward recursions need, since the output is given there.
 

@@ -91,25 +91,6 @@ def write_output(file: Path, write: Callable[[Path], object]) -> bool:
     return True
 
 
-FORMULA = ("=", "+", "-", "@")
-"""What a cell begins with that spreadsheets compute instead of showing."""
-
-
-def without_formulas(table: Any) -> Any:
-    """Return a table in which text that would become a formula is marked as text.
-
-    >>> import pandas as pd
-    >>> from sfumato.commands.compare_command import without_formulas
-    >>> without_formulas(pd.DataFrame({"label": ["=1+1", "noise"], "value": [-1.0, 2.0]}))
-       label  value
-    0  '=1+1   -1.0
-    1  noise    2.0
-    """
-    return table.map(
-        lambda cell: f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
-    )
-
-
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _BESIDE: dict[str, Any] = {
     "type": _FILE, "is_flag": False, "flag_value": BESIDE, "metavar": "[FILE]"
@@ -177,6 +158,7 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     from sfumato.comparison.cache import default_cache_folder
     from sfumato.report.notebook import notebook as notebook_text
     from sfumato.report.style import save_figure
+    from sfumato.report.tables import without_formula
 
     csv, parquet = beside(study, csv, ".csv"), beside(study, parquet, ".parquet")
     check_outputs(
@@ -200,7 +182,7 @@ def command(  # noqa: PLR0917 - click passes one for each option, by name
     else:
         _print(result)
     outputs: list[tuple[Path | None, Callable[[Path], object]]] = [
-        (csv, lambda file: without_formulas(result.to_pandas()).to_csv(file, index=False)),
+        (csv, lambda file: result.to_pandas().map(without_formula).to_csv(file, index=False)),
         (parquet, lambda file: result.to_pandas().to_parquet(file, index=False)),
         (plot, lambda file: save_figure(result.plot(), file)),
         (html, result.to_html),

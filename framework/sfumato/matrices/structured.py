@@ -131,7 +131,7 @@ class Dense(Matrix):
         return factor * factor.transpose()
 
     def error_bound(self) -> float:
-        """Bound ‖F Fᵀ − A‖: |E_ij| ≤ ε σ_i σ_j implies ‖E‖ ≤ ε Σ σ_i²; ε is measured."""
+        """Bound $‖F Fᵀ − A‖$: $|E_ij| ≤ ε σ_i σ_j$ implies $‖E‖ ≤ ε ∑ σ_i²$; ε is measured."""
         return self._error
 
     @functools.cached_property

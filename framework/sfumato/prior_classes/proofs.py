@@ -348,7 +348,7 @@ def prove_growing_determinant(
     *,
     tolerance: float,
 ) -> tuple[Reading, Prior] | None:
-    """Return, as `prove_loss` does, a loss that is `share` times log det(Σ + Γ) and a constant."""
+    """Return, as `prove_loss` does, a loss of `share` times $log det(Σ + Γ)$ and a constant."""
     readings = _Readings(measure, read)
 
     def bounds_of(box: Box, value_at: Reader) -> Bounds:

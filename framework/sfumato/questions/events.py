@@ -44,8 +44,8 @@ class Asked:
     hits
         Which of W guesses is right for which value, (W, R).
     mask
-        For an event over several times, (T, M): the values are whether X_t lies in the mask at some
-        time, or at none. It may be about more joint states than `members` may list.
+        For an event over several times, (T, M): the values are whether $X_t$ lies in the mask at
+        some time, or at none. It may be about more joint states than `members` may list.
     """
 
     times: tuple[int, ...]
@@ -139,7 +139,7 @@ def _masks(value: ArrayLike) -> NDArray[np.bool_]:
 
 @attrs.frozen(eq=False)
 class Events(ByContent):
-    """Masks over time and state: event e says that X_t lies in its mask for some time t.
+    """Masks over time and state: event e says that $X_t$ lies in its mask for some time t.
 
     Most events are about a single time. An event over a window of times is a union, "in the
     hospital at some time between 9 and 12".
@@ -215,7 +215,7 @@ class Events(ByContent):
 
 @attrs.frozen(eq=False)
 class StateAt(Events):
-    """The state at each of some times: its events are all X_t = a, its guess is the state.
+    """The state at each of some times: its events are all $X_t = a$, its guess is the state.
 
     Attributes
     ----------

@@ -129,16 +129,33 @@ def rows_with_repeats(table: LossTable) -> list[tuple[Row, tuple[str, ...]]]:
 # The table as text to take away -------------------------------------------------------------------
 
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a cell begins with that spreadsheets compute instead of showing."""
+
+
+def without_formula(cell: Any) -> Any:
+    """Return a cell of a table, marked as text where a spreadsheet would take it for a formula.
+
+    >>> from sfumato.report.tables import without_formula
+    >>> without_formula("=1+1"), without_formula("noise"), without_formula(-1.0)
+    ("'=1+1", 'noise', -1.0)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+
 def csv_text(table: LossTable) -> str:
     """Return the table as CSV: for each measure its number in full, and its kind."""
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\n")
     heads = map(table.title, table.columns)
-    writer.writerow([*table.factors, *(f"{head}{end}" for head in heads for end in ("", " (is)"))])
+    titles = (f"{head}{end}" for head in heads for end in ("", " (is)"))
+    writer.writerow(map(without_formula, [*table.factors, *titles]))
     for names, losses in table.rows:
         found = [losses[column].loss if column in losses else None for column in table.columns]
         numbers = [(repr(loss.value), loss.bound) if loss else ("", "") for loss in found]
-        writer.writerow([*names, *(text for pair in numbers for text in pair)])
+        writer.writerow(
+            [*map(without_formula, names), *(text for pair in numbers for text in pair)]
+        )
     return target.getvalue()
 
 

@@ -165,6 +165,23 @@ def test_what_is_copied_holds_the_numbers(sandwiched, swept):
     assert latex_text(table).count(r"length\_scale$=$") == 10
 
 
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@"])
+def test_no_label_that_is_copied_is_a_formula(sign):
+    import csv
+
+    from sfumato.report.tables import csv_text, loss_table
+
+    comparison = sf.compare(
+        [sf.Labelled(sf.priors.rbf(length_scale=x, times=4), f"{sign}1+1{x:g}") for x in (1, 2)],
+        [sf.secrets.basic(2)],
+        [sf.Labelled(sf.mechanisms.gaussian_uniform(mse=1.0), f"{sign}HYPERLINK()")],
+        [sf.Labelled(sf.measures.renyi(), f"{sign}2")],
+    )
+    cells = [*csv.reader(csv_text(loss_table(comparison.measured)).splitlines())]
+    assert not [cell for row in cells for cell in row if cell.startswith(sign)]
+    assert any("1+1" in cell for row in cells for cell in row)
+
+
 def test_text_is_escaped():
     comparison = sf.compare(
         [sf.Labelled(sf.priors.rbf(length_scale=1.0, times=5), "<b>bold</b> & 'quoted'")],

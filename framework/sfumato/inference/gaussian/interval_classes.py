@@ -1,17 +1,18 @@
 """What a release tells at most about the secret under any prior whose parameters lie in a box.
 
-Let y = e − w for any w. With r(θ) = Σ(θ) y − Γ w and K(θ) = Σ(θ) + Γ the posterior covariance of
-the secret entries is exactly
+Let $y = e − w$ for any w. With $r(θ) = Σ(θ) y − Γ w$ and $K(θ) = Σ(θ) + Γ$ the posterior covariance
+of the secret entries is exactly
 
-    V(θ) = yᵀΣ(θ) y + wᵀΓ w − r(θ)ᵀK(θ)⁻¹r(θ),      M(θ) = V(θ)⁻¹ − Σ_SS(θ)⁻¹ .
+    $V(θ) = yᵀΣ(θ) y + wᵀΓ w − r(θ)ᵀK(θ)⁻¹r(θ),$
 
-All but the last term is linear in the entries of Σ(θ), and with w = K(θ₀)⁻¹Σ_S(θ₀) the last one
-vanishes at the centre θ₀ of a cell, so it is of second order in the cell's width. It is measured
-in the norm of K(θ₀), not of Γ: K(θ) ⪰ (1 − ρ) K(θ₀) for a ρ that is found for every cell. A floor
-of noise that is tiny therefore costs little: it makes ρ grow like the logarithm of its inverse.
+and $M(θ) = V(θ)⁻¹ − Σ_SS(θ)⁻¹$. All but the last term is linear in the entries of $Σ(θ)$, and with
+$w = K(θ_0)⁻¹Σ_S(θ_0)$ the last one vanishes at the centre $θ_0$ of a cell, so it is of second order
+in the cell's width. It is measured in the norm of $K(θ_0)$, not of Γ: $K(θ) ⪰ (1 − ρ) K(θ_0)$ for a
+ρ that is found for every cell. A floor of noise that is tiny therefore costs little: it makes ρ
+grow like the logarithm of its inverse.
 
-Entries of Σ(θ) are Taylor polynomials with proved remainders (`sfumato.inference.taylor`). Rounding
-is counted as an error of the entries, and all inverses are checked by multiplying back.
+Entries of $Σ(θ)$ are Taylor polynomials with proved remainders (`sfumato.inference.taylor`).
+Rounding is counted as an error of the entries, and all inverses are checked by multiplying back.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class GroupBounds:
         return bool(np.all(apart <= SHARED * np.abs(self.largest_prior).max(axis=(1, 2))))
 
     def spread(self, copies: Array) -> GroupBounds:
-        """Return the bounds for entries X_S = T Y from those for the free values Y.
+        """Return the bounds for entries $X_S = T Y$ from those for the free values Y.
 
         As in `Information.spread`: a Δ that tells copies apart is averaged, which no ball forbids.
         """
@@ -136,8 +137,8 @@ def bound_informations(
     `copies` says for each group what `copies_throughout` finds.
 
     `beyond` has a row for each of several sets of entries that are released elsewhere, with noise
-    Γ_N: what is at least √(1ᵀΓ_N⁻¹1) times the covariance of any of them with each entry here, all
-    over the box. There w is zero and r = Σ_N y, so that rᵀK⁻¹r is more by at most its square.
+    Γ_N: what is at least $√(1ᵀΓ_N⁻¹1)$ times the covariance of any of them with each entry here,
+    all over the box. There w is zero and r = Σ_N y, so that rᵀK⁻¹r is more by at most its square.
     """
     copies = [None] * len(groups) if copies is None else copies
     entries = [_free_entries(*pair) for pair in zip(groups, copies, strict=True)]
