@@ -26,6 +26,9 @@ FEW = 200_000
 BUDGET = 2e9
 """Multiplications that a bound by matches may take: some seconds."""
 
+SHARE = 0.2
+"""The part of it that each person of a population has: of most, pairs are then left out."""
+
 GRID = 1e13
 """Enumerated bounds are rounded up by 2 to 3 parts in GRID: more than any success without mistakes,
 lest the loss fall where one is allowed."""
@@ -77,7 +80,9 @@ class Reconstruction(SuccessMeasure):
         CHOICE("bounds", "enumeration"), default="bounds", doc="bounds, or all outputs and guesses"
     )
     budget: float = parameter(
-        POSITIVE, default=BUDGET, doc="multiplications that each bound by matches may take"
+        POSITIVE,
+        default=BUDGET,
+        doc="multiplications that each bound by matches may take; a fifth for each of a population",
     )
 
     def evaluate(self, belief: Markov, question: Guess, channel: Emission) -> Reading:
@@ -93,6 +98,11 @@ class Reconstruction(SuccessMeasure):
         best = min(bounds, key=lambda name: bounds[name])
         how = f"{best}, the smallest of {len(bounds)} bounds"
         return Reading(value=bounds[best], bound="upper", witness=bounds, how=how)
+
+    def for_person(self, number: int) -> Reconstruction:
+        """Return the measure with a fifth of the budget."""
+        del number
+        return Reconstruction(method=self.method, budget=self.budget * SHARE)
 
     def between_members(self, worst: float, bend: float, turn: float) -> float:
         """Return the bound for a sum of probabilities."""

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -208,6 +209,22 @@ def test_every_measure_of_counts_answers_for_a_population(people, name, noise):
     own = measure.for_person(2).loss(people[2], SECRET, sensors.protect(people[2], SECRET))
     assert found.values[2] == own.value
     assert found.bounds[2] == own.bound
+
+
+def test_a_person_of_a_population_takes_a_small_part_of_the_time_alone():
+    rng = np.random.default_rng(0)
+    places = rng.choice(100, 8, replace=False)
+    traces = rng.choice(places, size=(10, 24), p=rng.dirichlet(np.ones(8))).tolist()
+    person = sf.priors.markov_chain.fit(traces, states=range(100), steps=24)
+    secret = sf.secrets.trajectory(mistakes=5)
+    sensors = sf.mechanisms.sensor_counts([37 * t % 100 for t in range(24)])
+    measure = sf.measures.reconstruction()
+    began = time.process_time()
+    alone = measure.loss(person, secret, sensors.protect(person, secret)).value
+    middle = time.process_time()
+    (shared,) = measure.of_population([person], secret, sensors, processes=1).values
+    assert time.process_time() - middle < (middle - began) / 5.0
+    assert alone <= shared <= 3.0 * alone
 
 
 def test_intervals_and_names_are_kept():

@@ -18,8 +18,8 @@ LOG_SMALL = float(np.log(SMALL))
 SMALLEST = 1e-150
 """Probabilities above this multiply in pairs without underflow."""
 
-_ENTRIES = 250_000
-"""How many products are held at once: about what a processor's cache holds."""
+_ENTRIES = 40_000
+"""How many products are held at once: about what a core's own cache holds."""
 
 
 def log_of(probabilities: FloatArray) -> FloatArray:
