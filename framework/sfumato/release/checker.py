@@ -14,9 +14,8 @@ What is proved, in exact arithmetic, from the numbers in the certificate alone:
 * for chains of states that are suppressed, with or without regard to the last release: the largest
   posterior gap, over all segments between two releases, as a fraction.
 
-Everything else a certificate says is listed as not checked. The seal is a hash, not a signature: it
-shows that the file was damaged or edited carelessly, not who wrote it; no proof rests on it.
-Nor does anything here show that the noise was really drawn: that is the word of whoever released.
+What is proved is said in words of this file; everything else is listed as not checked. The seal is
+a hash, not a signature: no proof rests on it; nor is it shown that the noise was really drawn.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ import json
 import math
 import operator
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal, localcontext
@@ -40,10 +40,22 @@ Rows = list[list[Fraction]]
 Whole = list[list[int]]
 LEDGER_START = "0" * 64
 MOST_VALUES, MOST_STEPS, MOST_CELLS = 100, 30_000_000, 200
-DIGITS = 75
-BITS = 160
+DIGITS, BITS = 75, 160
 COARSE_BITS = 80  # where what is between two length scales is left out anyway
-GAUSSIAN = ("rbf", "periodic", "matern")
+COMMON = "length_scale times variance dimensions across"
+GAUSSIAN = {"rbf": COMMON, "periodic": f"{COMMON} period", "matern": f"{COMMON} nu"}
+CHAIN = {"markov_chain": "initial transitions steps states"}
+CHANNELS = {"AdditiveGaussian": "noise dimensions", "Suppression": "states start after shown"}
+NOISE = {"Diagonal": "variances", "Dense": "entries", "LowRank": "factor", "Sum": "terms"}
+NOISE["Scaled"] = "factor base"
+QUANTITIES = {
+    "renyi": "Rényi divergence (order={order:g}) [nats]",
+    "advantage": "advantage [probability]",
+    "posterior_gap": "posterior gap [probability]",
+}
+NUMBERS = r"(=|≤) ([-+.e\d]+)(?:, ≥ ([-+.e\d]+))? against every belief of the class"
+LOOKED_AT = """guarantees against about covers estimates prior secret channel channel_sha256
+    study_sha256 released_sha256 ledger seal"""
 LONG = 60  # characters of a parameter that are said
 AGAINST = "anyone who believes in {} and knows how the release is made, but not the noise"
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
@@ -74,16 +86,6 @@ def sealed_line(table: dict[str, Any]) -> str:
     return canonical({**table, "hash": hash_of(canonical(table))}) + "\n"
 
 
-def entry_of(line: bytes) -> Table:
-    """Return the entry of a ledger's line; an empty one if it is not what was written there."""
-    try:
-        entry: Table = json.loads(line)
-        own = sealed_line({key: value for key, value in entry.items() if key != "hash"})
-    except DAMAGE:
-        return {}
-    return entry if own.encode() == line + b"\n" else {}
-
-
 def read_ledger(
     path: str | os.PathLike[str], start: int = 0, head: str = LEDGER_START, count: int = 0
 ) -> tuple[list[dict[str, Any]], int, int]:
@@ -108,14 +110,22 @@ def read_ledger(
     entries: list[Table] = []
     end, seen = start, {count: head}
     for place, line in enumerate(lines[:-1], start=count):
-        entry = entry_of(line)
-        if (entry.get("number"), entry.get("previous")) != (place, seen[place]):
+        try:
+            entry = json.loads(line)
+            own = sealed_line({key: value for key, value in entry.items() if key != "hash"})
+            whole = (entry["number"], entry["previous"], own.encode()) == (
+                place,
+                seen[place],
+                line + b"\n",
+            )
+        except DAMAGE:
+            whole = False
+        if not whole:
             raise ValueError(f"entry {place} of {path} is not what was written.")
         entries.append(entry)
         seen[place + 1] = entry["hash"]
         end += len(line) + 1
-    total = count + len(entries)
-    if total < counted:
+    if (total := count + len(entries)) < counted:
         raise ValueError(f"{path} was rolled back: it has {total} entries where {counted} were.")
     if counted in seen and seen[counted] != top:
         raise ValueError(f"{path} was replaced: its head is of other entries.")
@@ -124,14 +134,24 @@ def read_ledger(
     return entries, end, counted
 
 
-def members_of(spec: Table, names: tuple[str, ...], *intervals: str) -> list[Table]:
+def require(what: str, table: Table, known: dict[str, str], key: str = "name") -> str:
+    """Return the name of what is known here; refuse other names, and words that nobody reads."""
+    name: str = table.get(key, "made of several")
+    if name not in known:
+        raise NotCheckedError(f"the {what} {name}")
+    if more := set(table) - {key, *known[name].split()}:
+        raise NotCheckedError(f"the {what} {name} with {min(more)}")
+    return name
+
+
+def members_of(spec: Table, known: dict[str, str], *intervals: str) -> list[Table]:
     """Return the tables of a class's members; some parameters may still be intervals in them."""
     if set(spec) == {"any_of"}:
-        found = [one for part in spec["any_of"] for one in members_of(part, names, *intervals)]
-    elif spec.get("name") not in names:
-        raise NotCheckedError(f"the prior {spec.get('name', 'made of several')}")
+        found = [one for part in spec["any_of"] for one in members_of(part, known, *intervals)]
     else:
-        lists = [v.get("any_of", [v]) if isinstance(v, dict) else [v] for v in spec.values()]
+        require("prior", spec, known)
+        many = [isinstance(v, dict) and set(v) == {"any_of"} for v in spec.values()]
+        lists = [v["any_of"] if m else [v] for m, v in zip(many, spec.values(), strict=True)]
         if math.prod(map(len, lists)) > MOST_VALUES:
             raise NotCheckedError("a class of so many priors")
         found = [dict(zip(spec, one, strict=True)) for one in itertools.product(*lists)]
@@ -182,16 +202,10 @@ def series(term: Decimal, ratio: Callable[[int], Decimal]) -> Decimal:
     return total
 
 
-def error_function(x: Decimal) -> Decimal:
-    """Return erf x for x >= 0, by positive terms."""
-    return 2 * (-x * x).exp() * series(x, lambda k: 2 * x * x / (k + 2)) / PI.sqrt()
-
-
 def noise_matrix(table: Table) -> Rows:
     """Return a noise covariance as rows of fractions."""
-    kind = table["kind"]
-    key = {"Diagonal": "variances", "Dense": "entries", "LowRank": "factor"}.get(kind, "")
-    rows = table.get(key, ())
+    kind = require("noise", table, NOISE, "kind")
+    rows = table.get(NOISE[kind], ())
     if len(rows) > MOST_VALUES:  # before a table of all their pairs is made
         raise NotCheckedError(f"{len(rows)} values, more than {MOST_VALUES}")
     if kind == "Diagonal":
@@ -202,13 +216,9 @@ def noise_matrix(table: Table) -> Rows:
         rows = [[Fraction(x) for x in row] for row in rows]
         return [[sum(map(operator.mul, x, y), Fraction(0)) for y in rows] for x in rows]
     if kind == "Scaled":
-        factor = Fraction(table["factor"])
-        return [[factor * x for x in row] for row in noise_matrix(table["base"])]
-    if kind == "Sum":
-        terms = [noise_matrix(term) for term in table["terms"]]
-        lines = [zip(*rows, strict=True) for rows in zip(*terms, strict=True)]
-        return [[sum(cells, Fraction(0)) for cells in line] for line in lines]
-    raise NotCheckedError(f"noise of the kind {kind}")
+        return [[Fraction(table["factor"]) * x for x in y] for y in noise_matrix(table["base"])]
+    lines = [zip(*rows, strict=True) for rows in zip(*map(noise_matrix, rows), strict=True)]
+    return [[sum(cells, Fraction(0)) for cells in line] for line in lines]
 
 
 def information_is_at_most(spec: Table, noise: Rows, index: int, most: Fraction) -> bool:
@@ -299,8 +309,7 @@ def is_covered(spec: Table, noise: Rows, index: int, most: Fraction, room: Fract
             a, b = i // wide, j // wide
             matrix[i][j] += kernel[a][b] - factor * kernel[index][a] * kernel[index][b]
         matrix[i][j] -= room if i == j else 0
-    roundings = 3 * size + 3  # in those units, with the error of the kernel
-    return is_definite(whole_lower(matrix, unit, roundings))
+    return is_definite(whole_lower(matrix, unit, 3 * size + 3))  # with the kernel's own error
 
 
 def whole_lower(rows: Rows, unit: int, slack: int) -> Whole:
@@ -341,29 +350,30 @@ def information_allowed(claim: Table, radius: Fraction) -> Fraction | float:
     low, high = Decimal(0), Decimal(12)
     with localcontext() as context:
         context.prec = DIGITS
-        for _ in range(200):  # the largest x with erf x at most the ceiling
-            x = (low + high) / 2
-            small = Fraction(error_function(x)) * (1 + Fraction(1, 10**60)) <= ceiling
+        for _ in range(200):  # the largest x with erf x at most the ceiling, by positive terms
+            square = (x := (low + high) / 2) * x
+            erf = 2 * (-square).exp() * series(x, lambda k, s=square: 2 * s / (k + 2)) / PI.sqrt()
+            small = Fraction(erf) * (1 + Fraction(1, 10**60)) <= ceiling
             low, high = (x, high) if small else (low, x)
     return 8 * Fraction(low) ** 2 / radius**2
 
 
 def check_gaussian(certificate: Table, claim: Table) -> bool:
     """Prove a claim about a Gaussian belief, or raise."""
-    secret = certificate["secret"]
-    if secret.get("name") != "basic":
-        raise NotCheckedError(f"the secret {secret.get('name', 'made of several')}")
-    members = members_of(certificate["prior"], GAUSSIAN, "variance", "length_scale")
-    members = [with_stamps(one) for one in members]  # before there is a matrix
-    noise = noise_matrix(certificate["channel"]["noise"])
-    if list(map(list, zip(*noise, strict=True))) != noise:
+    secret, channel = certificate["secret"], certificate["channel"]
+    require("secret", secret, {"basic": "index radius"})
+    found = members_of(certificate["prior"], GAUSSIAN, "variance", "length_scale")
+    members = [with_stamps(one) for one in found]  # before there is a matrix
+    noise, wide = noise_matrix(channel["noise"]), channel.get("dimensions", 1)
+    symmetric = list(map(list, zip(*noise, strict=True))) == noise
+    if not symmetric or any(one["dimensions"] != wide for one in members):
         return False
     if not is_definite(whole_lower(noise, 2**BITS, len(noise))):
         raise NotCheckedError("noise that may be none in some direction")
     most = information_allowed(claim, Fraction(secret.get("radius", 1.0)))
-    if isinstance(most, float):  # any
-        return True
-    return all(information_is_at_most(one, noise, secret["index"], most) for one in members)
+    return isinstance(most, float) or all(
+        information_is_at_most(one, noise, secret["index"], most) for one in members
+    )
 
 
 def whole_laws(laws: Any, bits: int, count: int) -> Whole:
@@ -438,8 +448,7 @@ def segment_gap(
         for y, mass in enumerate(flow):
             if mass and table[t][y] < one:
                 following.add((t, y))
-                gaps = [Fraction(run[y], mass) - prior[k] for k, run in runs.items()]
-                worst = max([worst, *gaps])
+                worst = max([worst, *(Fraction(r[y], mass) - prior[k] for k, r in runs.items())])
         hidden = [mass * p for mass, p in zip(flow, table[t], strict=True)]
         runs = {k: [m * p for m, p in zip(run, table[t], strict=True)] for k, run in runs.items()}
         for k, (time, states) in enumerate(events):
@@ -456,8 +465,8 @@ def segment_gap(
 
 def step(masses: list[int], matrix: Whole) -> list[int]:
     """Return the masses one step later."""
-    live = [i for i, mass in enumerate(masses) if mass]
-    return [sum(masses[i] * matrix[i][j] for i in live) for j in range(len(masses))]
+    live = [(mass, row) for mass, row in zip(masses, matrix, strict=True) if mass]
+    return [sum(mass * row[j] for mass, row in live) for j in range(len(masses))]
 
 
 def whole_table(table: Any, bits: int) -> Whole:
@@ -470,14 +479,14 @@ def whole_table(table: Any, bits: int) -> Whole:
 def check_chain(certificate: Table, claim: Table) -> bool:
     """Prove a claim about a chain, or raise."""
     secret, channel = certificate["secret"], certificate["channel"]
-    asked = claim["measure"]["name"], secret.get("name"), bool(secret.get("window"))
-    if asked != ("posterior_gap", "contexts", False):
+    require("secret", secret, {"contexts": "states times together window both_ways"})
+    if claim["measure"]["name"] != "posterior_gap" or secret.get("window"):
         raise NotCheckedError("other than the posterior gap of contexts at single times")
     names = channel["states"]
-    if len(set(names)) < len(names):
-        raise ValueError("states that cannot be told apart")
+    if channel.get("shown") not in (None, names) or len(set(names)) < len(names):
+        raise NotCheckedError("states that are shown under other names, or cannot be told apart")
     groups = [secret["states"]] if secret.get("together") else [[s] for s in secret["states"]]
-    for spec in members_of(certificate["prior"], ("markov_chain",)):
+    for spec in members_of(certificate["prior"], CHAIN):
         if spec.get("states", list(range(len(spec["initial"])))) != names:
             return False
         times = range(len(channel["start"])) if secret.get("times") is None else secret["times"]
@@ -487,39 +496,48 @@ def check_chain(certificate: Table, claim: Table) -> bool:
     return True
 
 
+def is_what_it_says(claim: Table, quantity: str) -> bool:
+    """Whether a claim's words and numbers say one thing, to the digits that the words have."""
+    words = re.fullmatch(re.escape(quantity) + " " + NUMBERS, claim["statement"])
+    measure, low, top = claim["measure"], claim["floor"], claim["ceiling"]
+    given, known = claim["parameters"], {"order"} if measure["name"] == "renyi" else set()
+    if (
+        not words
+        or set(given) != known
+        or {**given, **measure} != {"name": measure["name"], **given}
+    ):
+        return False
+    sign, number, least = words[1], float(words[2]), float(words[3] or "-inf")
+    agree = abs(number - top) <= 2e-5 * top and (number >= top or sign == "=") and least <= low
+    said = quantity, {"=": "exact", "≤": "upper"}[sign], "larger", False
+    same = said == tuple(claim[key] for key in ("quantity", "bound", "worse", "utility"))
+    return agree and same and low <= claim["value"] <= top
+
+
 def check_claim(certificate: Table, claim: Table) -> tuple[str, str]:
-    """Return "proved", "FALSE" or "not checked", and what about."""
-    checks = {"AdditiveGaussian": check_gaussian, "Suppression": check_chain}
-    kind = (certificate.get("channel") or {}).get("kind")
-    odd = claim.get("worse") != "larger" or set(claim["parameters"]) - {"order"}
-    if odd or kind not in checks:
-        return "not checked", f"{claim['statement']} (a claim of this kind here)"
+    """Return "proved", "FALSE" or "not checked", and what about; what is proved in own words."""
     try:
+        checks = {"AdditiveGaussian": check_gaussian, "Suppression": check_chain}
+        kind = require("channel", certificate.get("channel") or {}, CHANNELS, "kind")
+        name = require("measure", claim["measure"], dict.fromkeys(QUANTITIES, "order"))
         proved = checks[kind](certificate, claim)
     except NotCheckedError as reason:
         return "not checked", f"{claim['statement']} ({reason})"
-    parameters = sorted(claim["parameters"].items())
-    given = "".join(f" {key}={value}" for key, value in parameters)
-    said = f"{claim['measure']['name']}{given} is at most {claim['ceiling']!r}"
-    # What people read, to the digits that it has.
-    words, _, number = claim["statement"].partition("] ")
-    least = float(number.split()[1].strip(",")) * (1 + 1e-3)
-    if least < claim["ceiling"] or any(f"{k}={v:g}" not in words for k, v in parameters):
-        return "FALSE", f"{claim['statement']} (it is claimed that {said})"
+    quantity = QUANTITIES[name].format(**claim["parameters"])
+    said = f"{quantity} is at most {claim['ceiling']!r}"
+    if not is_what_it_says(claim, quantity):
+        return "FALSE", f"{claim['statement']} (its numbers are: {said})"
     return ("proved" if proved else "FALSE"), said
 
 
 def words_of(table: Table) -> str:
-    """Return a noun's table in one short line."""
-    inside = ", ".join(f"{key}={short(value)}" for key, value in table.items() if key != "name")
-    return f"{table.get('name', 'priors')}({inside})"
-
-
-def short(value: Any) -> str:
-    """Return a value as JSON, if that is not too long."""
-    text = json.dumps(value, ensure_ascii=False)
-    cut = f"[{len(value)} values]" if isinstance(value, list) else f"{text[:LONG]}…"
-    return text if len(text) <= LONG else cut
+    """Return a noun's table in one short line, of values as JSON if that is not too long."""
+    inside = []
+    for key, value in ((key, value) for key, value in table.items() if key != "name"):
+        text = json.dumps(value, ensure_ascii=False)
+        cut = f"[{len(value)} values]" if isinstance(value, list) else f"{text[:LONG]}…"
+        inside.append(f"{key}={text if len(text) <= LONG else cut}")
+    return f"{table.get('name', 'priors')}({', '.join(inside)})"
 
 
 def check_files(certificate: Table, trace: Any, ledger: Any) -> Iterator[tuple[bool | None, str]]:
@@ -560,10 +578,9 @@ def check_files(certificate: Table, trace: Any, ledger: Any) -> Iterator[tuple[b
 
 def unique(pairs: list[tuple[str, Any]]) -> Table:
     """Return a table of JSON, or raise where a reader could take one key for another."""
-    table = dict(pairs)
-    if len(table) == len(pairs):
-        return table
-    raise ValueError("a key that stands twice")
+    if len(table := dict(pairs)) < len(pairs):
+        raise ValueError("a key that stands twice")
+    return table
 
 
 def check(text: str, trace: Any = None, ledger: Any = None) -> list[tuple[str, str]]:
@@ -573,9 +590,14 @@ def check(text: str, trace: Any = None, ledger: Any = None) -> list[tuple[str, s
         verdicts = {True: "true", False: "FALSE", None: "not checked"}
         found = [(verdicts[is_so], what) for is_so, what in check_files(certificate, trace, ledger)]
         found += [check_claim(certificate, claim) for claim in certificate["guarantees"]]
+        found += [("not checked", one["statement"]) for one in certificate["estimates"]]
     except DAMAGE as e:
-        return [("FALSE", f"this is no certificate, or one that is damaged ({e!r})")]
-    return found + [("not checked", one["statement"]) for one in certificate.get("estimates", [])]
+        found = [("FALSE", f"this is no certificate, or one that is damaged ({e!r})")]
+    else:
+        rest = ", ".join(key for key in certificate if key not in LOOKED_AT.split())
+        found += [("not checked", f"that no loss is smaller, how losses were found; {rest}")]
+    # A line of its own, or a terminal's command, would look like a verdict.
+    return [(verdict, "".join(c if c.isprintable() else "?" for c in t)) for verdict, t in found]
 
 
 def main(arguments: list[str] | None = None) -> int:
