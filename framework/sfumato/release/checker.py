@@ -202,6 +202,11 @@ def series(term: Decimal, ratio: Callable[[int], Decimal]) -> Decimal:
     return total
 
 
+def error_function(x: Decimal) -> Decimal:
+    """Return erf x for x >= 0, by positive terms."""
+    return 2 * (-x * x).exp() * series(x, lambda k: 2 * x * x / (k + 2)) / PI.sqrt()
+
+
 def noise_matrix(table: Table) -> Rows:
     """Return a noise covariance as rows of fractions."""
     kind = require("noise", table, NOISE, "kind")
@@ -350,10 +355,9 @@ def information_allowed(claim: Table, radius: Fraction) -> Fraction | float:
     low, high = Decimal(0), Decimal(12)
     with localcontext() as context:
         context.prec = DIGITS
-        for _ in range(200):  # the largest x with erf x at most the ceiling, by positive terms
-            square = (x := (low + high) / 2) * x
-            erf = 2 * (-square).exp() * series(x, lambda k, s=square: 2 * s / (k + 2)) / PI.sqrt()
-            small = Fraction(erf) * (1 + Fraction(1, 10**60)) <= ceiling
+        for _ in range(200):  # the largest x with erf x at most the ceiling
+            x = (low + high) / 2
+            small = Fraction(error_function(x)) * (1 + Fraction(1, 10**60)) <= ceiling
             low, high = (x, high) if small else (low, x)
     return 8 * Fraction(low) ** 2 / radius**2
 
