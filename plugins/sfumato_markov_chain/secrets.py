@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable
 
 import numpy as np
@@ -19,7 +20,7 @@ from sfumato.parameters import (
 )
 from sfumato.protocols import Secret
 from sfumato.questions import Events, Guess
-from sfumato.questions.events import empty_masks
+from sfumato.questions.events import Masks
 
 
 @declare
@@ -69,14 +70,20 @@ class Contexts(Secret):
             raise self.reject("times", f"below the trace length {belief.steps}", times[-1])
         groups = [self.states] if self.together else [(state,) for state in self.states]
         spans = [tuple(times)] if self.window else [(time,) for time in times]
-        masks = empty_masks(len(groups) * len(spans), belief.steps, belief.state_count)
-        names = []
-        for row, group in enumerate(groups):
-            columns = [belief.index(state) for state in group]
-            for column, span in enumerate(spans):
-                masks[row * len(spans) + column, np.array(span)[:, None], columns] = True
-                names.append(tuple(part[0] if len(part) == 1 else part for part in (group, span)))
-        return Events(masks, tuple(names), self.both_ways)
+        names = tuple(
+            tuple(part[0] if len(part) == 1 else part for part in both)
+            for both in itertools.product(groups, spans)
+        )
+        rows = np.array(
+            [np.isin(range(belief.state_count), list(map(belief.index, group))) for group in groups]
+        )
+        masks = Masks(
+            (len(names), belief.steps, belief.state_count),
+            np.repeat(np.arange(len(names)), len(spans[0])),
+            np.tile(times, len(groups)),
+            np.repeat(rows, len(times), axis=0),
+        )
+        return Events(masks, names, self.both_ways)
 
 
 @declare

@@ -205,7 +205,7 @@ class BreachRate(EventMeasure):
             paths, masks = channel.pairs(paths), channel.lift_masks(question.masks)
             belief, channel = channel.augmented(belief)
             question = Events(masks, question.names, question.both_ways)
-        events = TimedEvents.from_masks(belief, question.masks)
+        events = TimedEvents.from_masks(belief, question.kept)
         occurred = events.members[np.arange(len(events.times)), paths[:, events.times]]
         outputs = channel.sample_many(paths, np.random.default_rng(self.seed or 0))
         try:

@@ -216,8 +216,7 @@ class MarkovQuilt(CountMechanism):
     The scale is the sensitivity of the counts times the largest score; what is beyond a quilt says
     little of the secret state. It holds for any query of that sensitivity, and ε adds up linearly
     over releases with the same quilts. The form "approximate" takes only the spectral gap. Of a
-    stationary chain no time needs more than one in the middle: `basic` there stands for
-    `every_point` where a chain is so long that its events cannot be listed.
+    stationary chain no time needs more than one in the middle, so a million steps take no longer.
 
     Reference: Song, Wang and Chaudhuri (2017), algorithms 3 and 4; nodes at the ends of the chain
     are looked at too.

@@ -71,7 +71,7 @@ class ProtectedChain:
         """
         check_length(belief)
         single = question.single_times() if question.has_windows else question
-        events, masks = TimedEvents.from_masks(belief, single.masks), single.masks
+        events, masks = TimedEvents.from_masks(belief, single.kept), single.masks
         limits, previous = events.priors(belief) + delta, np.full(len(masks), -1)
         if question.has_windows:
             window = np.nonzero(question.masks.any(axis=2))[0]

@@ -6,8 +6,9 @@ pairs of values that must look alike, events that must not become likelier, gues
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import singledispatch
 from typing import Any, ClassVar
 
@@ -74,14 +75,13 @@ class Asked:
         return np.stack([inside.ravel(), ~inside.ravel()])
 
 
-def _one_of(masks: BoolArray, name: Hashable, *, both_ways: bool) -> Asked:
-    """Return what is asked of one event, given by its mask (T, M): whether it has happened."""
-    times = tuple(np.flatnonzero(masks.any(axis=1)).tolist())
-    single, both = len(times) == 1, np.eye(2, dtype=bool)
-    members = np.stack([masks[times[0]], ~masks[times[0]]]) if single else None
+def _one_of(alone: Masks, name: Hashable, *, both_ways: bool) -> Asked:
+    """Return what is asked of one event, given by its mask: whether it has happened."""
+    single, both = len(alone.times) == 1, np.eye(2, dtype=bool)
+    members = np.stack([alone.rows[0], ~alone.rows[0]]) if single else None
     ways = np.array([(0, 1), (1, 0)] if both_ways else [(0, 1)])
-    names = (name, ("not", name))
-    return Asked(times, members, names, ways, (0,), both, None if single else masks)
+    names, times = (name, ("not", name)), tuple(alone.times.tolist())
+    return Asked(times, members, names, ways, (0,), both, None if single else alone.listed()[0])
 
 
 def _states_of(
@@ -130,11 +130,60 @@ def empty_masks(events: int, steps: int, states: int) -> BoolArray:
     return np.zeros((events, steps, states), dtype=bool)
 
 
-def _masks(value: ArrayLike) -> NDArray[np.bool_]:
+def _whole_numbers(value: ArrayLike) -> NDArray[np.intp]:
+    return read_only(value, np.intp)
+
+
+def _booleans(value: ArrayLike) -> BoolArray:
+    return read_only(value, np.bool_)
+
+
+@attrs.frozen(eq=False)
+class Masks(ByContent):
+    """Masks of events, (E, T, M), of which only the times are kept that an event is about.
+
+    >>> import numpy as np
+    >>> from sfumato.questions.events import Masks
+    >>> one = Masks((1, 10**6, 2), np.array([0]), np.array([5]), np.array([[True, False]]))
+    >>> one.listed()[0, 4:6].tolist()
+    [[False, False], [True, False]]
+    """
+
+    dtype: ClassVar[Any] = np.dtype(bool)
+    ndim: ClassVar[int] = 3
+
+    shape: tuple[int, int, int]
+    events: NDArray[np.intp] = attrs.field(converter=_whole_numbers)  # (N,), in order
+    times: NDArray[np.intp] = attrs.field(converter=_whole_numbers)  # (N,), in order for each event
+    rows: BoolArray = attrs.field(converter=_booleans)  # (N, M), each with some state
+
+    def listed(self) -> BoolArray:
+        """Return all of them, (E, T, M), unless they are too many."""
+        masks = empty_masks(*self.shape)
+        masks[self.events, self.times] = self.rows
+        return _booleans(masks)
+
+    def alone(self) -> Iterator[Masks]:
+        """Yield the masks of each event by itself."""
+        ends = np.searchsorted(self.events, np.arange(self.shape[0] + 1)).tolist()
+        for begin, end in itertools.pairwise(ends):
+            own = np.zeros(end - begin, dtype=np.intp)
+            yield Masks((1, *self.shape[1:]), own, self.times[begin:end], self.rows[begin:end])
+
+
+def masks_of(value: ArrayLike | Masks) -> Masks:
+    """Keep the rows of masks, (E, T, M), that have some state."""
+    if isinstance(value, Masks):
+        return value
     array = np.asarray(value)
     if array.dtype != np.bool_:
         raise ValueError(f"events.masks must be booleans; got {array.dtype}.")
-    return read_only(array, np.bool_)
+    if array.ndim != 3:
+        raise ValueError(
+            f"events.masks must have shape (events, times, states); got {array.shape}."
+        )
+    events, times = np.nonzero(array.any(axis=2))
+    return Masks(array.shape, events, times, array[events, times])
 
 
 @attrs.frozen(eq=False)
@@ -147,7 +196,8 @@ class Events(ByContent):
     Attributes
     ----------
     masks
-        Booleans of shape (events, times, states), each non-zero at one time or at several.
+        Booleans of shape (events, times, states), each non-zero at one time or at several; `kept`
+        are the same by their times, which any chain has room for.
     names
         What each event is called in a witness, such as ``("hospital", 3)``.
     both_ways
@@ -162,28 +212,33 @@ class Events(ByContent):
 
     words: ClassVar[str] = "events"
 
-    masks: BoolArray = attrs.field(converter=_masks)
+    kept: Masks = attrs.field(converter=masks_of, alias="masks")
     names: tuple[Hashable, ...]
     both_ways: bool = False
 
     def asked(self) -> tuple[Asked, ...]:
         """Return one secret variable for each event: whether it has happened."""
-        each = zip(self.masks, self.names, strict=True)
+        each = zip(self.kept.alone(), self.names, strict=True)
         return tuple(_one_of(mask, name, both_ways=self.both_ways) for mask, name in each)
 
     def __attrs_post_init__(self) -> None:
-        if self.masks.ndim != 3 or len(self.names) != len(self.masks) or not len(self.masks):
+        if len(self.names) != self.kept.shape[0] or not self.names:
             raise ValueError(
                 f"events.masks must have shape (events, times, states), one name each; "
-                f"got {self.masks.shape} and {len(self.names)} names."
+                f"got {self.kept.shape} and {len(self.names)} names."
             )
-        if not self.masks.any(axis=(1, 2)).all():
+        if len(np.unique(self.kept.events)) < len(self.names):
             raise ValueError("each event must be about some time; one is about none.")
+
+    @functools.cached_property
+    def masks(self) -> BoolArray:
+        """The masks, (events, times, states), unless they are too many to list."""
+        return self.kept.listed()
 
     @property
     def has_windows(self) -> bool:
         """Whether some event is about several times."""
-        return bool((self.masks.any(axis=2).sum(axis=1) > 1).any())
+        return len(self.kept.events) > len(self.names)
 
     def single_times(self) -> Events:
         """Return each event at each of its times, as an event of that time alone.
@@ -193,24 +248,31 @@ class Events(ByContent):
         >>> Events(np.ones((1, 2, 3), dtype=bool), ("ill",)).single_times().names
         (('ill', 0), ('ill', 1))
         """
-        events, times = np.nonzero(self.masks.any(axis=2))
-        masks = self.masks[events] & (np.arange(self.masks.shape[1]) == times[:, None])[..., None]
-        names = zip((self.names[event] for event in events), times.tolist(), strict=True)
-        return Events(masks, tuple(names))
+        kept = self.kept
+        names = zip((self.names[event] for event in kept.events), kept.times.tolist(), strict=True)
+        shape, each = (len(kept.events), *kept.shape[1:]), np.arange(len(kept.events))
+        return Events(Masks(shape, each, kept.times, kept.rows), tuple(names))
 
     @classmethod
     def union(cls, questions: Iterable[Events]) -> Events:
         """Return the question that has the events of all."""
         parts = list(questions)
-        masks = np.concatenate([part.masks for part in parts])
+        kept = [part.kept for part in parts]
+        firsts = np.cumsum([0, *(one.shape[0] for one in kept)]).tolist()
+        masks = Masks(
+            (firsts.pop(), *kept[0].shape[1:]),
+            np.concatenate([one.events + first for one, first in zip(kept, firsts, strict=True)]),
+            np.concatenate([one.times for one in kept]),
+            np.concatenate([one.rows for one in kept]),
+        )
         ways = any(part.both_ways for part in parts)
         return cls(masks, tuple(name for part in parts for name in part.names), ways)
 
     @property
     def times(self) -> NDArray[np.intp]:
         """The time of each event, its first one for a window."""
-        times: NDArray[np.intp] = np.argmax(self.masks.any(axis=2), axis=1)
-        return times
+        firsts = np.searchsorted(self.kept.events, np.arange(len(self.names)))
+        return np.asarray(self.kept.times[firsts])
 
 
 @attrs.frozen(eq=False)
@@ -237,18 +299,17 @@ class StateAt(Events):
     @classmethod
     def of(cls, belief: Any, times: Iterable[int], close: BoolArray | None = None) -> StateAt:
         """Return the question about those times; without `close`, of any two states."""
-        wanted = list(times)
-        size = belief.state_count
-        masks = empty_masks(len(wanted) * size, belief.steps, size)
-        for row, time in enumerate(wanted):
-            masks[row * size : (row + 1) * size, time] = np.eye(size, dtype=bool)
+        wanted, size = list(times), belief.state_count
+        count = len(wanted) * size
+        rows = np.tile(np.eye(size, dtype=bool), (len(wanted), 1))
+        masks = Masks((count, belief.steps, size), np.arange(count), np.repeat(wanted, size), rows)
         names = tuple((state, time) for time in wanted for state in belief.states)
         return cls(masks, names, close=close)
 
     def asked(self) -> tuple[Asked, ...]:
         """Return one secret variable for each time: its state."""
-        size = self.masks.shape[2]
-        starts, times = range(0, len(self.masks), size), self.times.tolist()
+        size = self.kept.shape[2]
+        starts, times = range(0, len(self.names), size), self.times.tolist()
         return tuple(_states_of((times[i],), self.names[i : i + size], self.close) for i in starts)
 
     @classmethod
@@ -257,7 +318,7 @@ class StateAt(Events):
         parts: list[Any] = list(questions)
         _require_alike(parts)
         whole = Events.union(parts)
-        return cls(whole.masks, whole.names, whole.both_ways, close=parts[0].close)
+        return cls(whole.kept, whole.names, whole.both_ways, close=parts[0].close)
 
 
 @attrs.frozen(eq=False)
@@ -365,12 +426,11 @@ def _(question: Displacements, belief: Any) -> ByTime:
 def _(question: Events, belief: Any) -> ByTime:
     """Ask of every event by itself, at its own time, or at each of its times for a window."""
     found: dict[str, dict[int, Events]] = {}
-    for mask, name in zip(question.masks, question.names, strict=True):
-        times = np.flatnonzero(mask.any(axis=1))
-        states = [str(belief.states[state]) for state in np.flatnonzero(mask[times[0]])]
-        row = " or ".join(states) if len(times) == 1 else str(name)
-        alone = Events(mask[None], (name,), question.both_ways)
-        found.setdefault(row, {}).update(dict.fromkeys(map(int, times), alone))
+    for mask, name in zip(question.kept.alone(), question.names, strict=True):
+        states = [str(belief.states[state]) for state in np.flatnonzero(mask.rows[0])]
+        row = " or ".join(states) if len(mask.times) == 1 else str(name)
+        alone = Events(mask, (name,), question.both_ways)
+        found.setdefault(row, {}).update(dict.fromkeys(mask.times.tolist(), alone))
     return found
 
 

@@ -69,8 +69,8 @@ def worst_gap(belief: Any, question: Any, channel: Any) -> Gap | None:
     if question.has_windows:
         return worst_window_gap(belief, channel, question.masks)
     if isinstance(channel, RememberingSuppression):
-        return worst_remembered_gap(belief, channel, question.masks)
-    return worst_segment_gap(belief, channel, question.masks)
+        return worst_remembered_gap(belief, channel, question.kept)
+    return worst_segment_gap(belief, channel, question.kept)
 
 
 def joint_error(belief: Markov, memories: int = 0) -> float:

@@ -238,3 +238,18 @@ def test_a_state_too_rare_for_float64_is_not_taken_for_an_impossible_one():
     forward = sf.measures.temporal_leakage(part="forward")
     with pytest.raises(sf.Undecidable, match="too small for float64"):
         forward.evaluate(belief, StateAt.of(belief, [2]), channel)
+
+
+def test_every_point_of_a_long_chain_is_read_time_by_time():
+    """A list of what belongs to every event at every time would have 10^8 entries."""
+    steps, secret = 5_000, sf.secrets.every_point()
+    chain = sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.3, 0.7]], steps=steps)
+    release = sf.mechanisms.randomised_response(epsilon=0.1).protect(chain, secret)
+    middle = sf.secrets.basic(steps // 2)
+    measure = sf.measures.temporal_leakage()
+    whole, alone = (measure.loss(chain, one, release).value for one in (secret, middle))
+    assert whole == pytest.approx(alone, rel=1e-6)
+    assert sf.measures.differential_privacy().loss(chain, secret, release).value >= 0.1 * steps
+    assert sf.secrets.contexts([1]).question(chain.belief()).times.tolist() == list(range(steps))
+    with pytest.raises(sf.OutsideHypotheses, match="shorter chain"):
+        secret.question(chain.belief()).masks  # noqa: B018 - what is asked for is too large

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.errors import ParameterError
+from sfumato.questions.events import Masks, masks_of
 from sfumato.values import FloatArray
 
 
@@ -29,24 +30,28 @@ class TimedEvents:
     members: NDArray[np.bool_]
 
     @classmethod
-    def from_masks(cls, belief: Markov, masks: ArrayLike) -> TimedEvents:
+    def from_masks(cls, belief: Markov, masks: ArrayLike | Masks) -> TimedEvents:
         """Read (E, T, M) booleans, each of which is true at exactly one time."""
-        array = np.asarray(masks)
+        array = masks if isinstance(masks, Masks) else np.asarray(masks)
         shape = (belief.steps, belief.state_count)
-        if array.dtype != np.bool_ or array.ndim != 3 or array.shape[1:] != shape or not len(array):
+        if (
+            array.dtype != np.bool_
+            or array.ndim != 3
+            or array.shape[1:] != shape
+            or not array.shape[0]
+        ):
             raise ParameterError(
                 f"masks must be booleans of shape (E, {shape[0]}, {shape[1]}), E at least 1; got "
                 f"{array.dtype} of shape {array.shape}."
             )
-        active = np.asarray(array.any(axis=2))
-        counts = active.sum(axis=1)
+        kept = masks_of(array)
+        counts = np.bincount(kept.events, minlength=kept.shape[0])
         if (counts != 1).any():
             wrong = int((counts != 1).argmax())
             raise ParameterError(
                 f"each mask must be true at exactly one time; mask {wrong} is at {counts[wrong]}."
             )
-        times = active.argmax(axis=1)
-        return cls(times, array[np.arange(len(array)), times])
+        return cls(kept.times, kept.rows)
 
     def only(self, numbers: NDArray[np.intp]) -> TimedEvents:
         """Return some of the events, in this order."""

@@ -44,6 +44,7 @@ from sfumato.inference.markov.enumeration import checked_pair
 from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.probabilities import reachable_states
 from sfumato.inference.markov.segments import release_probabilities
+from sfumato.questions.events import Masks
 from sfumato.values import SUPPRESSED, FloatArray
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -165,7 +166,9 @@ def remembered_error(belief: Markov, channel: RememberingSuppression) -> float:
     return roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)
 
 
-def worst_remembered_gap(belief: Markov, channel: RememberingSuppression, masks: ArrayLike) -> Gap:
+def worst_remembered_gap(
+    belief: Markov, channel: RememberingSuppression, masks: ArrayLike | Masks
+) -> Gap:
     """Return max Pr[A | o] − Pr[A] over outputs and events of one time each, rounded up.
 
     >>> import numpy as np

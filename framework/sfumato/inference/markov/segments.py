@@ -43,6 +43,7 @@ from sfumato.errors import OutsideHypotheses
 from sfumato.inference.markov.enumeration import checked_pair, complete_output
 from sfumato.inference.markov.events import Gap, TimedEvents
 from sfumato.inference.markov.probabilities import log_of, log_product, reachable_states
+from sfumato.questions.events import Masks
 from sfumato.values import SUPPRESSED, FloatArray
 
 IntArray = NDArray[np.intp]
@@ -181,7 +182,7 @@ def check_length(belief: Markov) -> None:
         )
 
 
-def worst_segment_gap(belief: Markov, channel: Suppression, masks: ArrayLike) -> Gap:
+def worst_segment_gap(belief: Markov, channel: Suppression, masks: ArrayLike | Masks) -> Gap:
     """Return where Pr[A | o] − Pr[A] is largest over all possible outputs o and events A.
 
     >>> import numpy as np
