@@ -46,6 +46,7 @@ html_use_smartypants = False
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+napoleon_attr_annotations = False
 default_role = "code"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -56,7 +57,7 @@ copybutton_remove_prompts = True
 def prepare_docstring(app, what, name, obj, options, lines):  # noqa: ANN001, ANN201, ARG001, PLR0917 - Sphinx calls it
     """Typeset formulas, and take examples for a section of their own."""
     if what == "property":
-        lines.insert(0, "")  # else napoleon takes the words before a colon for a type
+        lines[:0] = ["..", ""]  # else napoleon takes words before a colon for a type
     first = next((k for k, line in enumerate(lines) if line.startswith(">>>")), len(lines))
     heading = ["Examples", "--------"] * (first < len(lines) and "Examples" not in lines)
     lines[:first] = [*mark_formulas("\n".join([*lines[:first], ""])).split("\n"), *heading]

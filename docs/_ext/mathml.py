@@ -39,7 +39,7 @@ def to_latex(formula: str) -> str:
     formula = re.sub(r"_{(max|min)}", r"_{\\\1}", formula)
     for sign, latex in SIGNS.items():
         formula = formula.replace(sign, f"{latex} " if latex.startswith("\\") else latex)
-    return re.sub(r"(?<![\\\w{])[A-Za-z]{2,}(?: [A-Za-z]{2,})*", _word, formula).strip()
+    return re.sub(r"(?<![\\\w])(?<!_\{)[A-Za-z]{2,}(?: [A-Za-z]{2,})*", _word, formula).strip()
 
 
 def mark_formulas(text: str) -> str:

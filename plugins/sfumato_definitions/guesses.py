@@ -294,7 +294,7 @@ class ExpectedError(GuessMeasure):
             given = {"metric": str(self.metric.tolist())}
             return Quantity("expected error", given, "units of the table", "smaller")
         unit = "units of the trace" if self.metric == "absolute" else "squared units of the trace"
-        unit += ", or share of wrong states"  # a quantity is the same in every world
+        unit += ", or wrong states"  # a quantity is the same in every world
         return Quantity("expected error", {"metric": self.metric}, unit, "smaller")
 
     def of_joint(self, outcomes: Outcomes) -> float:

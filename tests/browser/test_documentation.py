@@ -140,6 +140,10 @@ def test_no_formula_is_left_in_plain_letters(looks):
     assert _of_pages(looks, lambda _, look: plain.findall(look["words"])) == {}
 
 
+def test_properties_are_not_taken_for_types(looks):
+    assert _of_pages(looks, lambda _, look: re.findall(r"Type:.{0,40}", look["words"])) == {}
+
+
 def test_every_image_is_there_and_has_a_name(looks):
     assert _of_pages(looks, lambda _, look: look["images"] + look["unnamed_images"]) == {}
 

@@ -89,7 +89,7 @@ class Emission(ChannelOfStates):
 
     @abstractmethod
     def evidence(self, observed: Sequence[Any]) -> FloatArray:
-        """Return log Pr[o_t | x_t = m, o_1, ..., o_{t−1}] as (k, M) for the first k symbols.
+        """Return $log Pr[o_t | x_t = m, o_1, …, o_{t−1}]$ as (k, M) for the first k symbols.
 
         Row t depends on the first t + 1 symbols only.
         """
@@ -146,7 +146,7 @@ class Emission(ChannelOfStates):
         return (*memory, symbol)  # type: ignore[misc]  # by default the memory is the prefix
 
     def next_evidence(self, memory: Hashable, time: int) -> FloatArray:
-        """Return log Pr[o_time = y | x_time = m, memory] as (Y, M), y over outputs()[time]."""
+        """Return $log Pr[o_t = y | x_t = m, memory]$ at that time, (Y, M), y over its outputs."""
         prefix: tuple[Any, ...] = memory  # type: ignore[assignment]  # as `remember` keeps it
         return np.stack([self.evidence((*prefix, y))[time] for y in self.outputs()[time]])
 
@@ -176,7 +176,7 @@ def _checked_probabilities(probabilities: ArrayLike) -> FloatArray:
 
 @attrs.frozen(eq=False, repr=False)
 class Symbols(ByContent, MemorylessEmission):
-    """Memoryless symbols: Pr[o_t = y | X_t = m] = probabilities[t, m, y], (T, M, Y).
+    """Memoryless symbols: $Pr[o_t = y | X_t = m]$ = ``probabilities[t, m, y]``, (T, M, Y).
 
     >>> import numpy as np
     >>> from sfumato.channels import Symbols

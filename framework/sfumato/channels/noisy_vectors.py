@@ -35,7 +35,7 @@ def _checked_scale(scale: object) -> float:
 
 @attrs.frozen(eq=False, repr=False)
 class NoisyVectors(ByContent, MemorylessEmission):
-    """o_t = means[t, X_t] + N(0, scale² I_k), independently over time.
+    """Vectors with noise: $o_t = means[t, X_t] + N(0, scale² I_k)$, independently over time.
 
     What is released is rounded to `grid`, far below the noise and far above the spacing of
     floating-point numbers, so that the noise's own grid does not show; rounding is

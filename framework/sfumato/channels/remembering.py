@@ -37,7 +37,7 @@ def _checked_tables(tables: Sequence[ArrayLike]) -> tuple[FloatArray, ...]:
 
 @attrs.frozen(eq=False, repr=False)
 class RememberingSuppression(ByContent, ChannelOfStates):
-    """The output at time t is X_t or `SUPPRESSED`, by last release and last visit since then.
+    """The output at time t is $X_t$ or `SUPPRESSED`, by last release and last visit since then.
 
     Parameters
     ----------

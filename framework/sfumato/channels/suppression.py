@@ -76,7 +76,7 @@ class Withholding(Emission):
 
 @attrs.frozen(eq=False, repr=False)
 class Suppression(ByContent, Withholding):
-    """The output at time t is the state X_t, or `SUPPRESSED` with a probability.
+    """The output at time t is the state $X_t$, or `SUPPRESSED` with a probability.
 
     Parameters
     ----------

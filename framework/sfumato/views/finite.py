@@ -137,7 +137,7 @@ class Outcomes:
         return float((self.hits @ self.prior).max())
 
     def best_gain(self, gains: FloatArray) -> float:
-        """Return Σ_o max_w Σ_s gains[w, s] Pr[s, o], of gains (W, R)."""
+        """Return $∑_o max_w ∑_s gains[w, s] Pr[s, o]$, of gains (W, R)."""
         one_each = np.array_equal(gains, np.eye(len(self.joint)))
         return float((self.joint if one_each else gains @ self.joint).max(axis=0).sum())
 
@@ -174,7 +174,7 @@ class Outcomes:
         return np.zeros(len(self.pairs), dtype=bool)
 
     def tell_apart(self, place: int) -> bool:
-        """Replace the bound of a pair by its total variation, Σ p − Σ min(p, q), unless it is."""
+        """Replace the bound of a pair by its total variation, $∑ p − ∑ min(p, q)$, unless it is."""
         if self._is_apart[place]:
             return False
         p, q = self.likelihoods[self.pairs[place]]

@@ -42,7 +42,7 @@ ENDS: tuple[End, End] = ("less", "more")
 
 @attrs.frozen(eq=False)
 class GaussianPart:
-    """One group of entries that move together: Σ_SS, M, and the balls in which they move."""
+    """One group of entries that move together: $Σ_SS$, M, and the balls in which they move."""
 
     entries: tuple[int, ...]
     mean: FloatArray
@@ -53,17 +53,17 @@ class GaussianPart:
     squares: tuple[float, float]  # r² sup ΔᵀMΔ, from below and above
 
     def distance(self, end: End) -> float:
-        """Return μ = √(ΔᵀMΔ) of the worst pair: two releases are like N(0, 1) and N(μ, 1)."""
+        """Return $μ = √(ΔᵀMΔ)$ of the worst pair: releases are like $N(0, 1)$ and $N(μ, 1)$."""
         return math.sqrt(max(self.squares[end == "more"], 0.0))
 
     def told_nats(self, end: End) -> float:
-        """Return I(X_S; Z) = ½ log det(I + Σ_SS M), in nats."""
+        """Return $I(X_S; Z) = ½ log det(I + Σ_SS M)$, in nats."""
         if self.information.infinite:
             return math.inf
         return 0.5 * float(np.log1p(self.gains(end)).sum())
 
     def gains(self, end: End) -> FloatArray:
-        """Return the eigenvalues of Σ^{1/2} M Σ^{1/2}: information in units of the prior."""
+        """Return the eigenvalues of $Σ^{1/2} M Σ^{1/2}$: information in units of the prior."""
         return self._spectrum(end, end)[0]
 
     def _spectrum(self, end: End, prior: End) -> tuple[FloatArray, FloatArray]:
@@ -89,7 +89,7 @@ class GaussianPart:
         return np.maximum(gains, 0.0), np.asarray(root @ vectors)
 
     def posterior(self, end: End) -> FloatArray:
-        """Return V_SS = R (I + Rᵀ M R)⁻¹ Rᵀ, R Rᵀ = Σ_SS; zero where M is infinite."""
+        """Return $V_SS = R (I + Rᵀ M R)⁻¹ Rᵀ$, $R Rᵀ = Σ_SS$; zero where M is infinite."""
         if self.information.infinite:
             shape = self.prior.shape
             exposed = end == "more" or len(self.prior) == 1

@@ -98,7 +98,7 @@ class ViewMeasure(LossMeasure):
     def of_informations(self, question: Any, bounds: Sequence[GroupBounds]) -> Any:
         """Return the loss of each cell: what obeys data processing grows with M.
 
-        Where the prior of the secret entries varies, V_SS, the information and the prior's own
+        Where the prior of the secret entries varies, $V_SS$, the information and the prior's own
         chances are bounded as well; what reads the prior itself is not proved.
         """
         if not (self.obeys_processing and self.of_secret):

@@ -137,8 +137,9 @@ def bound_informations(
     `copies` says for each group what `copies_throughout` finds.
 
     `beyond` has a row for each of several sets of entries that are released elsewhere, with noise
-    Γ_N: what is at least $√(1ᵀΓ_N⁻¹1)$ times the covariance of any of them with each entry here,
-    all over the box. There w is zero and r = Σ_N y, so that rᵀK⁻¹r is more by at most its square.
+    $Γ_N$: what is at least $√(1ᵀΓ_N⁻¹1)$ times the covariance of any of them with each entry here,
+    all over the box. There w is zero and $r = Σ_N y$, so that $rᵀK⁻¹r$ is more by at most its
+    square.
     """
     copies = [None] * len(groups) if copies is None else copies
     entries = [_free_entries(*pair) for pair in zip(groups, copies, strict=True)]
@@ -179,11 +180,11 @@ def _joined(chunks: Sequence[GroupBounds]) -> GroupBounds:
 
 
 def bound_growth(box: Box, noise: Matrix, lows: Array, highs: Array) -> tuple[Array, Any] | None:
-    """Return bounds of log det K(θ) − log det K(θ₀) over cells, θ₀ their centres, and axes.
+    """Return bounds of $log det K(θ) − log det K(θ_0)$ over cells, $θ_0$ their centres, and axes.
 
-    The logarithm of a determinant is concave, so it is at most tr K(θ₀)⁻¹(K(θ) − K(θ₀)). With
-    X K(θ₀) Xᵀ = I + E, ‖E‖ ≤ φ, that is tr X D Xᵀ but for φ/(1 − φ) times its nuclear norm.
-    None if the prior has no formula.
+    The logarithm of a determinant is concave, so it is at most $tr K(θ_0)⁻¹(K(θ) − K(θ_0))$. With
+    $X K(θ_0) Xᵀ = I + E$, $‖E‖ ≤ φ$, that is $tr X D Xᵀ$ but for $φ/(1 − φ)$ times its nuclear
+    norm. None if the prior has no formula.
     """
     found, axes = [], []
     with np.errstate(all="ignore"):

@@ -1,16 +1,17 @@
 """How far a chain's probabilities can bend between the ends of a cell of parameters.
 
 The probability of a path is a product of entries of the initial law and the transition matrix. Let
-ω(x; θ) be such products and J = Σ c_x ω(x; θ) any sum of them with c ≥ 0, such as the probability
-of a value of the secret together with an outcome. Then (log J)' is a mean of (log ω)', and
+$ω(x; θ)$ be such products and $J = ∑ c_x ω(x; θ)$ any sum of them with c ≥ 0, such as the
+probability of a value of the secret together with an outcome. Then $(log J)'$ is a mean of $(log
+ω)'$, and
 
-    (log J)'' = mean of (log ω)'' + variance of (log ω)' ,
+    $(log J)'' = mean of (log ω)'' + variance of (log ω)',$
 
-so with (log ω)' in a range of width R and (log ω)'' in [k, k'], k ≤ 0 ≤ k', the logarithm of a
-quotient of two such sums has a slope of at most R and a second derivative of at most
-c = k' − k + R²/4 in size. Over a cell of width w it is therefore within c w²/8, its *bend*, of its
-linear interpolation between the ends of the cell; and geometric means are below arithmetic ones by
-a factor of at most exp(R²w²/8), the *turn* (Hoeffding's lemma). Several parameters are taken one
+so with $(log ω)'$ in a range of width R and $(log ω)''$ in $[k, k']$, $k ≤ 0 ≤ k'$, the logarithm
+of a quotient of two such sums has a slope of at most R and a second derivative of at most $c = k' −
+k + R²/4$ in size. Over a cell of width w it is therefore within $c w²/8$, its *bend*, of its linear
+interpolation between the ends of the cell; and geometric means are below arithmetic ones by a
+factor of at most $exp(R²w²/8)$, the *turn* (Hoeffding's lemma). Several parameters are taken one
 after the other, and their bends and turns add up.
 
 A stationary initial law is, up to its sum, a sum over spanning trees of products of M − 1
