@@ -47,7 +47,7 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
     $log (max_m Pr[o_t | X_t = m] / min_m Pr[o_t | X_t = m])$: the ε of δ = 0.
 
     Assumptions: none on the prior, which is why everyone has the same loss. The paper's formula
-    is proved for ε ≤ 1 and refused beyond.
+    is proved for ε ≤ 1; beyond, the exact ε stands for it, or 1 if that is larger.
     Guarantee: exact, and rounded up, for Gaussian noise; the paper's formula and finite outputs
     give an upper bound. Without noise ε is infinite.
     Reference: Koga, Meehan and Chaudhuri (2024), section 2.2.1; Dwork and Roth (2014),
@@ -66,9 +66,6 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
 
     name = "differential_privacy"
     promises = ("nothing from silence",)
-    waivers = {  # noqa: RUF012 - a class attribute, never changed
-        "oracle.refusal": "the paper's formula is proved for epsilon <= 1 and refused beyond"
-    }
     reads = ((Markov, object, Emission),)
 
     delta: float = parameter(OPEN_UNIT, default=1e-5, doc="chance of exceeding ε")
@@ -88,17 +85,15 @@ class DifferentialPrivacy(OfPopulation, LossMeasure):
             return finite_epsilon(channel, self.delta)
         moves = [_largest_square(means) for means in channel.means]
         shift = ROUNDING * math.sqrt(math.fsum(moves)) / channel.scale
+        paper = math.sqrt(2.0 * math.log(1.25 / self.delta)) * shift
+        if self.formula == "paper" and paper <= 1.0:
+            return Reading(value=paper, bound="upper", how="the paper's formula")
+        value, error = gaussian_epsilon(self.delta, shift), 1e-9 if shift >= WIDE else 0.0
         if self.formula == "exact":
-            value, error = gaussian_epsilon(self.delta, shift), 1e-9 if shift >= WIDE else 0.0
             how = "Gaussian trade-off"
             return Reading(value=value, bound="exact", relative_error=error, how=how)
-        value = math.sqrt(2.0 * math.log(1.25 / self.delta)) * shift
-        if value > 1.0:
-            raise OutsideHypotheses(
-                f"the paper's formula is proved for epsilon <= 1; it gives {value:.4g} here, so "
-                "add noise or use formula='exact'."
-            )
-        return Reading(value=value, bound="upper", how="the paper's formula")
+        how = f"Gaussian trade-off: the paper's formula, {paper:.4g} here, is proved up to 1"
+        return Reading(value=max(1.0, value), bound="upper", how=how)
 
     def brute_force(self, belief: Markov, question: Any, channel: Any) -> Reading:
         """Return the smallest ε for every two traces and every set of outputs."""

@@ -47,8 +47,11 @@ def test_the_paper_s_formula_and_where_it_holds():
     assert found.value == pytest.approx(math.sqrt(2 * math.log(1.25e3) * 9) / 30.0, rel=1e-12)
     assert found.bound == "upper"
     assert found.value >= loss([0] * 9, 30.0, delta=1e-3).value
-    with pytest.raises(sf.OutsideHypotheses, match="epsilon <= 1"):
-        loss([0] * 9, 3.0, delta=1e-3, formula="paper")
+    # Beyond ε = 1 it is not proved: the exact ε is given, but never less than with more noise.
+    for noise in (11.0, 3.0):
+        found, exact = (loss([0] * 9, noise, delta=1e-3, formula=f) for f in ("paper", "exact"))
+        assert (found.value, found.bound) == (max(1.0, exact.value), "upper")
+        assert "is proved up to 1" in found.how
 
 
 def test_several_sensors_count_a_move_twice():
