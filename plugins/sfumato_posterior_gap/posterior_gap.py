@@ -136,6 +136,7 @@ class BreachRate(EventMeasure):
     name = "breach_rate"
     oracle = "sfumato_posterior_gap.brute_force"
     obeys_processing = False
+    default_for = "finite classes"  # over an interval it is searched, root by root, and not proved
     promises = ("share of outputs",)
 
     traces: tuple[tuple[Hashable, ...], ...] | None = parameter(

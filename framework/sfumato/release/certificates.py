@@ -136,7 +136,7 @@ def default_measures(
     >>> release = sf.mechanisms.gaussian_uniform(mse=0.02).protect(prior, sf.secrets.basic(4))
     >>> used, left_out = default_measures(release, sf.registry)
     >>> [measure.name for measure in left_out]
-    ['misspecification', 'mutual_information']
+    ['breach_rate', 'misspecification', 'mutual_information']
     """
     used: list[LossMeasure] = []
     left_out: list[LossMeasure] = []
