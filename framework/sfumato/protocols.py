@@ -298,6 +298,12 @@ class Loss(Reading):
     worst: Any = attrs.field(default=None, eq=False)
     unverified: bool = attrs.field(default=False, eq=False)
 
+    @property
+    def ceiling(self) -> float:
+        """The smallest number that the true value is known not to exceed; of a probability, 1."""
+        top, sure = super().ceiling, self.quantity.unit == "probability" and self.floor <= 1.0
+        return min(top, 1.0) if sure and math.isfinite(top) else top
+
     def _comparable(self, other: object) -> float:
         if not isinstance(other, Loss):
             raise TypeError(f"a loss can be ordered against a loss; got {type(other).__name__}.")

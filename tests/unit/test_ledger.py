@@ -358,6 +358,18 @@ def test_a_budget_is_kept_and_says_what_is_left(tmp_path):
     assert once < limit
 
 
+@pytest.mark.parametrize("measure", ["advantage", "bayes_success", "power"])
+def test_a_budget_of_what_is_certain_anyway_lets_everything_through(tmp_path, measure):
+    """No probability is above 1, whatever rounding adds to it."""
+    measure = getattr(sf.measures, measure)()
+    ledger = sf.Ledger(tmp_path / "a", budget=(measure, 1.0))
+    release = noisy(1e-3)
+    assert measure.loss(release.prior, release.secret, release).ceiling == 1.0
+    for _ in range(2):
+        ledger.record(release, person="ann")
+    assert len(ledger) == 2
+
+
 def test_an_old_secret_is_protected_from_a_new_release(tmp_path):
     """The neighbouring window tells of the edge of the first one."""
     secret = sf.secrets.basic(19)
