@@ -401,6 +401,18 @@ def test_what_cannot_be_counted_together_is_refused(tmp_path):
     assert len(ledger) == 1
 
 
+def test_a_belief_that_is_no_gaussian_and_no_chain_is_refused_in_a_sentence(tmp_path):
+    """A mixture of Gaussian traces has no joint covariance to be updated."""
+    parts = [sf.priors.rbf(length_scale=scale, times=6) for scale in (9.0, 2.0)]
+    prior, secret = sf.priors.behaviours(parts), sf.secrets.which_behaviour()
+    release = sf.mechanisms.behaviour_noise(mse=1.0).protect(prior, secret)
+    for budget in (None, (sf.measures.advantage(), 0.9)):
+        ledger = sf.Ledger(tmp_path / f"{bool(budget)}", budget=budget)
+        with pytest.raises(sf.Incompatible, match="'behaviours' is of mixtures of Gaussian traces"):
+            ledger.record(release, person="ann")
+        assert len(sf.Ledger(ledger.path)) == 0
+
+
 def test_all_are_recorded_or_none(tmp_path):
     ledger = sf.Ledger(tmp_path / "l")
     release = noisy()

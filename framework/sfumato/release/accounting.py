@@ -20,7 +20,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from sfumato.beliefs import Markov
+from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import AdditiveGaussian, RememberingSuppression
 from sfumato.errors import Incompatible, OutsideHypotheses
 from sfumato.matrices import BlockDiagonal, Diagonal, Matrix
@@ -138,6 +138,12 @@ class Account:
         # Of all releases: the longest, the least γ, Σ n/γ, and how many different values.
         self._sums: tuple[int, float, float, int] = (0, math.inf, 0.0, 0)
         one = next(self._own(points).members()).belief()
+        if not isinstance(one, (Gaussian, Markov)):
+            raise Incompatible(
+                f"a ledger adds up releases of Gaussian traces and of chains; the prior "
+                f"'{table.get('name', 'given')}' is of {type(one).words}: release such traces once "
+                f"each, without a ledger."
+            )
         self.is_chain = isinstance(one, Markov)
         self.dimensions = 1 if self.is_chain else one.dimensions
         self.repeats = not self.is_chain or one.is_homogeneous
