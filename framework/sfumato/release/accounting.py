@@ -145,8 +145,8 @@ class Account:
                 f"each, without a ledger."
             )
         self.is_chain = isinstance(one, Markov)
-        self.dimensions = 1 if self.is_chain else one.dimensions
-        self.repeats = not self.is_chain or one.is_homogeneous
+        self.dimensions = one.dimensions if isinstance(one, Gaussian) else 1
+        self.repeats = isinstance(one, Gaussian) or one.is_homogeneous
 
     def _prior(self, positions: Sequence[int]) -> PriorClass:
         """Return the class of beliefs about some positions of the time line, in order."""
