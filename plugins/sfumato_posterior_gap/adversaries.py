@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.channels import Emission, RememberingSuppression
@@ -14,6 +13,16 @@ from sfumato.channels.remembering import with_memory
 from sfumato.inference.markov.smoothing import forward_backward
 from sfumato.parameters import declare
 from sfumato.protocols import Adversary
+from sfumato.values import FloatArray
+
+
+def state_posteriors(
+    belief: Markov, channel: Emission | RememberingSuppression, outputs: Sequence[Sequence[Any]]
+) -> FloatArray:
+    """Return the posterior marginals of B outputs of one length, (B, T, M)."""
+    chain, emission = with_memory(belief, channel)
+    found = forward_backward(chain, emission.evidence_batch(outputs)).marginals
+    return np.asarray(found.reshape(*found.shape[:2], -1, belief.state_count).sum(axis=2))
 
 
 @declare
@@ -40,12 +49,10 @@ class HiddenMarkovPosterior(Adversary):
 
     def infer(
         self, belief: Markov, channel: Emission | RememberingSuppression, observed: Sequence[Any]
-    ) -> NDArray[np.float64]:
+    ) -> FloatArray:
         """Return the posterior marginals, (T, M)."""
         self.require(belief, channel)
-        chain, emission = with_memory(belief, channel)
-        found = forward_backward(chain, emission.evidence(observed)).marginals
-        return np.asarray(found.reshape(len(found), -1, belief.state_count).sum(axis=1))
+        return np.asarray(state_posteriors(belief, channel, [observed])[0])
 
 
 @declare
@@ -71,9 +78,7 @@ class FrequencyOnly(Adversary):
     name = "frequency_only"
     reads = ((Markov, Emission),)
 
-    def infer(
-        self, belief: Markov, channel: Emission, observed: Sequence[Any]
-    ) -> NDArray[np.float64]:
+    def infer(self, belief: Markov, channel: Emission, observed: Sequence[Any]) -> FloatArray:
         """Return the posterior marginals, (T, M)."""
         self.require(belief, channel)
         marginals = belief.marginals()

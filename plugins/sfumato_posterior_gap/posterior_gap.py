@@ -20,7 +20,6 @@ from sfumato.channels import (
 from sfumato.errors import ImpossibleObservation, OutsideHypotheses
 from sfumato.inference.markov.events import TimedEvents
 from sfumato.inference.markov.remembered import expected_releases
-from sfumato.inference.markov.smoothing import forward_backward
 from sfumato.parameters import CHOICE, LIST_OF, OPTIONAL, SEED, UNIT, Label, declare, parameter
 from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import POSTERIOR_GAP, RELEASED_FRACTION
@@ -30,6 +29,7 @@ from sfumato.views import EventMeasure, GaussianPart
 from sfumato.views.gaussian import ENDS, End, near_chances, near_law
 from sfumato.views.measures import bent_difference
 from sfumato.views.segments import worst_gap
+from sfumato_posterior_gap.adversaries import state_posteriors
 
 CONFIDENCE = 0.99
 
@@ -202,15 +202,11 @@ class BreachRate(EventMeasure):
         if any(len(trace) != belief.steps for trace in traces):
             raise self.reject("traces", f"of {belief.steps} states each", traces)
         paths = np.array([belief.encode(trace) for trace in traces])
-        if isinstance(channel, RememberingSuppression):  # the memory is a function of the trace
-            paths, masks = channel.pairs(paths), channel.lift_masks(question.masks)
-            belief, channel = channel.augmented(belief)
-            question = Events(masks, question.names, question.both_ways)
         events = TimedEvents.from_masks(belief, question.kept)
         occurred = events.members[np.arange(len(events.times)), paths[:, events.times]]
         outputs = channel.sample_many(paths, np.random.default_rng(self.seed or 0))
         try:
-            smoothed = forward_backward(belief, channel.evidence_batch(list(map(tuple, outputs))))
+            posteriors = state_posteriors(belief, channel, list(map(tuple, outputs)))
         except ImpossibleObservation as error:
             raise ImpossibleObservation(
                 "breach_rate.traces must be possible under the belief; one is not "
@@ -218,7 +214,7 @@ class BreachRate(EventMeasure):
             ) from None
         # A rise of δ itself is allowed; a hair more by rounding is that same rise.
         allowed = (events.priors(belief) + self.delta) * (1.0 + 1e-12)
-        exposed = events.probabilities(smoothed.marginals) > allowed
+        exposed = events.probabilities(posteriors) > allowed
         # A state is counted once, in however many events it lies.
         at = events.times[:, None] == np.arange(belief.steps)
         breached, sensitive = (occurred & exposed) @ at, (occurred @ at).sum(axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -34,7 +34,7 @@ from sfumato.protocols import (
 from sfumato.quantities import MEAN_SQUARED_ERROR
 from sfumato.questions import Displacements
 from sfumato.randomness import generator_or_secure
-from sfumato.views import GaussianView
+from sfumato.views import GaussianView, view_of
 
 Array = NDArray[np.float64]
 
@@ -157,10 +157,10 @@ class PosteriorInterval(LossMeasure):
     ) -> Reading:
         """Return the narrowest width of the question's groups, or the mean over every point."""
         variances = belief.covariance.diagonal()
-        told = GaussianView((belief, question, channel)).squares.informations
+        view = cast("GaussianView", view_of(belief, question, channel))
         found = {
             group: _width(belief, entries_of(group), variances, one)
-            for group, one in zip(question.groups, told, strict=True)
+            for group, one in zip(question.groups, view.squares.informations, strict=True)
         }
         widths, error = [width for width, _ in found.values()], max(e for _, e in found.values())
         points = [(belief.entries_at(time),) for time in range(belief.times)]

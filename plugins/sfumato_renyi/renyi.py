@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from sfumato.protocols import LossMeasure, Quantity, Reading
 from sfumato.quantities import renyi_divergence
 from sfumato.questions import Displacements
 from sfumato.values import FloatArray
-from sfumato.views import FiniteView, GaussianView, PairMeasure
+from sfumato.views import FiniteView, GaussianView, PairMeasure, view_of
 
 LIMITS = Real("1", low=1.0, high=1.0, draw=(1.0, 1.0)) | CHOICE(math.inf)
 """Orders that are limits: the Kullback–Leibler divergence and the worst ratio."""
@@ -177,9 +178,9 @@ class RenyiPaperBound(LossMeasure):
         """Return the largest bound over the question's groups."""
         for group in question.groups:
             _check_hypotheses(channel, entries_of(group))
-        bounds = []
-        informations = GaussianView((belief, question, channel)).squares.informations
-        for group, radius, told in zip(question.groups, question.radii, informations, strict=True):
+        bounds, view = [], cast("GaussianView", view_of(belief, question, channel))
+        each = zip(question.groups, question.radii, view.squares.informations, strict=True)
+        for group, radius, told in each:
             largest = math.inf if told.infinite else np.linalg.eigvalsh(told.matrix)[-1]
             gain = max(float(largest), 0.0) * (1 + told.relative_error)  # 1/σ_s² + α*
             bounds.append(0.5 * self.order * radius**2 * len(group) * gain)

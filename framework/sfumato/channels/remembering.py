@@ -154,10 +154,6 @@ class RememberingSuppression(ByContent, ChannelOfStates):
         emission = MemoryEmission(self)
         return Markov(initial, matrices, self.steps, emission.states), emission
 
-    def lift_masks(self, masks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return events of states, (E, T, M), as events of pairs."""
-        return np.tile(masks, (1, 1, 1 + len(self.visits)))
-
     def log_likelihood(self, observed: Sequence[Any], trace: Sequence[Hashable]) -> float:
         """Return log Pr[observed | trace]; −∞ where it is impossible."""
         pairs = self.pairs(encode_labels(self.states, trace, "states")[None])[0]

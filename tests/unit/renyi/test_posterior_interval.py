@@ -12,6 +12,7 @@ import sfumato as sf
 from sfumato.beliefs import Gaussian
 from sfumato.channels import AdditiveGaussian
 from sfumato.inference import exact as ball_arithmetic
+from sfumato.inference.gaussian.worst_pair import worst_squares
 from sfumato.matrices import Dense, Diagonal
 from sfumato.questions import Displacements
 
@@ -100,3 +101,18 @@ def test_widths_scale_with_the_units(unit):
     there = sf.mechanisms.gaussian_uniform(mse=0.1 * unit**2).protect(other, secret)
     expected = unit * measure.loss(one, secret, here).value
     assert measure.loss(other, secret, there).value == pytest.approx(expected, rel=1e-9)
+
+
+def test_all_measures_of_a_release_share_what_it_tells(monkeypatch):
+    prior, secret = sf.priors.rbf(length_scale=2.0, times=8), sf.secrets.compound([2, 5])
+    release = sf.mechanisms.gaussian_uniform(mse=0.3).protect(prior, secret)
+    at, asked = release.situation(prior, secret), []
+
+    def counted(*source):
+        asked.append(source)
+        return worst_squares(*source)
+
+    monkeypatch.setattr("sfumato.views.gaussian.worst_squares", counted)
+    for name in ("renyi", "renyi_paper_bound", "posterior_interval", "advantage", "bayes_success"):
+        getattr(sf.measures, name)().evaluate(at.belief, at.question, at.channel)
+    assert len(asked) == 1
