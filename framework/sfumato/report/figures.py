@@ -250,7 +250,7 @@ def loss_figure(comparisons: Sequence[Comparison]) -> Figure:
 
 def _draw_panel(axes: Axes, panel: Panel, colours: MechanismColours) -> None:
     """Draw lines along a sweep, else each loss in a row of its own."""
-    axes.set_title(panel.title)
+    axes.set_title(panel.title, wrap=True)
     if panel.axis is not None:
         axes.set_ylabel(panel.quantity.unit)
         draw_sweep(axes, panel, panel.axis, colours)

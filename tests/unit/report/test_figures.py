@@ -216,6 +216,19 @@ def test_names_of_many_lines_do_not_meet():
     assert all(above.y0 >= below.y1 - 1 for below, above in itertools.pairwise(boxes))
 
 
+def test_titles_of_panels_stay_in_the_figure():
+    places = sf.priors.location_walk.grid(3, 3)
+    walk, secret = sf.priors.location_walk(places, reach=1.0, steps=2), sf.secrets.basic(1)
+    noise = sf.mechanisms.planar_laplace(epsilon=1.0, places=places)
+    named = [sf.Labelled(noise, f"noise of the plane, {k}") for k in ("loud", "quiet")]
+    measure = sf.measures.geo_indistinguishability(places=places)
+    figure = sf.compare([walk], [secret], named, [measure]).plot()
+    figure.canvas.draw()
+    (panel,) = axes_of(figure)
+    assert panel._left_title.get_window_extent().x1 <= figure.bbox.x1 + 1
+    assert "9 places within 2 × 2" in panel.get_title(loc="left")
+
+
 def test_very_long_names_leave_room_for_the_figure():
     long = "a mechanism with a name that goes on and on, far beyond what fits beside a panel, "
     for measures in ([sf.measures.renyi()], [sf.measures.renyi(order=o) for o in (2.0, 3.0, 4.0)]):
