@@ -195,8 +195,11 @@ class BehaviourNoise(Mechanism):
     Noise that was designed for one behaviour is asked about all of them by `designed_for`.
 
     >>> import sfumato as sf
-    >>> sf.mechanisms.behaviour_noise(mse=0.5)
-    sf.mechanisms.behaviour_noise(mse=0.5)
+    >>> days = sf.priors.behaviours([sf.priors.rbf(length_scale=x, times=24) for x in (9.0, 2.0)])
+    >>> secret = sf.secrets.which_behaviour()
+    >>> release = sf.mechanisms.behaviour_noise(mse=0.5).protect(days, secret)
+    >>> print(sf.measures.advantage().loss(days, secret, release))
+    advantage [probability] = 0.793827
     """
 
     name = "behaviour_noise"

@@ -113,8 +113,10 @@ class SensorCounts(Mechanism):
     Reference: Koga, Meehan and Chaudhuri (2024), sections 2.1 and 3.1.
 
     >>> import sfumato as sf
-    >>> sf.mechanisms.sensor_counts([0, [1, 2], 0])
-    sf.mechanisms.sensor_counts(sensors=[0, [1, 2], 0])
+    >>> day = sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.5, 0.5]], 6, ["home", "bar"])
+    >>> release = sf.mechanisms.sensor_counts("bar").protect(day, sf.secrets.trajectory())
+    >>> release.apply(["home", "bar", "bar", "home", "home", "home"])
+    (0, 1, 1, 0, 0, 0)
     """
 
     name = "sensor_counts"

@@ -58,8 +58,10 @@ class SDPA(Published):
     Reference: Meehan and Chaudhuri (2021), section 4 and appendix 7.3.1.
 
     >>> import sfumato as sf
-    >>> sf.mechanisms.gaussian_sdp_a(mse=0.02, rescale=10.0)
-    sf.mechanisms.gaussian_sdp_a(mse=0.02, rescale=10.0)
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+    >>> release = sf.mechanisms.gaussian_sdp_a(mse=0.02).protect(prior, secret)
+    >>> print(sf.measures.renyi().loss(prior, secret, release))
+    Rényi divergence (order=2) [nats] = 21.2694
     """
 
     name = "gaussian_sdp_a"
@@ -87,8 +89,10 @@ class MultipleSecrets(Published):
     Reference: Meehan and Chaudhuri (2021), section 4, Algorithm 1, and appendix 7.3.2.
 
     >>> import sfumato as sf
-    >>> sf.mechanisms.gaussian_multiple_secrets(mse=0.35)
-    sf.mechanisms.gaussian_multiple_secrets(mse=0.35)
+    >>> prior, secret = sf.priors.rbf(length_scale=2.0, times=6), sf.secrets.every_point()
+    >>> release = sf.mechanisms.gaussian_multiple_secrets(mse=0.35).protect(prior, secret)
+    >>> print(sf.measures.renyi().loss(prior, secret, release))
+    Rényi divergence (order=2) [nats] = 6.40379
     """
 
     name = "gaussian_multiple_secrets"

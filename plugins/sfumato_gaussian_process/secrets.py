@@ -59,8 +59,10 @@ class Basic(_AtTimes):
     Reference: Meehan and Chaudhuri (2021), section 2.2, basic secrets.
 
     >>> import sfumato as sf
-    >>> sf.secrets.basic(24, radius=1.0)
-    sf.secrets.basic(index=24)
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24, radius=1.0)
+    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    >>> print(sf.measures.renyi().loss(prior, secret, release))
+    Rényi divergence (order=2) [nats] = 7.60858
     """
 
     name = "basic"
@@ -91,8 +93,10 @@ class Compound(_AtTimes):
     Reference: Meehan and Chaudhuri (2021), section 2.2, compound secrets.
 
     >>> import sfumato as sf
-    >>> sf.secrets.compound([20, 24])
-    sf.secrets.compound(indices=[20, 24])
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.compound([20, 24])
+    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    >>> print(sf.measures.renyi().loss(prior, secret, release))
+    Rényi divergence (order=2) [nats] = 30.8945
     """
 
     name = "compound"
@@ -124,8 +128,10 @@ class EveryPoint(_AtTimes):
     Reference: Meehan and Chaudhuri (2021), section 4, Algorithm 1 for all basic secrets.
 
     >>> import sfumato as sf
-    >>> sf.secrets.every_point()
-    sf.secrets.every_point()
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.every_point()
+    >>> release = sf.mechanisms.gaussian_uniform(mse=1.0).protect(prior, secret)
+    >>> print(sf.measures.renyi().loss(prior, secret, release))
+    Rényi divergence (order=2) [nats] = 7.60858
     """
 
     name = "every_point"
@@ -149,8 +155,11 @@ class Near(Secret):
     """Being within `radius` of a place at one time of a Gaussian trace.
 
     >>> import sfumato as sf
-    >>> sf.secrets.near(0.0, radius=0.25, index=24)
-    sf.secrets.near(place=0.0, radius=0.25, index=24)
+    >>> prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.near(0.0, index=24)
+    >>> noise = sf.mechanisms.gaussian_uniform(mse=1.0)
+    >>> release = noise.protect(prior, sf.secrets.basic(24))  # asked about another secret
+    >>> print(sf.measures.posterior_gap().loss(prior, secret, release))
+    posterior gap [probability] = 0.313965
     """
 
     name = "near"

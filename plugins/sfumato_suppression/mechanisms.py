@@ -73,8 +73,11 @@ class Given(Mechanism):
     Reference: Götz, Nath and Gehrke (2012), section 4, the probabilistic check's output.
 
     >>> import sfumato as sf
-    >>> sf.mechanisms.suppress_given(probabilities=[[1.0, 0.0]]).probabilities
-    array([[1., 0.]])
+    >>> day = sf.priors.markov_chain("stationary", [[0.8, 0.2], [0.5, 0.5]], steps=3)
+    >>> secret = sf.secrets.contexts({1})
+    >>> release = sf.mechanisms.suppress_given([[0.5, 1.0]] * 3).protect(day, secret)
+    >>> print(sf.measures.posterior_gap().loss(day, secret, release))
+    posterior gap [probability] = 0.269841
     """
 
     name = "suppress_given"

@@ -25,6 +25,16 @@ def test_a_measure_states_formula_assumptions_guarantee_reference_and_an_example
     assert ">>> " in text
 
 
+@pytest.mark.parametrize("kind", ["prior", "secret", "mechanism", "adversary", "measure"])
+def test_an_example_does_more_than_to_show_what_was_typed(kind):
+    registry = default_registry()
+    for name in registry.names(kind):
+        if registry.get(kind, name).__module__.startswith("sfumato_"):
+            _, mark, example = registry.get(kind, name).__doc__.partition(">>> ")
+            assert mark, name
+            assert not re.search(rf"\n *sf\.\w+\.{name}\(", example), name
+
+
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
 def test_examples_of_a_page_are_fenced(page):
     fenced = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
