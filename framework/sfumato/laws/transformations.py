@@ -246,9 +246,10 @@ def with_many_states(at: Situation, rng: np.random.Generator) -> Situation:
 
 @declare
 class Changed(Prior):
-    """Another prior's belief with a mean, with its states in another order, or with more behind it.
+    """Another prior's belief with a mean, with its states in another order, or with more of them.
 
-    What is behind it are independent times, or steps at which one mostly stays.
+    Times that are added are independent, or steps at which one mostly stays; states that are added
+    are where one is a quarter of the time.
     """
 
     name = "changed"
@@ -259,6 +260,10 @@ class Changed(Prior):
         OPTIONAL(LIST_OF(WHOLE)), default=None, doc="position k has the state that was at order[k]"
     )
     extra: int = parameter(WHOLE, default=0, doc="times that are added")
+    states: int = parameter(WHOLE, default=0, doc="states that are added")
+    home: int | None = parameter(
+        OPTIONAL(WHOLE), default=None, doc="the state where half of all traces begin, besides"
+    )
 
     @property
     def yields(self) -> type:  # type: ignore[override]  # of the object, not of the class
@@ -272,6 +277,11 @@ class Changed(Prior):
             return attrs.evolve(belief, mean=self.mean)
         if self.order is not None:
             return belief.permuted(self.order)
+        if self.states:
+            return self._among_more(belief)
+        if self.home is not None:
+            start = (belief.initial + (np.arange(belief.state_count) == self.home)) / 2.0
+            return attrs.evolve(belief, initial=start)
         if isinstance(belief, Markov):
             count = belief.state_count
             sticky = np.full((count, count), 0.1 / count) + 0.9 * np.eye(count)
@@ -283,6 +293,17 @@ class Changed(Prior):
         mean = None if belief.mean is None else np.append(belief.mean, np.zeros(len(extra)))
         covariance = Dense(block_diag(belief.covariance.dense(), extra))
         return attrs.evolve(belief, covariance=covariance, mean=mean, exact=None)
+
+    def _among_more(self, belief: Any) -> Markov:
+        if not isinstance(belief, Markov):
+            raise NotHere("such a belief has no states")
+        old, count = belief.state_count, belief.state_count + self.states
+        laws = np.full((belief.steps, count, count), 1.0 / count)
+        laws[:, :old, old:] = 0.25 / self.states
+        laws[0, 0, :old] = 0.75 * belief.initial
+        laws[1:, :old, :old] = 0.75 * belief.transitions
+        labels = (*belief.states, *(f"added {number}" for number in range(self.states)))
+        return Markov(laws[0, 0], laws[1:], belief.steps, labels)
 
 
 def elsewhere(at: Situation, rng: np.random.Generator) -> Situation:

@@ -124,26 +124,27 @@ def _require_all_kept(release: Release, every: Iterable[tuple[str, Any]]) -> Non
         _require_kept(release, parameter, measure, spent)
 
 
-LONGER = {Gaussian: 40, Markov: 9}
-"""Times by which a trace is made longer; what is designed for chains is often searched for."""
+LARGER = {Gaussian: ({"extra": 1}, {"extra": 40})}
+LARGER[Markov] = ({"extra": 1}, {"extra": 9}, {"states": 8})
+"""What is added to a world; what is designed for chains is often searched for."""
 
 
 @law("budget.size", over=("mechanism",), cost=2)
-def promise_is_kept_on_long_traces(prior: Any, secret: Any, mechanism: Any) -> None:
-    """What a mechanism promises of a short trace it also promises, and keeps, of a long one."""
+def promise_is_kept_in_large_worlds(prior: Any, secret: Any, mechanism: Any) -> None:
+    """What a mechanism promises in a small world it keeps of long traces, and of many states."""
     tried = 0
-    for extra in (1, LONGER.get(type(prior.belief()), 9)):
-        longer = Changed(prior=prior, extra=extra)
+    for more in LARGER.get(type(prior.belief()), ()):
+        larger = Changed(prior=prior, **more)
         with suppress(NotHere, *REFUSALS):  # such as a search that is for short traces
-            release = design(mechanism, longer, secret)
-            at = release.situation(longer, secret)
+            release = design(mechanism, larger, secret)
+            at = release.situation(larger, secret)
             for parameter, measure in promised(mechanism):
                 _require_kept(release, parameter, measure, read(measure, at))
                 tried += 1
             utility_is_what_it_says.statement(release)
             tried += 1
     if not tried:
-        raise NotHere("nothing is known of what is released of longer traces")
+        raise NotHere("nothing is known of what is released in larger worlds")
 
 
 def _require_kept(release: Release, parameter: str, measure: Any, spent: Reading) -> None:

@@ -32,6 +32,7 @@ from sfumato.laws.capabilities import (
     require_agreement,
 )
 from sfumato.laws.law import NotHere, Violation, law, require
+from sfumato.laws.transformations import Changed
 from sfumato.parameters import SEED
 from sfumato.plugin_registry import Registry, default_registry, use_registry
 from sfumato.protocols import Quantity, Release, Situation
@@ -125,12 +126,18 @@ def release_is_as_declared(
     output = release.apply(given, np.random.default_rng(seed))
     require(contents_of(given) == shown, "releasing a trace must not change it")
     if isinstance(release.channel, Emission):
-        _require_one_evidence(release.channel, output)
+        _require_one_evidence(release.channel, trace, output)
 
 
-def _require_one_evidence(channel: Emission, output: Any) -> None:
-    """Require that what an output tells is the same in a batch and symbol by symbol."""
+def _require_one_evidence(channel: Emission, trace: Any, output: Any) -> None:
+    """Require that what an output tells is the same in a batch, by symbols, and for a trace."""
     rows = channel.evidence(output)
+    whole = float(rows[np.arange(len(rows)), channel.encode(trace)].sum())
+    found = channel.log_likelihood(output, trace)
+    require(
+        found == whole or math.isclose(found, whole, rel_tol=1e-9, abs_tol=1e-9),
+        f"the log-likelihood of {output!r} for {trace!r} must be {whole}; got {found}",
+    )
     told = [("in a batch", channel.evidence_batch([output])[0])]
     with contextlib.suppress(OutsideHypotheses):  # where symbols cannot be listed
         memory: Any = ()
@@ -203,14 +210,38 @@ def population_loses_what_each_does(
     """What a measure finds for many people is what it finds for each of them."""
     if not hasattr(measure, "of_population"):
         raise NotHere(f"{measure.name} has no losses of populations")
-    found = measure.of_population([prior, prior], secret, mechanism, processes=1).values.tolist()
-    alone = measure.for_person(0).loss(prior, secret, release).value
-    if measure.for_person(0).loss(prior, secret, release).value != alone:
+    people, releases = _People([prior]), [release]
+    with contextlib.suppress(NotHere, *REFUSALS):  # where the mechanism cannot be for the other
+        other = _somebody_else(prior)
+        releases.append(design(mechanism, other, secret))
+        people.append(other)
+
+    def alone() -> list[float]:
+        each = enumerate(zip(people, releases, strict=True))
+        return [measure.for_person(n).loss(one, secret, own).value for n, (one, own) in each]
+
+    found = measure.of_population(people, secret, mechanism, processes=1)
+    wanted, again = alone(), alone()
+    if again != wanted:
         raise NotHere(f"{measure.name} draws anew each time")
+    pairs = zip(found.values.tolist(), wanted, strict=True)
     require(
-        all(value == alone or math.isclose(value, alone, rel_tol=1e-9) for value in found),
-        f"two people must lose {alone:.12g} each, as one does alone; got {found}",
+        all(a == b or math.isclose(a, b, rel_tol=1e-9) for a, b in pairs),
+        f"everyone must lose what they lose alone, {wanted}; got {found.values.tolist()}",
     )
+
+
+class _People(list[Any]):
+    """Priors of which some are in no registry."""
+
+    def some(self, chosen: list[int]) -> list[Any]:
+        """Return some of them, for this process."""
+        return [self[person] for person in chosen]
+
+
+def _somebody_else(prior: Any) -> Any:
+    """Return who begins elsewhere; without states, the same person."""
+    return Changed(prior=prior, home=0) if hasattr(prior.belief(), "state_count") else prior
 
 
 @law("contract.inference", over=("adversary",), seed=SEED)

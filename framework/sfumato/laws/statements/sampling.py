@@ -20,11 +20,12 @@ import numpy as np
 from sfumato import randomness
 from sfumato.channels import AdditiveGaussian
 from sfumato.channels.emission import label_array
-from sfumato.errors import Incompatible, OverBudget
+from sfumato.errors import REFUSALS, Incompatible, OverBudget
 from sfumato.laws.attacks import Attempt, demonstrated_loss
-from sfumato.laws.capabilities import counts_loss, read
+from sfumato.laws.capabilities import counts_loss, design, read
 from sfumato.laws.goodness_of_fit import worst_p_value
 from sfumato.laws.law import NotHere, Violation, law, require
+from sfumato.laws.transformations import Changed
 from sfumato.parameters import SEED
 from sfumato.protocols import Release, Situation
 from sfumato.release.streams import ENVIRONMENT
@@ -34,6 +35,9 @@ FALSE_ALARM = 1e-9
 
 STAGES = 3
 """A suspicious sample is followed by a four times larger one, at most so often."""
+
+WAYS, MORE = 4, 9
+"""In which a draw can be made, at most, and the steps by which the last of them is longer."""
 
 CALLS_SHARE = 4
 """So many times fewer single calls than draws at once, which are far quicker."""
@@ -51,31 +55,42 @@ SUSPICIOUS = 0.25
 
 @law("sampling.honest", over=("mechanism",), cost=3, seed=SEED)
 def draws_as_claimed(at: Situation, release: Release, seed: int, draws: int) -> None:
-    """What `apply` draws has the law that the channel claims.
+    """What `apply` draws has the law that the channel claims, and so have the channel's draws.
 
-    Two sequences of tests, of single calls and of many draws at once, with false-alarm probability
-    1e-9 together: the level is split evenly over their stages, and every statistic has an exact or
-    conservative null law.
+    Sequences of tests, one for every way to draw, with false-alarm probability 1e-9 together: the
+    level is split evenly over their stages, and every statistic has an exact or conservative null
+    law.
     """
     rng = np.random.default_rng(seed)
     trace = at.belief.sample(rng)
     channel = release.channel
-
-    def one_by_one(count: int) -> Any:
-        return [release.apply(trace, rng) for _ in range(count)]
-
-    def at_once(count: int) -> Any:
-        if isinstance(channel, AdditiveGaussian):
-            traces = np.repeat(np.asarray(trace, dtype=float)[None], count, axis=0)
-            return channel.sample(traces, rng)
-        path = [channel.states.index(state) for state in trace]
-        return channel.sample_many(np.repeat(np.array([path]), count, axis=0), rng)
-
-    calls, many = max(draws // CALLS_SHARE, 200), draws
+    calls = max(draws // CALLS_SHARE, 200)
     if isinstance(channel, AdditiveGaussian):
-        calls, many = (draws * numbers // channel.entries for numbers in NUMBERS)
-    _require_honest(channel, trace, one_by_one, calls, "apply")
-    _require_honest(channel, trace, at_once, many, "the channel, asked for many at once,")
+        calls, draws = (draws * numbers // channel.entries for numbers in NUMBERS)
+    else:
+        _require_honest(channel, trace, _calls(channel.sample, trace, rng), calls, "the channel")
+    _require_honest(channel, trace, _calls(release.apply, trace, rng), calls, "apply")
+    who = "the channel, asked for many at once,"
+    _require_honest(channel, trace, _at_once(channel, trace, rng), draws, who)
+    longer = Changed(prior=release.prior, extra=MORE)
+    with suppress(NotHere, *REFUSALS):  # such as a search that is for short traces
+        channel = design(release.mechanism, longer, release.secret).channel
+        trace = longer.belief().sample(rng)
+        who = f"the channel of {MORE} more steps, asked for many at once,"
+        _require_honest(channel, trace, _at_once(channel, trace, rng), calls, who)
+
+
+def _calls(
+    draw: Callable[..., Any], trace: Any, rng: np.random.Generator
+) -> Callable[[int], list[Any]]:
+    return lambda count: [draw(trace, rng) for _ in range(count)]
+
+
+def _at_once(channel: Any, trace: Any, rng: np.random.Generator) -> Callable[[int], Any]:
+    draw, path = channel.sample, np.asarray(trace)
+    if not isinstance(channel, AdditiveGaussian):
+        draw, path = channel.sample_many, channel.encode(trace)
+    return lambda count: draw(np.repeat(path[None], count, axis=0), rng)
 
 
 def _require_honest(
@@ -84,7 +99,7 @@ def _require_honest(
     for _ in range(STAGES):
         p_value, what = worst_p_value(channel, trace, sample(count))
         require(
-            p_value > FALSE_ALARM / (2 * STAGES),
+            p_value > FALSE_ALARM / (WAYS * STAGES),
             f"{who} must draw what the channel claims; {what} has p-value {p_value:.3g} "
             f"over {count} draws",
         )
