@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.beliefs import Gaussian, Markov
 from sfumato.channels import NoisyVectors, Symbols
-from sfumato.errors import REFUSALS
+from sfumato.errors import REFUSALS, ParameterError
 from sfumato.laws.brute_force import between, expected_releases, measures_of, true_value
 from sfumato.laws.capabilities import (
     UTILITIES,
@@ -32,7 +32,7 @@ from sfumato.laws.transformations import Changed, member_at
 from sfumato.parameters import OPEN_UNIT, UNIT
 from sfumato.protocols import Quantity, Reading, Release, Situation
 from sfumato.quantities import EXPECTED_RELEASES, NOISE_VARIANCE, POSTERIOR_GAP
-from sfumato.questions import Nearness
+from sfumato.questions import JointStates, Nearness
 
 KEPT = 1e-6
 """Relative room for a promise: far more than rounding, far less than anyone would miss."""
@@ -124,16 +124,22 @@ def _require_all_kept(release: Release, every: Iterable[tuple[str, Any]]) -> Non
         _require_kept(release, parameter, measure, spent)
 
 
-LARGER = {Gaussian: ({"extra": 1}, {"extra": 40})}
-LARGER[Markov] = ({"extra": 1}, {"extra": 9}, {"states": 8})
+LARGER: dict[type, tuple[dict[str, Any], ...]] = {
+    Gaussian: ({"extra": 1}, {"extra": 40}),
+    Markov: ({"extra": 1}, {"extra": 9}, {"states": 8}),
+}
 """What is added to a world; what is designed for chains is often searched for."""
 
 
 @law("budget.size", over=("mechanism",), cost=2)
 def promise_is_kept_in_large_worlds(prior: Any, secret: Any, mechanism: Any) -> None:
     """What a mechanism promises in a small world it keeps of long traces, and of many states."""
-    tried = 0
-    for more in LARGER.get(type(prior.belief()), ()):
+    tried, belief, joint = 0, prior.belief(), False
+    with suppress(ParameterError):  # `design` says so, too
+        joint = isinstance(secret.question(belief), JointStates)
+    for more in LARGER.get(type(belief), ()):
+        if joint and "states" in more:
+            continue  # they would have hundreds of joint values
         larger = Changed(prior=prior, **more)
         with suppress(NotHere, *REFUSALS):  # such as a search that is for short traces
             release = design(mechanism, larger, secret)

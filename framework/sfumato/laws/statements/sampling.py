@@ -72,7 +72,7 @@ def draws_as_claimed(at: Situation, release: Release, seed: int, draws: int) -> 
     _require_honest(channel, trace, _calls(release.apply, trace, rng), calls, "apply")
     who = "the channel, asked for many at once,"
     _require_honest(channel, trace, _at_once(channel, trace, rng), draws, who)
-    longer = Changed(prior=release.prior, extra=MORE)
+    longer = Changed(prior=next(release.prior.members()), extra=MORE)
     with suppress(NotHere, *REFUSALS):  # such as a search that is for short traces
         channel = design(release.mechanism, longer, release.secret).channel
         trace = longer.belief().sample(rng)
