@@ -67,7 +67,7 @@ def round_outwards(value: float, bound: str, form: str = ".6g") -> str:
     digits = re.search(r"\.(\d+)([eEfFgG%]?)$", form)
     if digits is None:
         return format(value, form)
-    exact, places, kind = decimal.Decimal(repr(value)), int(digits[1]), digits[2].lower()
+    exact, places, kind = decimal.Decimal(repr(float(value))), int(digits[1]), digits[2].lower()
     with decimal.localcontext(prec=400, rounding=ROUNDING[bound]):
         if kind in ("f", "%"):
             last = -places - 2 * (kind == "%")

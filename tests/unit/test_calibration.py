@@ -11,6 +11,7 @@ from scipy.special import ndtri
 import sfumato as sf
 from sfumato.commands import cli
 from sfumato.commands.list_command import definitions_by_world
+from sfumato.release.calibration import in_words
 
 PRIOR, SECRET = sf.priors.rbf(length_scale=3.0, times=1), sf.secrets.basic(0)
 CHAIN = sf.priors.markov_chain(
@@ -182,3 +183,23 @@ def test_a_world_that_lacks_a_mechanism_says_so(tmp_path):
     with pytest.raises(sf.ParameterError, match="a mechanism must be a table with a name") as told:
         definitions_by_world(sf.Registry.load([file]))
     assert told.value.__notes__ == ["the world 'a rough value'"]
+
+
+@pytest.mark.parametrize("bound", ["upper", "lower"])
+def test_words_never_flatter_a_certified_end(bound):
+    for end in np.random.default_rng(5).uniform(0.0, 1.0, 200):
+        words = in_words(sf.Quantity("Bayes success"), end, bound)
+        said = float(words.partition("right ")[2].split()[0]) / 100
+        assert said >= end if bound == "upper" else said <= end
+        words = in_words(sf.Quantity("advantage"), end, bound)
+        said = float(words.partition("guessed ")[2].split()[0]) / 50 - 1
+        assert said >= end - 1e-15 if bound == "upper" else said <= end + 1e-15
+
+
+def test_the_end_that_is_printed_is_at_least_the_certified_one():
+    prior, secret = sf.priors.rbf(length_scale=2.0, times=5), sf.secrets.basic(2)
+    for target in (0.1, 0.23, 0.317):
+        found = sf.calibrate(
+            sf.mechanisms.gaussian_uniform(mse=1.0), prior, secret, sf.measures.advantage(), target
+        )
+        assert float(str(found).partition(" at ")[2].partition(",")[0]) >= found.end

@@ -12,6 +12,7 @@ from sfumato.domains.alternatives import Either
 from sfumato.domains.domain import Real
 from sfumato.errors import Incompatible, OutsideHypotheses, ParameterError, Undecidable
 from sfumato.protocols import (
+    Bound,
     Loss,
     LossMeasure,
     Mechanism,
@@ -20,6 +21,7 @@ from sfumato.protocols import (
     Release,
     Secret,
 )
+from sfumato.quantities import round_outwards
 from sfumato.release.designs import DesignedFor
 
 REACH = 2.0**60
@@ -39,8 +41,8 @@ IN_WORDS: Mapping[str, str] = {
 """Quantities that are said without symbols; of others, the name is."""
 
 
-def in_words(quantity: Quantity, value: float) -> str:
-    """Return what a quantity's value means, in plain words.
+def in_words(quantity: Quantity, value: float, bound: Bound = "exact") -> str:
+    """Return what a quantity's value means, in plain words; bounds are rounded outwards.
 
     >>> from sfumato import Quantity
     >>> from sfumato.release.calibration import in_words
@@ -53,15 +55,16 @@ def in_words(quantity: Quantity, value: float) -> str:
     name = quantity.name.replace("expected", "expected squared") if squared else quantity.name
     said = IN_WORDS.get(name, f"the {quantity.name} is {{number}}")
     return said.format(
-        number=_three_digits(value),
-        share=f"{100 * value:.3g} percent",
-        guess=f"{50 + 50 * value:.3g} percent",
-        root=_three_digits(math.sqrt(max(value, 0.0))),
+        number=_three_digits(value, bound),
+        share=f"{round_outwards(100 * value, bound, '.3g')} percent",
+        guess=f"{round_outwards(50 + 50 * value, bound, '.3g')} percent",
+        root=_three_digits(math.sqrt(max(value, 0.0)), bound),
     )
 
 
-def _three_digits(value: float) -> str:
-    return f"{float(f'{value:.3g}'):,.0f}" if 1e3 <= value < 1e15 else f"{value:.3g}"
+def _three_digits(value: float, bound: Bound) -> str:
+    text = round_outwards(value, bound, ".3g")
+    return f"{float(text):,.0f}" if 1e3 <= value < 1e15 else text
 
 
 @attrs.frozen(kw_only=True)
@@ -98,6 +101,10 @@ class Calibration:
         return self.loss.ceiling if self.loss.quantity.sign > 0 else self.loss.floor
 
     @property
+    def _side(self) -> Bound:
+        return "upper" if self.loss.quantity.sign > 0 else "lower"
+
+    @property
     def in_words(self) -> str:
         """What is given away, at what price, and what half the strength would give away."""
         quantity = self.loss.quantity
@@ -105,7 +112,7 @@ class Calibration:
         price = in_words(self.release.utility_quantity, self.release.utility())
         more = self.mechanism.strength is not None and self.mechanism.strength[1] == "more"
         return (
-            f"At worst, {in_words(quantity, self.end)}, while {price}; with "
+            f"At worst, {in_words(quantity, self.end, self._side)}, while {price}; with "
             f"{'half the noise' if more else 'twice the allowance'}, {half}."
         )
 
@@ -123,9 +130,10 @@ class Calibration:
         name = self.mechanism.strength[0] if self.mechanism.strength else ""
         below = "below" if self.loss.quantity.sign > 0 else "above"
         setting = getattr(inner_mechanism(self.mechanism), name)
+        end = round_outwards(self.end, self._side, ".4g")
         return (
             f"{self.mechanism.name} with {name} = {setting:.6g} keeps the "
-            f"{self.loss.quantity.name} at {self.end:.4g}, {below} the {self.target:g} that was "
+            f"{self.loss.quantity.name} at {end}, {below} the {self.target:g} that was "
             f"asked for.\n{self.in_words}"
         )
 
