@@ -324,6 +324,33 @@ def test_the_thousandth_release_costs_no_more_than_three_times_the_first(tmp_pat
     assert np.median(later) <= 3 * np.median(first[1:])
 
 
+NEXT = """
+import sys, time
+import sfumato as sf
+prior, secret = sf.priors.rbf(length_scale=6.0, times=50), sf.secrets.basic(24)
+release = sf.mechanisms.gaussian_optimal(mse=1.0).protect(prior, secret)
+sf.Ledger(sys.argv[1], budget=(sf.measures.advantage(), 0.99)).record(
+    release, person="ann", at=int(sys.argv[2])
+)
+print(time.process_time())
+"""
+
+
+def test_after_a_thousand_releases_a_new_process_costs_no_more_than_three_first_ones(tmp_path):
+    """Of noise with a tiny floor, which is forgotten only hundreds of positions away."""
+
+    def cost(path, at):
+        one = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, "-c", NEXT, str(path), str(at)]
+        return float(subprocess.run(command, env=one, capture_output=True, check=True).stdout)
+
+    ledger = sf.Ledger(tmp_path / "many", budget=(sf.measures.advantage(), 0.99))
+    release = noisy(times=50, index=24, length_scale=6.0, mechanism="gaussian_optimal")
+    for k in range(1000):
+        ledger.record(release, person="ann", at=50 * k)
+    assert cost(tmp_path / "many", 50_000) <= 3 * cost(tmp_path / "one", 0)
+
+
 # --- refusals -----------------------------------------------------------------------------------
 
 

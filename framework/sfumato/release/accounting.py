@@ -238,6 +238,7 @@ class Account:
         fades = bounded and self._sums[1] > 0 and self._stationary
         width = 1 if self.width == ALWAYS else self.width
         while fades:
+            width = self._up_to_next(at, at + points, width)
             near = self.within(at, at + points, width)
             told, size = self._told(asked, near, width)
             if told * _peak(own) <= ENOUGH or (size > most and own.finite and told < math.inf):
@@ -255,6 +256,16 @@ class Account:
             )
         self.width = ALWAYS  # nothing covers what is still to come
         return self._joint_loss(asked, self.pasts, least)
+
+    def _up_to_next(self, at: int, end: int, width: int) -> int:
+        """Return how far from a stretch the next release ends: up to there, no more are near."""
+        before = bisect.bisect_right(self.pasts, at - width - self._sums[0], key=_start)
+        after = bisect.bisect_left(self.pasts, end + width, key=_start)
+        ends = [at - past.end for past in self.pasts[max(before - 1, 0) : before]]
+        return max(
+            width,
+            min([*ends, *(past.at - end for past in self.pasts[after : after + 1])], default=0),
+        )
 
     def _joint_loss(
         self, asked: Asked, near: list[Past], least: float, *, told: float = 0.0, width: int = 0
