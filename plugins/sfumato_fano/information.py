@@ -172,7 +172,7 @@ class MutualInformation(OfPopulation, GuessMeasure):
         """Return it from the table of every trace and output, or from exact determinants."""
         from sfumato_fano import brute_force
 
-        if self.of_secret and not isinstance(question, Guess):
+        if self.about == "secret" and not isinstance(question, Guess):
             return brute_force.information_about_secret(belief, question, channel)
         return brute_force.mutual_information(belief, channel)
 
