@@ -158,8 +158,12 @@ class _Record:
 
     @property
     def late(self) -> bool:
-        """Whether the case has had its time, and at least one example."""
-        return time.monotonic() > self.end and (self.tried > 0 or self.reasons.total() > FEW)
+        """Whether the case has had its time, and at least one example.
+
+        A value is not called unverified for want of time.
+        """
+        few = HOPELESS if self.out_of_reach else FEW
+        return time.monotonic() > self.end and (self.tried > 0 or self.reasons.total() > few)
 
     def is_settled(self, arguments: dict[str, Any]) -> bool:
         """Whether shrinking has taken long enough; a failure known by then is raised again."""
