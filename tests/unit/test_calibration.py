@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -121,6 +122,35 @@ def test_the_command_says_it_in_a_sentence(risk, words):
     assert answer.exit_code == 0, answer.output
     assert words in " ".join(answer.output.split())
     assert "sf.mechanisms.gaussian_uniform(mse=" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [("40m", "40 m"), ("0.04km", "0.04 km"), ("4e3cm", "4,000 cm"), ("40", "40")]
+)
+def test_a_length_is_read_and_answered_in_its_own_unit(error, said):
+    """The posterior variance of one value is v γ / (v + γ): 40² for v = 100², γ = 1904.76."""
+    nouns = ["--prior", "rbf length_scale=1e-3 variance=10000.0 times=1"]
+    nouns += ["--secret", "basic index=0", "--mechanism", "gaussian_uniform mse=1.0"]
+    answer = CliRunner().invoke(cli, ["calibrate", *nouns, "--error", error])
+    assert answer.exit_code == 0, answer.output
+    noise = float(re.search(r"with mse = (\S+)", answer.output)[1])
+    assert noise == pytest.approx(1e4 * 1600 / (1e4 - 1600), rel=2e-3)
+    asked = said.replace(",", "")
+    assert f"at {asked}, above the {asked} that was asked for" in answer.output
+    assert f"typically off by {said}, while" in answer.output
+
+
+@pytest.mark.parametrize("error", ["40ft", "5%", "-40", "4e", "inf"])
+def test_a_length_in_another_unit_is_refused(error):
+    nouns = ["--prior", "rbf length_scale=3.0 times=5", "--secret", "basic index=2"]
+    nouns += ["--mechanism", "gaussian_uniform mse=1.0"]
+    answer = CliRunner().invoke(cli, ["calibrate", *nouns, "--error", error])
+    assert answer.exit_code == 2
+    assert "a number such as 0.2, 0.2cm, 0.2m, 0.2km here" in answer.output
+    shares = CliRunner().invoke(cli, ["calibrate", *nouns, "--advantage", "30m"])
+    assert "a number such as 0.2, 0.2% here; got '30m'" in shares.output
+    far = CliRunner().invoke(cli, ["calibrate", *nouns, "--error", "20"])
+    assert "the target 20 (root mean square) is out of reach" in str(far.exception)
 
 
 @pytest.mark.parametrize("risks", [(), ("--advantage", "0.1", "--gap", "0.1"), ("--gap", "much")])

@@ -5,38 +5,51 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+import attrs
 import click
 
 from sfumato.beliefs import Gaussian
-from sfumato.commands.arguments import FORMS, noun, print_json, with_json, with_plugins
+from sfumato.commands.arguments import (
+    FORMS,
+    noun,
+    preparation_of,
+    print_json,
+    with_json,
+    with_plugins,
+)
 from sfumato.comparison.executors import progress
 from sfumato.plugin_registry import default_registry
-from sfumato.release.calibration import calibrate
+from sfumato.release.calibration import LENGTHS, calibrate
+
+SHARES: Mapping[str, float] = {"": 1.0, "%": 0.01}
+"""What a share, or a number of any measure, may be said in."""
 
 RISKS: Mapping[str, tuple[str, str]] = {
     "advantage": ("advantage", "How well two values may be told apart, 0.1 or 10%."),
     "success": ("bayes_success", "How often the best guess may be right, 0.05 or 5%."),
     "gap": ("posterior_gap", "How much likelier an event may become, 0.1 or 10%."),
-    "error": ("expected_error", "How far off a guess must be (root mean square), 200 or 200m."),
+    "error": ("expected_error", "How far off a guess must be (root mean square), 200 or 0.2km."),
 }
 """Options that name a risk, with the measure that each means."""
 
 
-def number(text: str) -> float:
-    """Return a number, a percentage or a number with a unit.
+def number(text: str, units: Mapping[str, float]) -> tuple[float, str]:
+    """Return a number, and the unit that it is said in: one of those given.
 
-    >>> from sfumato.commands.calibrate_command import number
-    >>> number("0.1"), number("5%"), number("200m")
-    (0.1, 0.05, 200.0)
+    >>> from sfumato.commands.calibrate_command import LENGTHS, SHARES, number
+    >>> number("0.1", SHARES), number("5%", SHARES), number("0.2km", LENGTHS)
+    ((0.1, ''), (0.05, '%'), (200.0, 'km'))
     """
-    matched = re.fullmatch(r"\s*([-+.\deE]+)\s*(%|[a-zA-Z]*)\s*", text)
+    matched = re.fullmatch(r"\s*([-+.\d]+(?:[eE][-+]?\d+)?)\s*(%|[^\d\s]*)\s*", text)
+    unit = matched[2] if matched else ""
     try:
-        value = float(matched.group(1)) if matched else float("nan")
-    except ValueError:
+        value = float(matched[1]) * units[unit] if matched else float("nan")
+    except (ValueError, KeyError):
         value = float("nan")
-    if matched is None or value != value:  # noqa: PLR0124 - NaN is the one that differs from itself
-        raise click.UsageError(f"a target must be a number such as 0.1, 5% or 200m; got {text!r}.")
-    return value / 100 if matched.group(2) == "%" else value
+    if not value >= 0:  # written so that NaN fails
+        known = ", ".join(f"0.2{one}" for one in units)
+        raise click.UsageError(f"a target must be a number such as {known} here; got {text!r}.")
+    return value, unit
 
 
 @click.command("calibrate")
@@ -73,9 +86,14 @@ def command(
     if len(asked) != 1 or (measure is None) != (target is None):
         raise click.UsageError("give one risk, such as --advantage 0.1, or --measure and --target.")
     registry = default_registry()
-    believed, wanted = noun("prior", prior, registry), number(asked[0][1])
+    believed, unit = noun("prior", prior, registry), ""
     if risks["error"] is not None and believed.yields is Gaussian:
+        wanted, unit = number(asked[0][1], LENGTHS)
         wanted **= 2  # the measure is the squared error, which several coordinates have too
+    else:
+        wanted, _ = number(asked[0][1], SHARES)
+    if not unit and preparation_of(prior).metres is not None:
+        unit = "m"
     with progress("calibrating"):
         found = calibrate(
             noun("mechanism", mechanism, registry),
@@ -84,6 +102,7 @@ def command(
             noun("measure", asked[0][0], registry),
             wanted,
         )
+    found = attrs.evolve(found, unit=unit)
     if as_json:
         print_json(found.plain())
         return

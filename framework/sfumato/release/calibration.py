@@ -31,9 +31,9 @@ IN_WORDS: Mapping[str, str] = {
     "advantage": "of two secrets the right one is guessed {guess} of the time, where a coin has 50",
     "Bayes success": "the best guess at the secret is right {share} of the time",
     "posterior gap": "what is seen raises the probability of the secret by {share}age points",
-    "expected error": "the best guess at the secret is off by {number} on average",
-    "expected squared error": "the best guess at the secret is typically off by {root}",
-    "mean squared error": "a value is typically off by {root}",
+    "expected error": "the best guess at the secret is off by {number}{unit} on average",
+    "expected squared error": "the best guess at the secret is typically off by {root}{unit}",
+    "mean squared error": "a value is typically off by {root}{unit}",
     "expected number of released states": "{number} states are released on average",
     "expected number of states shown as they are": "{number} states are shown as they are",
     "noise variance": "a count is typically off by {root}",
@@ -41,8 +41,18 @@ IN_WORDS: Mapping[str, str] = {
 """Quantities that are said without symbols; of others, the name is."""
 
 
-def in_words(quantity: Quantity, value: float, bound: Bound = "exact") -> str:
+LENGTHS: Mapping[str, float] = {"": 1.0, "cm": 0.01, "m": 1.0, "km": 1000.0}
+"""Units of a trace in metres, in metres; none for a trace in units of its own."""
+
+
+def _is_squared(quantity: Quantity) -> bool:
+    return dict(quantity.parameters).get("metric") == "squared"
+
+
+def in_words(quantity: Quantity, value: float, bound: Bound = "exact", unit: str = "") -> str:
     """Return what a quantity's value means, in plain words; bounds are rounded outwards.
+
+    `unit` is that in which lengths are said, of a trace in metres.
 
     >>> from sfumato import Quantity
     >>> from sfumato.release.calibration import in_words
@@ -51,14 +61,16 @@ def in_words(quantity: Quantity, value: float, bound: Bound = "exact") -> str:
     >>> in_words(Quantity("mean squared error"), 100.0)
     'a value is typically off by 10'
     """
-    squared = dict(quantity.parameters).get("metric") == "squared"
+    squared = _is_squared(quantity)
     name = quantity.name.replace("expected", "expected squared") if squared else quantity.name
+    metres = LENGTHS[unit] if "{unit}" in IN_WORDS.get(name, "") else 1.0
     said = IN_WORDS.get(name, f"the {quantity.name} is {{number}}")
     return said.format(
-        number=_three_digits(value, bound),
+        number=_three_digits(value / metres, bound),
         share=f"{round_outwards(100 * value, bound, '.3g')} percent",
         guess=f"{round_outwards(50 + 50 * value, bound, '.3g')} percent",
-        root=_three_digits(math.sqrt(max(value, 0.0)), bound),
+        root=_three_digits(math.sqrt(max(value, 0.0)) / metres, bound),
+        unit=unit and f" {unit}",
     )
 
 
@@ -80,6 +92,7 @@ class Calibration:
     loss: Loss
     target: float
     weaker: Loss | None  # None where it cannot be measured
+    unit: str = ""  # in which lengths are said, of a trace in metres
 
     def plain(self) -> dict[str, Any]:
         """Return what was found in plain values."""
@@ -108,11 +121,13 @@ class Calibration:
     def in_words(self) -> str:
         """What is given away, at what price, and what half the strength would give away."""
         quantity = self.loss.quantity
-        half = "nobody can tell" if self.weaker is None else in_words(quantity, self.weaker.value)
-        price = in_words(self.release.utility_quantity, self.release.utility())
+        half = "nobody can tell"
+        if self.weaker is not None:
+            half = in_words(quantity, self.weaker.value, unit=self.unit)
+        price = in_words(self.release.utility_quantity, self.release.utility(), unit=self.unit)
         more = self.mechanism.strength is not None and self.mechanism.strength[1] == "more"
         return (
-            f"At worst, {in_words(quantity, self.end, self._side)}, while {price}; with "
+            f"At worst, {in_words(quantity, self.end, self._side, self.unit)}, while {price}; with "
             f"{'half the noise' if more else 'twice the allowance'}, {half}."
         )
 
@@ -130,11 +145,15 @@ class Calibration:
         name = self.mechanism.strength[0] if self.mechanism.strength else ""
         below = "below" if self.loss.quantity.sign > 0 else "above"
         setting = getattr(inner_mechanism(self.mechanism), name)
-        end = round_outwards(self.end, self._side, ".4g")
+        kept, end, target, unit = self.loss.quantity.name, self.end, self.target, ""
+        if _is_squared(self.loss.quantity):
+            metres, unit = LENGTHS[self.unit], self.unit and f" {self.unit}"
+            kept = f"{kept} (root mean square)"
+            end, target = (math.sqrt(max(one, 0.0)) / metres for one in (end, target))
         return (
-            f"{self.mechanism.name} with {name} = {setting:.6g} keeps the "
-            f"{self.loss.quantity.name} at {end}, {below} the {self.target:g} that was "
-            f"asked for.\n{self.in_words}"
+            f"{self.mechanism.name} with {name} = {setting:.6g} keeps the {kept} at "
+            f"{round_outwards(end, self._side, '.4g')}{unit}, {below} the {target:g}{unit} that "
+            f"was asked for.\n{self.in_words}"
         )
 
 
@@ -197,7 +216,11 @@ def calibrate(
                 f"the {least.quantity.name} is only searched for over this class, and nothing is "
                 f"certified; over a single prior it would be"
             )
-        raise OutsideHypotheses(f"the target {target:g} is out of reach: {why}.")
+        wanted = f"{target:g}"
+        if _is_squared(least.quantity):
+            wanted = f"{math.sqrt(max(target, 0.0)):g} (root mean square)"
+            why += f", {math.sqrt(max(least.value, 0.0)):g} as a root mean square"
+        raise OutsideHypotheses(f"the target {wanted} is out of reach: {why}.")
     found = weak if excess(weak) <= 0 else _narrow(excess, weak, strong, tolerance)
     release, loss = measured(found)
     weaker = found / 2 if hides == "more" else min(high, 2 * found)
