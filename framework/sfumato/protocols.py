@@ -30,7 +30,7 @@ from sfumato.compatibility import (
 from sfumato.errors import Incompatible, OutsideHypotheses
 from sfumato.parameters import Declared
 from sfumato.randomness import generator_or_secure
-from sfumato.values import ByContent
+from sfumato.values import ByContent, brief_repr
 
 if TYPE_CHECKING:
     import numpy as np
@@ -266,6 +266,8 @@ class Scenario:
     >>> Scenario("a prior", "a secret", "a channel").secret
     'a secret'
     """
+
+    __repr__ = brief_repr
 
     prior: Any
     secret: Any
@@ -601,6 +603,8 @@ def _asked_once(question: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
 @attrs.frozen
 class Situation(Generic[B, Q, C]):
     """One member of a class before one release: what every measure of it shares."""
+
+    __repr__ = brief_repr
 
     belief: B
     question: Q

@@ -55,6 +55,32 @@ def content_key(value: object) -> Hashable:
     raise TypeError(f"a value kept in a frozen class must be hashable; got {type(value).__name__}.")
 
 
+LONGEST_REPR = 160
+"""Characters of the repr of what holds arrays; what is more is left out."""
+
+
+def brief_repr(thing: Any) -> str:
+    """Write an attrs object in one line: arrays by their shape, long tuples by their size.
+
+    >>> import sfumato as sf
+    >>> sf.secrets.every_point().question(sf.priors.rbf(length_scale=2.0, times=50).belief())
+    Displacements(groups=<50 of them>, radii=<50 of them>)
+    """
+    fields = [field for field in attrs.fields(type(thing)) if field.repr and field.init]
+    told = []
+    for field in fields:
+        value = getattr(thing, field.name)
+        if isinstance(value, np.ndarray):
+            text = f"<{'×'.join(map(str, value.shape))} array>"
+        elif isinstance(value, tuple) and len(value) > 4:
+            text = f"<{len(value)} of them>"
+        else:
+            text = repr(value)
+        told.append(f"{field.alias}={text}")
+    text = f"{type(thing).__name__}({', '.join(told)})"
+    return text if len(text) <= LONGEST_REPR else f"{text[: LONGEST_REPR - 2]}…)"
+
+
 class ByContent:
     """Equality and hashing by the contents of the attrs fields (with `eq=False` in attrs).
 

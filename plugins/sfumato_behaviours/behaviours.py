@@ -26,7 +26,7 @@ from sfumato.parameters import (
 from sfumato.protocols import LossMeasure, Mechanism, Prior, PriorClass, Reading, Release, Secret
 from sfumato.quantities import MEAN_SQUARED_ERROR
 from sfumato.randomness import generator_or_secure
-from sfumato.values import ByContent, FloatArray
+from sfumato.values import ByContent, FloatArray, brief_repr
 from sfumato.views import OwnQuestion
 from sfumato_behaviours.view import BehaviourView
 
@@ -34,6 +34,8 @@ from sfumato_behaviours.view import BehaviourView
 @attrs.frozen(eq=False)
 class GaussianMixture(ByContent):
     """One of several Gaussian traces, each with its probability."""
+
+    __repr__ = brief_repr
 
     words: ClassVar[str] = "mixtures of Gaussian traces"
 

@@ -21,7 +21,7 @@ from sfumato.errors import OutsideHypotheses, Undecidable
 from sfumato.inference import exact
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.protocols import LossMeasure, Reading
-from sfumato.values import FloatArray
+from sfumato.values import FloatArray, brief_repr
 from sfumato.views import OwnView
 
 Ends = tuple[float, float]
@@ -46,6 +46,8 @@ FIRST_POINTS = 1 << 8
 @attrs.frozen(eq=False)
 class BehaviourView(OwnView):
     """N(m_k, Σ_k + Γ) for every behaviour k, with its probability."""
+
+    __repr__ = brief_repr
 
     names: tuple[Hashable, ...]
     weights: FloatArray

@@ -20,6 +20,7 @@ from sfumato.laws import verify
 from sfumato.quantities import reading_text, round_outwards
 from sfumato.release.certificates import certify
 from sfumato.report.cards import mark_sentence
+from sfumato.views import view_of
 from sfumato_information_flow.refinement import refinement
 
 PRIOR = sf.priors.rbf(length_scale=2.0, times=6)
@@ -52,7 +53,17 @@ def results(tmp_path_factory):
     stream = release.stream()
     stream.send(0.1)
     (risk,) = study.run(maps=True).comparisons[0].maps
+    contexts = sf.secrets.contexts({"s"})
+    at = sf.mechanisms.suppress_sensitive().protect(CHAIN, contexts).situation(CHAIN, contexts)
     return {
+        "situation": at,
+        "question": at.question,
+        "every state": sf.secrets.every_point().question(at.belief),
+        "every value": sf.secrets.every_point().question(sf.priors.rbf(2.0, times=99).belief()),
+        "view": view_of(at.belief, at.question, at.channel),
+        "view of a value": view_of(
+            PRIOR.belief(), SECRET.question(PRIOR.belief()), release.channel
+        ),
         "population": sf.measures.differential_privacy().of_population(
             [CHAIN, CHAIN], sf.secrets.trajectory(), sf.mechanisms.sensor_counts("s")
         ),
@@ -115,10 +126,20 @@ def results(tmp_path_factory):
     }
 
 
-NO_RESULTS = ("constructor", "namespace", "labelled")
+PARTS = ("situation", "question", "every state", "every value", "view", "view of a value")
+NO_RESULTS = ("constructor", "namespace", "labelled", *PARTS)
 STAY = ("ledger", "stream")
 """A file, and what may answer only once: they are not copied."""
-NOT_COMPARED = ("posterior", "chains", "population", "fit", "risk map", "risk row", "verification")
+NOT_COMPARED = (
+    *PARTS,
+    "posterior",
+    "chains",
+    "population",
+    "fit",
+    "risk map",
+    "risk row",
+    "verification",
+)
 
 
 class Balanced(HTMLParser):

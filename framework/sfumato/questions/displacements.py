@@ -9,7 +9,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from sfumato.values import ByContent
+from sfumato.values import ByContent, brief_repr
 
 Ball = tuple[int, ...]
 Group = tuple[Ball, ...]
@@ -45,6 +45,8 @@ class Displacements(ByContent):
     >>> question.entries, question.radii
     ((3, 4, 24), (1.0, 1.0))
     """
+
+    __repr__ = brief_repr
 
     words: ClassVar[str] = "pairs of real values"
 

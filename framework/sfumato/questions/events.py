@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import OutsideHypotheses
 from sfumato.questions.displacements import Displacements
-from sfumato.values import ByContent, content_key, read_only
+from sfumato.values import ByContent, brief_repr, content_key, read_only
 
 BoolArray = NDArray[np.bool_]
 
@@ -48,6 +48,8 @@ class Asked:
         For an event over several times, (T, M): the values are whether $X_t$ lies in the mask at
         some time, or at none. It may be about more joint states than `members` may list.
     """
+
+    __repr__ = brief_repr
 
     times: tuple[int, ...]
     _members: BoolArray | None
@@ -149,6 +151,8 @@ class Masks(ByContent):
     [[False, False], [True, False]]
     """
 
+    __repr__ = brief_repr
+
     dtype: ClassVar[Any] = np.dtype(bool)
     ndim: ClassVar[int] = 3
 
@@ -209,6 +213,8 @@ class Events(ByContent):
     >>> Events(np.array([[[False, False], [True, False]]]), (("hospital", 1),)).times
     array([1])
     """
+
+    __repr__ = brief_repr
 
     words: ClassVar[str] = "events"
 
@@ -292,6 +298,8 @@ class StateAt(Events):
     [[[0, 1], [1, 0]]]
     """
 
+    __repr__ = brief_repr
+
     words: ClassVar[str] = "states"
 
     close: BoolArray | None = attrs.field(default=None, kw_only=True)
@@ -332,6 +340,8 @@ class JointStates(ByContent):
     >>> JointStates(((0, 2),), chain.states).asked()[0].names
     ((0, 0), (0, 1), (1, 0), (1, 1))
     """
+
+    __repr__ = brief_repr
 
     words: ClassVar[str] = "several states jointly"
 

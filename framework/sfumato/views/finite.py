@@ -20,7 +20,7 @@ from sfumato.channels import (
 from sfumato.errors import Undecidable
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
 from sfumato.questions.events import Asked, BoolArray
-from sfumato.values import FloatArray
+from sfumato.values import FloatArray, brief_repr
 from sfumato.views.couplings import coupled_divergence
 from sfumato.views.segments import SMALLEST, joint_error, remembered_joint
 from sfumato.views.sides import Pieces, Sides, TooMany, symbol_laws
@@ -70,6 +70,8 @@ class Outcomes:
     >>> Outcomes.of(asked, np.array([[0.5, 0.0], [0.25, 0.25]]), 0.0).likelihoods.tolist()
     [[1.0, 0.0], [0.5, 0.5]]
     """
+
+    __repr__ = brief_repr
 
     asked: Asked
     joint: FloatArray
@@ -210,6 +212,8 @@ class FiniteView:
     Every loss that obeys data processing is at least that of `lower` and at most that of `upper`;
     where the view is exact they are the same.
     """
+
+    __repr__ = brief_repr
 
     lower: tuple[Outcomes, ...]
     upper: tuple[Outcomes, ...]

@@ -32,7 +32,7 @@ from sfumato.inference.gaussian.worst_pair import (
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.questions import Asked, Displacements, Nearness
 from sfumato.questions.displacements import Group
-from sfumato.values import FloatArray
+from sfumato.values import FloatArray, brief_repr
 from sfumato.views.finite import FiniteView, Outcomes
 
 End = Literal["less", "more"]
@@ -221,6 +221,8 @@ class GaussianView:
 
     `source` holds the belief, the question and the channel.
     """
+
+    __repr__ = brief_repr
 
     source: tuple[Gaussian, Displacements, AdditiveGaussian]
 
