@@ -26,6 +26,7 @@ from sfumato.datasets.preparation import SLOWEST, Window, median_step, usual_ste
 from sfumato.errors import DataError
 from sfumato.plugin_registry import default_registry
 from sfumato.prior_classes.sets import AnyOf
+from sfumato.quantities import count_text
 from sfumato.values import refuse_unwritable, write_whole
 
 QUARTILES = (0.25, 0.75)
@@ -153,8 +154,8 @@ def _fit_numbers(
     facts: dict[str, Any] = {
         "used": _words_used(records, usable, traces, preparation)
         if ready is None
-        else f"{_number(len(ready), 'trace')} that the published preparation leaves of "
-        f"{len(records)}; their variance from {_number(len(chosen), 'window')} of {length}",
+        else f"{count_text(len(ready), 'trace')} that the published preparation leaves of "
+        f"{len(records)}; their variance from {count_text(len(chosen), 'window')} of {length}",
         "traces": len(records),
         "windows": len(traces),
         "series": len(fitted),
@@ -203,14 +204,10 @@ def _words_used(
     metres = preparation.metres
     units = "" if metres is None else f", in metres around latitude {metres:g}"
     slow = sum((median_step(r) or 0.0) > SLOWEST * (preparation.seconds or 0.0) for r in records)
-    late = f"; left out, as sampled more slowly: {_number(slow, 'trace')}" if slow else ""
+    late = f"; left out, as sampled more slowly: {count_text(slow, 'trace')}" if slow else ""
     of = f"{len(traces)} of " if len(traces) < len(usable) else ""
-    windows = _number(len(usable) if of else len(traces), "window")
-    return f"{of}{windows} of {beat}{units}, from {_number(len(records), 'trace')}{late}"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    windows = count_text(len(usable) if of else len(traces), "window")
+    return f"{of}{windows} of {beat}{units}, from {count_text(len(records), 'trace')}{late}"
 
 
 def _words_at_bound(fitted: Any, quantiles: tuple[float, float]) -> str:
@@ -287,7 +284,7 @@ def _fit_states(
         people.setdefault(record.user, []).append(trace)
     _require_small(len(people) if not days else settings["steps"], len(states))
     facts: dict[str, Any] = {
-        "used": f"{sum(map(len, traces))} states, of {_number(len(traces), 'trace')}, "
+        "used": f"{count_text(sum(map(len, traces)), 'state')}, of {count_text(len(traces), 'trace')}, "
         f"for windows of {settings['steps']}"
     }
     if days:
