@@ -283,8 +283,9 @@ def _fit_states(
     for record, trace in zip(chosen, traces, strict=True):
         people.setdefault(record.user, []).append(trace)
     _require_small(len(people) if not days else settings["steps"], len(states))
+    states_used = count_text(sum(map(len, traces)), "state")
     facts: dict[str, Any] = {
-        "used": f"{count_text(sum(map(len, traces)), 'state')}, of {count_text(len(traces), 'trace')}, "
+        "used": f"{states_used}, of {count_text(len(traces), 'trace')}, "
         f"for windows of {settings['steps']}"
     }
     if days:
