@@ -77,7 +77,16 @@ class HockeyStick(_Exceeding):
         return Quantity("hockey-stick divergence", {"epsilon": self.epsilon}, unit="probability")
 
     def of_shift(self, distance: float) -> float:
-        """Return δ(ε) of two normal laws; far out from a quotient in which nothing cancels.
+        """Return δ(ε) of two normal laws, from above."""
+        value, lost = self._of_shift(distance)
+        return min(value * (1.0 + lost), 1.0)
+
+    def shift_error(self, distance: float) -> float:
+        """Return by how much, relatively, that may be too large."""
+        return 2.0 * self._of_shift(distance)[1]
+
+    def _of_shift(self, distance: float) -> tuple[float, float]:
+        """Return δ(ε) of two normal laws and its rounding; far out nothing cancels in a quotient.
 
         With a = ε/μ − μ/2 and b = ε/μ + μ/2, e^ε = φ(a)/φ(b), so δ = φ(a) (R(a) − R(b)), R(x) the
         Mills ratio Φ(−x)/φ(x) = √(π/2) erfcx(x/√2).
@@ -85,14 +94,15 @@ class HockeyStick(_Exceeding):
         from scipy.special import erfcx, log_ndtr, ndtr
 
         if distance == 0.0 or math.isinf(distance):
-            return 0.0 if distance == 0.0 else 1.0
+            return (0.0 if distance == 0.0 else 1.0), 0.0
         a = self.epsilon / distance - distance / 2.0
         b = self.epsilon / distance + distance / 2.0
         if a <= 0.0 and self.epsilon < 1.0:  # Φ(−a) − Φ(−b) as a sum of two positive numbers
             apart = (math.erf(-a / math.sqrt(2.0)) + math.erf(b / math.sqrt(2.0))) / 2.0
-            return float(apart - math.expm1(self.epsilon) * ndtr(-b)) * (1.0 + 64 * ROUNDOFF)
-        if a <= 0.0:
-            return float(ndtr(-a) - math.exp(self.epsilon + float(log_ndtr(-b))))
+            return float(apart - math.expm1(self.epsilon) * ndtr(-b)), 64 * ROUNDOFF
+        if a <= 0.0:  # what is taken away is less than what is left
+            other = math.exp(self.epsilon + float(log_ndtr(-b)))
+            return float(ndtr(-a)) - other, 16 * ROUNDOFF * (4.0 + (self.epsilon + b * b) * other)
         nodes, weights = np.polynomial.legendre.leggauss(12)
         between = a + distance * (1.0 + nodes) / 2.0
         slopes = 1.0 - between * math.sqrt(math.pi / 2.0) * erfcx(between / math.sqrt(2.0))
@@ -100,9 +110,9 @@ class HockeyStick(_Exceeding):
         if distance > 0.5:
             ends = erfcx(np.array([a, b]) / math.sqrt(2.0))
             mills = math.sqrt(math.pi / 2.0) * float(ends[0] - ends[1])
-        # Exponent and slopes lose digits as a grows, which are added: the value errs upwards.
-        lost = 64.0 * ROUNDOFF * (1.0 + 3.0 * a * a)
-        return math.exp(-a * a / 2.0) / math.sqrt(2.0 * math.pi) * mills * (1.0 + lost)
+        # Exponent and slopes lose digits as a grows.
+        density = math.exp(-a * a / 2.0) / math.sqrt(2.0 * math.pi)
+        return density * mills, 64.0 * ROUNDOFF * (1.0 + 3.0 * a * a)
 
 
 @declare

@@ -263,6 +263,11 @@ class PairMeasure(ViewMeasure):
         """Return the distance of N(0, 1) and N(distance, 1); it must grow with it."""
         raise NotImplementedError
 
+    def shift_error(self, distance: float) -> float:
+        """Return the relative rounding of `of_shift`; by default a few operations."""
+        del distance
+        return 8 * ROUNDOFF
+
     def __init_subclass__(cls, **given: Any) -> None:
         """Read Gaussian views where there is a formula for two normal laws."""
         super().__init_subclass__(**given)
@@ -355,7 +360,7 @@ class PairMeasure(ViewMeasure):
         low, value, high = (self.of_shift(math.sqrt(worst.value * side)) for side in sides)
         if not value or math.isinf(value):
             return attrs.evolve(worst, value=value, relative_error=0.0)
-        error = max(value - low, high - value) / value + 8 * ROUNDOFF
+        error = max(value - low, high - value) / value + self.shift_error(math.sqrt(worst.value))
         return attrs.evolve(worst, value=value, relative_error=error)
 
 

@@ -366,3 +366,17 @@ def test_information_about_rare_values_does_not_underflow():
     shown = Suppression.memoryless("sx", [[0.0, 0.0]])
     found = view_of(chain, StateAt.of(chain, [0]), shown).upper[0].told_nats
     assert found == pytest.approx(-rare * math.log(rare), rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.4, 1.7, 60.0, 300.0])
+@pytest.mark.parametrize("noise", [1e-3, 0.03, 0.4, 3.0, 40.0])
+def test_both_ends_of_a_hockey_stick_hold_it(epsilon, noise):
+    """One value of variance one, radius one: μ² = 1/noise, and forty digits of Φ."""
+    prior, secret = sf.priors.rbf(length_scale=1.0, times=1), sf.secrets.basic(0)
+    release = sf.mechanisms.gaussian_uniform(mse=noise).protect(prior, secret)
+    loss = sf.measures.hockey_stick(epsilon=epsilon).loss(prior, secret, release)
+    with mpmath.workdps(40 + int(epsilon)):
+        mu, allowed = 1 / mpmath.sqrt(mpmath.mpf(noise)), mpmath.mpf(epsilon)
+        truth = mpmath.ncdf(mu / 2 - allowed / mu)
+        truth -= mpmath.exp(allowed) * mpmath.ncdf(-mu / 2 - allowed / mu)
+        assert loss.floor <= truth <= loss.ceiling + mpmath.mpf(10) ** -320
