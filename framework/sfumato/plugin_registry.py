@@ -566,8 +566,8 @@ class Constructor:
 
 
 def written_document(cls: type) -> str:
-    """Return what a plugin's author wrote, without the signs around formulas."""
-    return (inspect.getdoc(cls) or "").replace("$", "")
+    """Return what a plugin's author wrote, without the signs of formulas and of typesetting."""
+    return (inspect.getdoc(cls) or "").replace("$", "").replace("``", "`")
 
 
 def _document(cls: type[Declared]) -> str:

@@ -59,9 +59,10 @@ def _describe(entry: Entry, console: Any) -> None:
     cls = entry.value
     console.print(f"[bold]{entry.name}[/bold]  ({entry.kind}, from {escape(entry.origin)})\n")
     document = written_document(cls).split("\n>>>")[0].strip()
-    console.print(escape("\n\n".join(map(_reflowed, document.split("\n\n")))), "")
+    console.print(escape("\n\n".join(map(_reflowed, document.split("\n\n")))), end="\n\n")
     if cls.parameters():
         table = plain_table("parameter", "must be", "default", "meaning")
+        table.columns[0].no_wrap = True
         for item in cls.parameters():
             default = "" if item.required else repr(item.default)
             cells = (item.name, item.domain.sentence, default, item.doc)

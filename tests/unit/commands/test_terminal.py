@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -164,6 +165,16 @@ def test_help_of_commands_is_never_cut():
     assert "..." not in told.split("Commands:")[1]
     assert "how DATA were prepared." in " ".join(told.split())
     assert max(map(len, told.splitlines())) <= 80
+
+
+def test_no_parameter_that_is_described_is_broken():
+    for kind in NOUNS:
+        for name in sf.registry.names(kind):
+            told = run("describe", name).output
+            for item in sf.registry.get(kind, name).parameters():
+                assert re.search(rf"^{item.name} ", told, re.MULTILINE), (name, item.name)
+            assert "``" not in told
+            assert "\n\nparameter " in told or not sf.registry.get(kind, name).parameters()
 
 
 def test_completion_is_told():
