@@ -19,7 +19,7 @@ POINTS = 360_000
 """Points of a grid, on a line or in a plane."""
 
 SAME = 1e-40
-"""How close to one an eigenvalue in 60 digits is that is one."""
+"""How close to one an eigenvalue in 60 digits is that is one, and to zero a part of a shift."""
 
 NEAR = {1: 1e-6, 2: 2e-3}
 """How far a sum over so many points may be from the integral, by the entries of a trace."""
@@ -77,10 +77,10 @@ def renyi(p: Law, q: Law, order: float) -> float:
         root = mp.cholesky(b) ** -1
         values, axes = mp.eigsy(root * a * root.T)
         shifts = axes.T * root * mp.matrix((p[0] - q[0]).tolist())
-        total = mp.mpf(0)
+        total, least = mp.mpf(0), SAME * max(map(abs, shifts))
         for w, shift in zip(values, shifts, strict=True):
             if math.isinf(order):
-                if abs(w - 1) < SAME and abs(shift) < SAME:
+                if abs(w - 1) < SAME and abs(shift) <= least:
                     continue  # in this direction the laws are the same
                 if w >= 1 - SAME:
                     return math.inf

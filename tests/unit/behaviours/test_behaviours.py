@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 import sfumato as sf
+from sfumato.laws import check
 from sfumato_behaviours.view import SharedMass
 
 SECRET = sf.secrets.which_behaviour()
@@ -213,3 +214,13 @@ def test_what_is_known_of_a_smaller_epsilon_bounds_a_larger_one():
         loss = sf.measures.hockey_stick(epsilon=epsilon).loss(prior, secret, release)
         assert loss.bound == "upper"
         assert loss.value < 1e-3
+
+
+def test_means_of_which_every_square_underflows_are_told_apart():
+    components = [sf.priors.rbf(length_scale=2.6, times=3)] * 2
+    prior = sf.priors.behaviours(components=components, means=[[2.4e-151] * 3, [0.0] * 3])
+    secret, mechanism = sf.secrets.which_behaviour(), sf.mechanisms.behaviour_noise(mse=3.6)
+    release = mechanism.protect(prior, secret)
+    assert sf.measures.posterior_gap().loss(prior, secret, release).value == 0.5
+    law = {"prior": prior, "secret": secret, "mechanism": mechanism}
+    check("oracle.value", measure=sf.measures.posterior_gap(), seed=0, **law)
