@@ -221,6 +221,7 @@ def test_means_of_which_every_square_underflows_are_told_apart():
     prior = sf.priors.behaviours(components=components, means=[[2.4e-151] * 3, [0.0] * 3])
     secret, mechanism = sf.secrets.which_behaviour(), sf.mechanisms.behaviour_noise(mse=3.6)
     release = mechanism.protect(prior, secret)
-    assert sf.measures.posterior_gap().loss(prior, secret, release).value == 0.5
+    gap = sf.measures.posterior_gap().loss(prior, secret, release)
+    assert 0.5 <= gap.value <= 0.5 + 1e-12
     law = {"prior": prior, "secret": secret, "mechanism": mechanism}
     check("oracle.value", measure=sf.measures.posterior_gap(), seed=0, **law)
