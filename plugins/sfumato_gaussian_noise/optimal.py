@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -10,9 +11,10 @@ import numpy as np
 
 from sfumato.errors import OutsideHypotheses
 from sfumato.inference.gaussian.grid_information import GridRegression
-from sfumato.matrices import Diagonal, Scaled, Sum
+from sfumato.matrices import Dense, Diagonal, Kronecker, LowRank, Matrix, Scaled, Sum
 from sfumato.matrices.matrix import ROUNDOFF, Array
 from sfumato.parameters import OPEN_UNIT, POSITIVE, SWITCH, declare, parameter
+from sfumato.plugin_registry import default_registry
 from sfumato_gaussian_noise.baselines import Calibrated, Design
 from sfumato_gaussian_noise.design import (
     Block,
@@ -80,6 +82,10 @@ class Optimal(Calibrated):
 
     def noise(self, members: Members, mse: float) -> Design:
         """Design by the cheapest route that can be certified."""
+        if (alone := one_coordinate(members)) is not None:
+            narrow = self.noise(alone, mse)
+            wide = widened(narrow.noise, members.first.belief.dimensions)
+            return attrs.evolve(narrow, noise=wide)
         question = members.first.question
         low, high = min(question.radii), max(question.radii)
         if not 1 / LARGEST_RADIUS <= low <= high <= LARGEST_RADIUS:
@@ -106,6 +112,60 @@ class Optimal(Calibrated):
         if claims["class_seen"] == "proved":
             claims |= {"attained_loss": attained, "floor": task.floor}
         return Design(found.noise, claims, found.losses.worst)
+
+
+def one_coordinate(members: Members) -> Members | None:
+    """Return a class seen in one coordinate, where several are alike and independent; else None.
+
+    If what is secret are places at single times, the loss of Γ stays as it is when coordinates
+    trade places or signs. It is convex in Γ, so the mean of Γ over all such changes, Γ₁ ⊗ I, loses
+    no more; and its M = M₁ ⊗ I has the worst square of M₁, of one coordinate with the same mse.
+    """
+    belief, groups = members.first.belief, members.first.question.groups
+    wide, entries = belief.dimensions, np.arange(belief.entries).reshape(belief.times, -1)
+    places = {tuple(place): time for time, place in enumerate(entries.tolist())}
+    covariances = [member.belief.covariance for member in members.listed]
+    if (
+        members.is_single
+        or wide == 1
+        or not all(
+            isinstance(one, Kronecker) and np.array_equal(one.across.entries, np.eye(wide))
+            for one in covariances
+        )
+    ):
+        return None
+    times = [places.get(group[0]) for group in groups if len(group) == 1]
+    table = _of_one_coordinate(members.prior.specification())
+    if table is None or len(times) < len(groups) or None in times:
+        return None
+    alone = Members(default_registry().build("prior", table), members.secret)
+    kept = [member.belief.covariance for member in alone.listed]
+    alike = [one.time for one in covariances if isinstance(one, Kronecker)] == kept
+    same = [group[0][0] for group in alone.first.question.groups] == times
+    return alone if alike and same else None
+
+
+def _of_one_coordinate(table: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the table of a class without its dimensions; None for a class of another kind."""
+    if set(table) == {"any_of"}:
+        parts = [_of_one_coordinate(part) for part in table["any_of"]]
+        return None if None in parts else {"any_of": parts}
+    if "dimensions" not in table or table.get("name") not in default_registry().names("prior"):
+        return None
+    return {key: value for key, value in table.items() if key != "dimensions"}
+
+
+def widened(noise: Matrix, wide: int) -> Matrix:
+    """Return Γ ⊗ I: the same noise, drawn anew for each of several coordinates."""
+    if isinstance(noise, Diagonal):
+        return Diagonal(np.repeat(noise.variances, wide))
+    if isinstance(noise, LowRank):
+        return LowRank(np.kron(noise.factor, np.eye(wide)))
+    if isinstance(noise, Scaled):
+        return Scaled(widened(noise.base, wide), noise.factor)
+    if isinstance(noise, Sum):
+        return Sum(tuple(widened(term, wide) for term in noise.terms))
+    return Kronecker(noise, Dense(np.eye(wide)))
 
 
 def cheapest_route(task: Task) -> Certified:

@@ -113,6 +113,39 @@ def test_a_class_against_the_direct_program(seed):
     assert found["worst_loss"] == pytest.approx(truth, rel=2e-5)
 
 
+@pytest.mark.parametrize(
+    ("secret", "times"), [(sf.secrets.basic(2), (2,)), (sf.secrets.every_point(), range(4))]
+)
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_class_in_the_plane_against_the_direct_program(secret, times, apart):
+    """Coordinates that are alike and independent are designed for as one: the program is not."""
+    scales, apart = (0.7, 2.0), apart and len(times) == 1
+    prior = sf.priors.rbf(length_scale=sf.AnyOf(*scales), times=4, dimensions=2)
+    mechanism = sf.mechanisms.gaussian_optimal(mse=0.2, independent_secret_noise=apart)
+    release, lags = mechanism.protect(prior, secret), np.subtract.outer(range(4), range(4))
+    planes = [np.kron(np.exp(-(lags**2) / (2 * scale**2)), np.eye(2)) for scale in scales]
+    problems = [(plane, [(2 * t, 2 * t + 1)], 1.0) for plane in planes for t in times]
+    truth = direct_optimum(problems, 1.6, apart=[4, 5] if apart else None)
+    assert release.claims["worst_loss"] == pytest.approx(truth, rel=1e-4)
+    assert release.claims["lower_bound"] <= truth * (1 + 1e-6)
+    found = sf.measures.renyi(order=2.0).loss(prior, secret, release)
+    assert found.ceiling == pytest.approx(release.claims["worst_loss"], rel=1e-6)
+    noise = release.channel.noise.dense()
+    assert np.trace(noise) == pytest.approx(1.6)
+    assert not noise[::2, 1::2].any()
+
+
+def test_a_fitted_class_in_the_plane_is_designed_in_seconds():
+    """It did not end: a program and a proof of all 100 values at once."""
+    lengths, variances = sf.Interval(3.6, 8.5), sf.Interval(1465.0, 12242.0)
+    prior = sf.priors.rbf(length_scale=lengths, variance=variances, times=50, dimensions=2)
+    begun = time.process_time()
+    found = claims(prior, sf.secrets.basic(24, radius=50.0), mse=2500.0)
+    assert time.process_time() - begun < 30
+    assert found["class_seen"] == "proved"
+    assert found["relative_gap"] < 1e-3
+
+
 @pytest.mark.parametrize("indices", [[2], [1, 3]])
 def test_the_papers_class_against_the_direct_program(indices):
     covariance = random_covariance(7, 5)
