@@ -253,6 +253,7 @@ def _cost(best: Cell, other: Cell) -> str:
     quantity = best.utility_quantity
     if quantity is None or quantity != other.utility_quantity:
         return ""
+    had, has = (_number(float(cell.utility or 0), "exact") for cell in (other, best))
     if _same_cost(best, other):
-        return f", at the same {quantity.name} of {best.utility:.3g}"
-    return f", the {quantity.name} being {best.utility:.3g} instead of {other.utility:.3g}"
+        return f", at the same {quantity.name} of {has}"
+    return f", the {quantity.name} being {has} instead of {had}"

@@ -32,6 +32,13 @@ def words_of(comparison):
     return {word.strip("[]") for text in texts for word in text.split()}
 
 
+def test_large_costs_are_written_in_digits():
+    noises = [sf.mechanisms.gaussian_uniform(mse=mse) for mse in (0.5, 1360.0)]
+    priors, secrets = [sf.priors.rbf(length_scale=2.0, times=4)], [sf.secrets.basic(1)]
+    said = sf.compare(priors, secrets, noises, [sf.measures.renyi()]).findings[0]
+    assert "the mean squared error being 1,360 instead of 0.5" in said
+
+
 @pytest.mark.parametrize("width", [60, 80, 110, 160])
 def test_tables_fit_and_break_no_word(width, worlds, sandwiched, swept):
     bundled = default_study(default_registry()).run().comparisons
