@@ -578,7 +578,9 @@ def _document(cls: type[Declared]) -> str:
         default = "" if item.required else f"; {item.default!r} unless given"
         lines += [f"{item.name} : {item.domain.sentence}{default}", f"    {item.doc or item.name}"]
     if issubclass(cls, Prior) and cls.overrides("fit"):
-        lines += ["", "Methods", "-------", f"fit{inspect.signature(cls.fit)}"]
+        given = inspect.signature(cls.fit).parameters.values()
+        bare = inspect.Signature([one.replace(annotation=one.empty) for one in given])
+        lines += ["", "Methods", "-------", f"fit{bare}"]
         lines += [f"    {(inspect.getdoc(cls.fit) or '').splitlines()[0]}"]
     return "\n".join(lines) + (f"{gap}{rest}" if rest else "")
 

@@ -349,7 +349,7 @@ def test_help_tells_the_parameters_and_fit():
         for item in constructor.parameters():
             assert f"{item.name} : {item.domain.sentence}" in constructor.__doc__
             assert item.doc in constructor.__doc__
-    assert "fit(" in sf.priors.rbf.__doc__
+    assert "fit(traces, *, times=None, noise=0.0025," in sf.priors.rbf.__doc__
     assert "fit" in dir(sf.priors.rbf)
     assert str(inspect.signature(sf.secrets.basic)).startswith("(index, radius=1.0")
     assert "rbf" in dir(sf.priors)
