@@ -20,6 +20,7 @@ from sfumato.inference.gaussian.posterior import posterior, prior_precision
 from sfumato.inference.gaussian.worst_pair import entries_of
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.parameters import declare
+from sfumato.prior_classes.proofs import prove_loss
 from sfumato.protocols import (
     Adversary,
     Loss,
@@ -163,8 +164,7 @@ class PosteriorInterval(LossMeasure):
             for group, one in zip(question.groups, view.squares.informations, strict=True)
         }
         widths, error = [width for width, _ in found.values()], max(e for _, e in found.values())
-        points = [(belief.entries_at(time),) for time in range(belief.times)]
-        if len(found) > 1 and sorted(found) == points:  # the times, each on its own
+        if _is_every_point(belief, question):
             width, how = float(np.mean(widths)), "mean over every point"
         else:
             width, how = min(widths), "posterior precision"
@@ -172,15 +172,37 @@ class PosteriorInterval(LossMeasure):
             return Reading(value=width, bound="exact", relative_error=error, how=how)
         return Reading(value=width * (1 - 1e-12), bound="lower", how=how)
 
-    def of_informations(
-        self, question: Displacements, bounds: Sequence[GroupBounds]
-    ) -> Array | None:
-        """Return the least 2 √λ_min(V_SS), from the least V_SS; none of a mean over every point."""
-        if len(bounds) > 1 and question.entries == tuple(range(len(question.entries))):
-            return None
-        least = np.min([np.linalg.eigvalsh(bound.left)[:, 0] for bound in bounds], axis=0)
-        least = np.maximum(least, 0.0)
-        return np.asarray(2.0 * np.sqrt(least * (1 - 64 * len(question.entries) ** 2 * ROUNDOFF)))
+    def of_informations(self, question: Displacements, bounds: Sequence[GroupBounds]) -> Array:
+        """Return the least 2 √λ_min(V_SS), from the least V_SS."""
+        return np.min(_least_widths(question, bounds), axis=0)  # type: ignore[no-any-return]
+
+    def proved(self, prior: PriorClass, secret: Secret, *given: Any, **options: Any) -> Any:
+        """Return the least width over a class with intervals; of every point the least mean."""
+        belief = next(prior.members()).belief()
+        mean = _is_every_point(belief, secret.question(belief))
+        return prove_loss(_MeanInterval() if mean else self, prior, secret, *given, **options)
+
+
+class _MeanInterval(PosteriorInterval):
+    """The mean of the intervals of every point, as a class with intervals is proved."""
+
+    def of_informations(self, question: Displacements, bounds: Sequence[GroupBounds]) -> Array:
+        """Return a mean that no member's falls below: that of the least widths, each by itself."""
+        return np.mean(_least_widths(question, bounds), axis=0)  # type: ignore[no-any-return]
+
+
+def _is_every_point(belief: Gaussian, question: Displacements) -> bool:
+    """Whether the groups are the times of a trace, each on its own."""
+    points = [(belief.entries_at(time),) for time in range(belief.times)]
+    return len(points) > 1 and sorted(set(question.groups)) == points
+
+
+def _least_widths(question: Displacements, bounds: Sequence[GroupBounds]) -> list[Array]:
+    """Return 2 √λ_min of the least V_SS of each group and cell, rounded down."""
+    known = dict(zip(question.groups, bounds, strict=True)).values()  # groups told twice are one
+    least = [np.maximum(np.linalg.eigvalsh(bound.left)[:, 0], 0.0) for bound in known]
+    down = 1 - 64 * len(question.entries) ** 2 * ROUNDOFF
+    return [2.0 * np.sqrt(one * down) for one in least]
 
 
 def _width(

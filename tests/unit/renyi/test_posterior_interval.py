@@ -116,3 +116,19 @@ def test_all_measures_of_a_release_share_what_it_tells(monkeypatch):
     for name in ("renyi", "renyi_paper_bound", "posterior_interval", "advantage", "bayes_success"):
         getattr(sf.measures, name)().evaluate(at.belief, at.question, at.channel)
     assert len(asked) == 1
+
+
+def test_the_mean_over_every_point_is_proved_over_an_interval():
+    times, ends = 5, (1.0, 3.0)
+    prior = sf.priors.rbf(length_scale=sf.Interval(*ends), times=times)
+    secret = sf.secrets.every_point()
+    release = sf.mechanisms.gaussian_uniform(mse=0.3).protect(prior, secret)
+    found = sf.measures.posterior_interval().loss(prior, secret, release)
+    means = [
+        np.mean([true_width(length, 0.3, [entry], times) for entry in range(times)])
+        for length in np.linspace(*ends, 9)
+    ]
+    low, high = found.interval
+    assert (found.bound, "proved" in found.how) == ("lower", True)
+    assert low <= min(means) <= low * (1 + 2e-3)
+    assert high <= max(means) * (1 + 1e-9)
