@@ -244,7 +244,7 @@ class MarkovQuilt(CountMechanism):
             raise OutsideHypotheses("a quilt is of one node; ask about single times.")
         times = np.unique(question.times).tolist()
         score = quilt_scale(belief, self.epsilon, times, self.form)
-        return max(score * sensitivity(weights), LEAST)
+        return max(math.nextafter(score * sensitivity(weights), math.inf), LEAST)
 
 
 @declare
@@ -275,7 +275,7 @@ class WassersteinLaplace(CountMechanism):
         laws, error, rarest = count_laws(belief, question, weights)
         distance = transport_distance(laws, error)
         while True:
-            scale = max(distance / self.epsilon, LEAST)
+            scale = max(math.nextafter(distance / self.epsilon, math.inf), LEAST)
             if worst_ratio(laws, scale, rarest) <= self.epsilon * (1 + 1e-9):
                 return scale
             distance += 1

@@ -84,7 +84,7 @@ def quilt_scale(
 
 def _best_score(node: int, steps: int, epsilon: float, sides: Sides) -> tuple[float, bool]:
     """Return the smallest score of a quilt of X_node, by windows, and whether it has one side."""
-    best, reach = (steps / epsilon, False), FIRST
+    best, reach = (math.nextafter(steps / epsilon, math.inf), False), FIRST
     rooms, both = (node, steps - 1 - node), sides(node)
     while True:
         tables = [side.nearest(min(reach, room)) for side, room in zip(both, rooms, strict=True)]
