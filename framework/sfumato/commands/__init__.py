@@ -18,7 +18,29 @@ Tab completes commands and options after, in bash (or zsh, fish):
 """
 
 
-class Commands(click.Group):
+class WholeSentences(click.Group):
+    """A group that lists its commands with whole sentences and knows near misses of their names."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with whole sentences, broken but never cut."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, command.get_short_help_str(10**4)) for name, command in found if command]
+            )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, or say which was meant."""
+        known = self.list_commands(ctx)
+        if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in known:
+            said = errors.did_you_mean(args[0], known)
+            raise click.UsageError(f"there is no command named '{args[0]}'; {said}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+class Commands(WholeSentences):
     """A group whose subcommands are the modules NAME_command of this package."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -34,14 +56,6 @@ class Commands(click.Group):
         module = importlib.import_module(f"{__name__}.{cmd_name}{SUFFIX}")
         command: click.Command = module.command
         return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with whole sentences, broken but never cut."""
-        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, command.get_short_help_str(10**4)) for name, command in found if command]
-            )
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; one that Ctrl-C stops ends with the status that shells expect."""

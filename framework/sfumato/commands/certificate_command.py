@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
+from sfumato.commands import WholeSentences
 from sfumato.commands.arguments import DATA, with_json
 
 
-@click.group("certificate")
+@click.group("certificate", cls=WholeSentences)
 def command() -> None:
     """Check a certificate, without trusting who wrote it."""
 

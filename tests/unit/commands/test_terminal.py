@@ -162,9 +162,16 @@ def test_text_without_quotes_is_explained():
 
 def test_help_of_commands_is_never_cut():
     told = run("--help").output
-    assert "..." not in told.split("Commands:")[1]
     assert "how DATA were prepared." in " ".join(told.split())
-    assert max(map(len, told.splitlines())) <= 80
+    for said in (told, run("certificate", "--help").output):
+        assert "..." not in said.split("Commands:")[1]
+        assert max(map(len, said.splitlines())) <= 80
+
+
+def test_a_command_that_is_misspelt_is_told_which_was_meant():
+    done = run("relase")
+    assert done.exit_code == 2
+    assert "there is no command named 'relase'; did you mean 'release'?" in done.output
 
 
 def test_no_parameter_that_is_described_is_broken():
