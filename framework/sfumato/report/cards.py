@@ -77,8 +77,12 @@ def mark_sentence(reading: Reading) -> str:
 
 
 def result_card(title: str, value: str, **rows: Any) -> str:
-    """Return any other result: what it is, its value, and named facts beside it."""
-    told = [(name.replace("_", " "), _cut(value_text(fact))) for name, fact in rows.items()]
+    """Return any other result: what it is, its value, and named facts; sentences stay whole."""
+    told = [
+        (name.replace("_", " "), fact if isinstance(fact, str) else _cut(value_text(fact)))
+        for name, fact in rows.items()
+        if not isinstance(fact, str) or fact
+    ]
     return _card(title, value, told)
 
 
