@@ -48,4 +48,4 @@ def test_the_order_of_imports_and_hash_seeds_change_no_example(tmp_path):
     assert "rbf" in plain
     assert drawn(tmp_path, "import sfumato.report, sfumato.figures", "2") == plain
     tmp_path.joinpath("odd.py").write_text("NUMBERS = (0.123456, 2.71828e5, 7.5)\n")
-    assert drawn(tmp_path, "import odd", "1") == plain  # see conftest.py
+    assert drawn(tmp_path, "import odd", "1") == plain  # see tests/conftest.py
