@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from sfumato.beliefs import Markov
 from sfumato.errors import OutsideHypotheses
-from sfumato.inference.markov.probabilities import reachable_states
 from sfumato.matrices.matrix import ROUNDOFF
 from sfumato.values import FloatArray
+from sfumato.views.segments import marginals_up_to, require_products
 
 FIRST, WIDEST = 16, 4096
 """How far a window reaches at first, doubled until no quilt beyond it can be better, and at most:
@@ -148,37 +148,28 @@ def _is_still(belief: Markov) -> bool:
 
 def _exact(belief: Markov) -> Sides:
     """Return the influences before and after a node, from the chain's own laws."""
-    count = belief.state_count
     if _is_still(belief):
-        laws, possible = np.broadcast_to(belief.initial, (2, count)), belief.initial > 0.0
+        laws, possible = (
+            np.broadcast_to(belief.initial, (2, belief.state_count)),
+            belief.initial > 0,
+        )
         one = belief.steps == 1
-        back = np.eye(count) if one else belief.reversed_matrix(0, laws)
-        step = back if one else belief.matrix(0)
-        before = _influences(itertools.repeat(back), possible, STILL)
-        if _loses(belief, laws, possible):
-            before = itertools.repeat(np.full((1, 1), math.inf))
-        alike = _Side(before), _Side(_influences(itertools.repeat(step), possible))
+        step = np.eye(belief.state_count) if one else belief.matrix(0)
+        back = step if one else belief.reversed_matrix(0, laws)
+        require_products(belief.initial, step)
+        before = _Side(_influences(itertools.repeat(back), possible, STILL))
+        alike = before, _Side(_influences(itertools.repeat(step), possible))
         return lambda _: alike
-    marginals = belief.marginals()
-    reached = reachable_states(belief, marginals)
-    loses = _loses(belief, marginals, reached)
-    rounding = 4.0 * belief.steps * (count + 2) * ROUNDOFF
+    marginals = marginals_up_to(belief, belief.steps - 1)
+    rounding = 4.0 * belief.steps * (belief.state_count + 2) * ROUNDOFF
 
     def around(node: int) -> tuple[_Side, _Side]:
-        steps = (belief.reversed_matrix(t, marginals) for t in range(node - 1, -1, -1))
-        before = _influences(steps, reached[node], rounding)
-        if loses:
-            before = itertools.repeat(np.full((1, 1), math.inf))
+        before = (belief.reversed_matrix(t, marginals) for t in range(node - 1, -1, -1))
         after = (belief.matrix(t) for t in range(node, belief.steps - 1))
-        return _Side(before), _Side(_influences(after, reached[node]))
+        possible = marginals[node] > 0.0
+        return _Side(_influences(before, possible, rounding)), _Side(_influences(after, possible))
 
     return around
-
-
-def _loses(belief: Markov, marginals: FloatArray, reached: BoolArray) -> bool:
-    """Whether states so rare are held that the reversed chain may lack some of its moves."""
-    rarest = float(marginals.min(initial=1.0, where=reached))
-    return rarest * belief.smallest_probability < SMALLEST
 
 
 def _bounded(belief: Markov) -> Sides:

@@ -15,7 +15,7 @@ from sfumato.inference.markov.probabilities import reachable_states
 from sfumato.parameters import LABEL_SET, PLUGIN, Domain, Label, Rejected, Sizes, declare, parameter
 from sfumato.protocols import Mechanism, PriorClass, Release, Secret
 from sfumato.questions import Events
-from sfumato.questions.events import empty_masks
+from sfumato.questions.events import Masks
 from sfumato.values import Labels
 from sfumato_suppression.release import suppressing_release
 
@@ -93,13 +93,11 @@ class SuspectStates(Secret[Markov, Events]):
     def question(self, belief: Markov) -> Events:
         """Return one event for each suspicious state at each time of an event."""
         suspects = self._suspects(belief)
-        places = list(
-            dict.fromkeys((time, s) for states, time in suspects for s in states.tolist())
-        )
-        masks = empty_masks(len(places), belief.steps, belief.state_count)
-        for mask, place in zip(masks, places, strict=True):
-            mask[place] = True
-        return Events(masks, tuple((belief.states[state], time) for time, state in places))
+        found = dict.fromkeys((time, s) for states, time in suspects for s in states.tolist())
+        times, states = np.array(list(found), dtype=np.intp).reshape(-1, 2).T
+        rows = np.eye(belief.state_count, dtype=bool)[states]
+        names = tuple((belief.states[state], time) for time, state in found)
+        return Events(Masks.single(times, rows, belief.steps), names)
 
     def multiplicity(self, belief: Markov) -> int:
         """Return μ, the largest number of possible states that may stand for one event."""

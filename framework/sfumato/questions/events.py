@@ -113,25 +113,6 @@ def check_values(states: int, times: int) -> None:
         )
 
 
-def empty_masks(events: int, steps: int, states: int) -> BoolArray:
-    """Return masks of no state at all, or refuse a chain so long that they would fill the memory.
-
-    >>> from sfumato.questions.events import empty_masks
-    >>> empty_masks(2, 3, 4).shape
-    (2, 3, 4)
-    >>> empty_masks(100_000, 100_000, 2)
-    Traceback (most recent call last):
-    sfumato.errors.OutsideHypotheses: a question may have ... ask about 335 events at most, ...
-    """
-    if events * steps * states > MOST_IN_MASKS:
-        raise OutsideHypotheses(
-            f"a question may have events x steps x states up to {MOST_IN_MASKS:,}; got {events:,} "
-            f"x {steps:,} x {states:,}: ask about {MOST_IN_MASKS // (steps * states):,} events at "
-            "most, or a shorter chain."
-        )
-    return np.zeros((events, steps, states), dtype=bool)
-
-
 def _whole_numbers(value: ArrayLike) -> NDArray[np.intp]:
     return read_only(value, np.intp)
 
@@ -146,9 +127,11 @@ class Masks(ByContent):
 
     >>> import numpy as np
     >>> from sfumato.questions.events import Masks
-    >>> one = Masks((1, 10**6, 2), np.array([0]), np.array([5]), np.array([[True, False]]))
-    >>> one.listed()[0, 4:6].tolist()
-    [[False, False], [True, False]]
+    >>> Masks.single([1], np.array([[True, False]]), steps=3).listed().tolist()
+    [[[False, False], [True, False], [False, False]]]
+    >>> Masks.single(range(10**5), np.ones((10**5, 2), dtype=bool), steps=10**5).listed()
+    Traceback (most recent call last):
+    sfumato.errors.OutsideHypotheses: a question may have ... ask about 335 events at most, ...
     """
 
     __repr__ = brief_repr
@@ -158,12 +141,24 @@ class Masks(ByContent):
 
     shape: tuple[int, int, int]
     events: NDArray[np.intp] = attrs.field(converter=_whole_numbers)  # (N,), in order
-    times: NDArray[np.intp] = attrs.field(converter=_whole_numbers)  # (N,), in order for each event
+    times: NDArray[np.intp] = attrs.field(converter=_whole_numbers)  # (N,), in order in each event
     rows: BoolArray = attrs.field(converter=_booleans)  # (N, M), each with some state
 
+    @classmethod
+    def single(cls, times: ArrayLike, rows: BoolArray, steps: int) -> Masks:
+        """Return those of events of one time each, (E,), about the states of its row, (E, M)."""
+        return cls((len(rows), steps, rows.shape[1]), np.arange(len(rows)), times, rows)
+
     def listed(self) -> BoolArray:
-        """Return all of them, (E, T, M), unless they are too many."""
-        masks = empty_masks(*self.shape)
+        """Return all of them, (E, T, M), unless they would fill the memory."""
+        events, steps, states = self.shape
+        if events * steps * states > MOST_IN_MASKS:
+            raise OutsideHypotheses(
+                f"a question may have events x steps x states up to {MOST_IN_MASKS:,}; got "
+                f"{events:,} x {steps:,} x {states:,}: ask about "
+                f"{MOST_IN_MASKS // (steps * states):,} events at most, or a shorter chain."
+            )
+        masks = np.zeros(self.shape, dtype=bool)
         masks[self.events, self.times] = self.rows
         return _booleans(masks)
 
@@ -256,8 +251,7 @@ class Events(ByContent):
         """
         kept = self.kept
         names = zip((self.names[event] for event in kept.events), kept.times.tolist(), strict=True)
-        shape, each = (len(kept.events), *kept.shape[1:]), np.arange(len(kept.events))
-        return Events(Masks(shape, each, kept.times, kept.rows), tuple(names))
+        return Events(Masks.single(kept.times, kept.rows, kept.shape[1]), tuple(names))
 
     @classmethod
     def union(cls, questions: Iterable[Events]) -> Events:
@@ -308,9 +302,8 @@ class StateAt(Events):
     def of(cls, belief: Any, times: Iterable[int], close: BoolArray | None = None) -> StateAt:
         """Return the question about those times; without `close`, of any two states."""
         wanted, size = list(times), belief.state_count
-        count = len(wanted) * size
         rows = np.tile(np.eye(size, dtype=bool), (len(wanted), 1))
-        masks = Masks((count, belief.steps, size), np.arange(count), np.repeat(wanted, size), rows)
+        masks = Masks.single(np.repeat(wanted, size), rows, belief.steps)
         names = tuple((state, time) for time in wanted for state in belief.states)
         return cls(masks, names, close=close)
 
