@@ -238,8 +238,10 @@ class Account:
         fades = bounded and self._sums[1] > 0 and self._stationary
         width = 1 if self.width == ALWAYS else self.width
         while fades:
-            width = self._up_to_next(at, at + points, width)
             near = self.within(at, at + points, width)
+            if not all(isinstance(past.channel.noise, Diagonal) for past in near):
+                width = self._up_to_next(at, at + points, width)  # they are near as a whole
+                near = self.within(at, at + points, width)
             told, size = self._told(asked, near, width)
             if told * _peak(own) <= ENOUGH or (size > most and own.finite and told < math.inf):
                 self.width = max(self.width, width)
