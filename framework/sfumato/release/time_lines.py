@@ -65,9 +65,9 @@ class Elsewhere(Secret):
             )
             return Displacements(groups, asked.radii)
         if isinstance(asked, Events):
-            masks = np.zeros((len(asked.masks), self.steps, asked.masks.shape[2]), dtype=bool)
-            masks[:, list(self.places.values())] = asked.masks
-            return attrs.evolve(asked, masks=masks)
+            shape = (asked.kept.shape[0], self.steps, asked.kept.shape[2])
+            times = [self.places[time] for time in asked.kept.times.tolist()]
+            return attrs.evolve(asked, masks=attrs.evolve(asked.kept, shape=shape, times=times))
         if isinstance(asked, JointStates):
             times = tuple(tuple(self.places[time] for time in group) for group in asked.groups)
             return attrs.evolve(asked, groups=times)
