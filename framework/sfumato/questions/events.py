@@ -228,7 +228,7 @@ class Events(ByContent):
                 f"events.masks must have shape (events, times, states), one name each; "
                 f"got {self.kept.shape} and {len(self.names)} names."
             )
-        if len(np.unique(self.kept.events)) < len(self.names):
+        if not np.bincount(self.kept.events, minlength=len(self.names)).all():
             raise ValueError("each event must be about some time; one is about none.")
 
     @functools.cached_property

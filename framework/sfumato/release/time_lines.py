@@ -66,8 +66,8 @@ class Elsewhere(Secret):
             return Displacements(groups, asked.radii)
         if isinstance(asked, Events):
             shape = (asked.kept.shape[0], self.steps, asked.kept.shape[2])
-            times = [self.places[time] for time in asked.kept.times.tolist()]
-            return attrs.evolve(asked, masks=attrs.evolve(asked.kept, shape=shape, times=times))
+            at = [self.places[time] for time in asked.kept.times.tolist()]
+            return attrs.evolve(asked, masks=attrs.evolve(asked.kept, shape=shape, times=at))
         if isinstance(asked, JointStates):
             times = tuple(tuple(self.places[time] for time in group) for group in asked.groups)
             return attrs.evolve(asked, groups=times)
