@@ -47,7 +47,9 @@ class Optimal(Mechanism):
     what *any* δ-private suppression can release that answers as the trace happens, and never worth
     less than the segmented check's.
     The claims are `attained`, `upper_bound` (certified, not merely solved for) and `relative_gap`
-    = 1 − attained / upper_bound; the posterior gap is measured from the finished channel.
+    = 1 − attained / upper_bound; the posterior gap is measured from the finished channel. The bound
+    alone is `sfumato_suppression.limits.utility_bound`; the measure `releasable_fraction` shows it
+    beside any other suppression.
     A segment is not improved further once it is within a tenth of `gap` of its own bound. After
     `seconds`, what is left has the segmented check's tables and bounds proved by other programs'
     duals: both hold as well, only the gap between them is larger.

@@ -18,6 +18,8 @@ from sfumato.parameters import UNIT, declare, parameter
 from sfumato.protocols import LossMeasure, Mechanism, PriorClass, Quantity, Reading, Release, Secret
 from sfumato.quantities import EXPECTED_RELEASES
 from sfumato.questions import Events, Guess
+from sfumato.release.streams import Stream, keyed_generator, open_stream
+from sfumato.values import SUPPRESSED
 
 
 @attrs.frozen(kw_only=True)
@@ -92,6 +94,15 @@ class HalfAsLikely(QuietAlone):
     channel = _HalfAsLikely
 
 
+def _until_a_visit(belief: Markov) -> tuple[NDArray[np.float64], ...]:
+    """Return tables that withhold half, and all until a release once the visit was made."""
+    steps, count = belief.steps, belief.state_count
+    first = np.full((1, steps, 2, count), 0.5)
+    first[:, :, 1] = 1.0
+    after = (np.full((count, steps - t - 1, 1, count), 0.5) for t in range(steps - 1))
+    return (first, *after)
+
+
 @attrs.frozen(eq=False, repr=False)
 class _NeverVisited(RememberingSuppression):
     def sample_many(
@@ -113,18 +124,59 @@ class NeverVisited(Mechanism):
     def design(self, prior: PriorClass, secret: Secret) -> Release:
         """Show half of the states until the visit."""
         belief: Any = next(prior.members()).belief()
-        steps, count = belief.steps, belief.state_count
-        tables = [np.full((1, steps, 2, count), 0.5)]
-        tables += [np.full((count, steps - t - 1, 1, count), 0.5) for t in range(steps - 1)]
-        tables[0][:, :, 1] = 1.0
         made = [RememberingSuppression, _NeverVisited]
-        honest, channel = (kind(belief.states, ((0, 0),), tuple(tables)) for kind in made)
+        honest, channel = (kind(belief.states, ((0, 0),), _until_a_visit(belief)) for kind in made)
         return _FromTheBatch(
             mechanism=self,
             prior=prior,
             secret=secret,
             channel=channel,
             utility_value=expected_releases(belief, honest),
+            utility_quantity=EXPECTED_RELEASES,
+        )
+
+
+class _MemoryLost(Stream):
+    """A stream whose saved state has no hidden memory."""
+
+    def __init__(self, release: Release, key: bytes, time: int = 0) -> None:
+        super().__init__(release, key, time)
+        self._coins = keyed_generator(key).random(release.channel.steps)
+        self._visited = False
+
+    def answer(self, value: Any, time: int) -> Any:
+        """Show what is decided by the table of one who was there, or was not."""
+        channel = self._release.channel
+        self._visited |= time == 0 and value == channel.states[0]
+        chance = 1.0 if self._visited else 0.5
+        return SUPPRESSED if self._coins[time] < chance else value
+
+
+@attrs.frozen(kw_only=True)
+class _WithoutMemory(Release):
+    def stream(self, rng: Any = None, state: Any = None) -> Any:
+        """Begin a stream, or resume one."""
+        return open_stream(_MemoryLost, self, rng, state)
+
+
+@declare
+class MemoryLost(Mechanism):
+    """Withholds half, and everything once the trace began in the first state, until resumed."""
+
+    name = "mutant_memory_lost"
+    asks = ((Markov, Events),)
+    yields = RememberingSuppression
+
+    def design(self, prior: PriorClass, secret: Secret) -> Release:
+        """Hide what is shown after such a beginning: nothing is ever forgotten."""
+        belief: Any = next(prior.members()).belief()
+        channel = RememberingSuppression(belief.states, ((0, 0),), _until_a_visit(belief))
+        return _WithoutMemory(
+            mechanism=self,
+            prior=prior,
+            secret=secret,
+            channel=channel,
+            utility_value=expected_releases(belief, channel),
             utility_quantity=EXPECTED_RELEASES,
         )
 
@@ -185,6 +237,7 @@ MUTANTS = (
     Mutant("sampling.honest", QuietAlone, "one output is drawn as many are", "two doors"),
     Mutant("sampling.honest", QuietLater, "a long trace is drawn as a short one", "sizes"),
     Mutant("sampling.honest", NeverVisited, "a hidden memory is drawn with", "two doors"),
+    Mutant("sampling.stream", MemoryLost, "a saved state has the hidden memory", "two doors"),
     Mutant("contract.release", HalfAsLikely, "a likelihood is the evidence's", "two doors"),
     Mutant("contract.population", FirstForEveryone, "everyone is someone else", "two doors"),
     Mutant("budget.size", TenStates, "many states are hidden as few are", "sizes"),
