@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 
 from sfumato.errors import OutsideHypotheses
 from sfumato.parameters import CHOICE, declare, parameter
-from sfumato.protocols import Quantity, Reading
+from sfumato.protocols import Quantity
 from sfumato.values import FloatArray
-from sfumato.views import FiniteView, GuessMeasure, Outcomes, view_of
+from sfumato.views import GuessMeasure, Outcomes, ViewMeasure
+from sfumato.views.measures import Found
 
 MOST_VALUES = 16
 """How many values of a secret may have all their subsets tried."""
@@ -84,7 +84,7 @@ class BayesCapacity(GuessMeasure):
 
 
 @declare
-class ShannonCapacity(GuessMeasure):
+class ShannonCapacity(ViewMeasure):
     """The most information that a release can carry about the secret, over all laws of its value.
 
     Formula: max over laws π of I(S; O), in nats, by Blahut and Arimoto's iteration: for every π it
@@ -110,25 +110,13 @@ class ShannonCapacity(GuessMeasure):
     oracle = "sfumato_information_flow.brute_force"
     quantity = Quantity("Shannon capacity", unit="nats")
 
-    def evaluate(self, belief: Any, question: Any, channel: Any) -> Reading:
-        """Return the capacity between the two ends that the iteration leaves."""
-        found = super().evaluate(belief, question, channel)
-        view = view_of(belief, question, channel)
-        if not isinstance(view, FiniteView):
-            return found
-        # `of_joint` is an upper end, of tables from below as well: their lower end is the floor.
-        low = max(shannon_capacity(one.likelihoods)[0] for one in view.lower)
-        low -= self.rounding(low, max(one.error for one in view.lower))
-        high = found.ceiling
-        return self.between(max(0.0, min(low, high)), high, found.witness, found.how)
-
-    def of_joint(self, outcomes: Outcomes) -> float:
-        """Return the capacity from above."""
-        return shannon_capacity(outcomes.likelihoods)[1]
-
-    def rounding(self, value: float, error: float) -> float:
-        """Return the error of Σ ℓ log ℓ/q."""
-        return 16.0 * error * (1.0 + value)
+    def of_outcomes(self, outcomes: Outcomes) -> Found:
+        """Return the capacity between the ends that the iteration and rounding leave."""
+        low, high = shannon_capacity(outcomes.likelihoods)
+        room = 16.0 * outcomes.error * (1.0 + high)  # of Σ ℓ log ℓ/q
+        low, high = max(0.0, low - room), high + room
+        witness = {"times": outcomes.asked.times} if outcomes.asked.times else None
+        return Found((low + high) / 2.0, (high - low) / 2.0, witness)
 
 
 def shannon_capacity(laws: FloatArray) -> tuple[float, float]:
