@@ -375,6 +375,20 @@ def test_a_second_release_is_refused_unless_it_is_accounted_for(tmp_path):
     assert len(plain) == 3
 
 
+@pytest.mark.parametrize("mechanism", ["gaussian_uniform", "gaussian_optimal"])
+@pytest.mark.parametrize("limit", [0.5, 0.8, 0.95])
+def test_what_is_said_to_have_room_is_accepted_and_one_more_is_not(tmp_path, mechanism, limit):
+    release = noisy(6.0, mechanism=mechanism)
+    ledger = sf.Ledger(tmp_path / "a", budget=(sf.measures.advantage(), limit))
+    ledger.record(noisy(8.0, index=3), person="ann", at=7)
+    room = ledger.room(release, person="ann")
+    for _ in range(room):
+        ledger.record(release, person="ann")
+    assert ledger.room(release, person="ann") == 0
+    with pytest.raises(sf.OverBudget):
+        ledger.record(release, person="ann")
+
+
 def test_a_budget_is_kept_and_says_what_is_left(tmp_path):
     release, secret = noisy(), sf.secrets.basic(9)
     once = RENYI.loss(release.prior, secret, release).value

@@ -223,11 +223,7 @@ def _planned(
     if person is not None and len(named) > 1:
         raise click.UsageError(f"--person is one; the data name {len(named)}: give --user, too.")
     whose = [person or (one.user if one.named else UNNAMED) for one in records]
-    if UNNAMED in (people := ledger.people | set(whose)) and len(people) > 1:
-        raise DataError(
-            f"who is unnamed in {ledger.path.name} may be {min(people - {UNNAMED})!r}: say whose "
-            f"all data of a ledger are, by a column 'user' or --person, or use another."
-        )
+    _require_told_apart(ledger, whose)
     belief = next(release.prior.members()).belief()
     if isinstance(belief, Markov):
         planned = []
@@ -247,6 +243,15 @@ def _planned(
             )
     starts = [math.floor(one.begin / step + 0.5) + one.first for one in windows]
     return [(release, *each) for each in zip(whose, starts, strict=True)], step
+
+
+def _require_told_apart(ledger: Any, whose: Iterable[str]) -> None:
+    """Refuse to count somebody unnamed beside others, one of whom may be the same person."""
+    if UNNAMED in (people := ledger.people | set(whose)) and len(people) > 1:
+        raise DataError(
+            f"who is unnamed in {ledger.path.name} may be {min(people - {UNNAMED})!r}: say whose "
+            f"all data of a ledger are, by a column 'user' or --person, or use another."
+        )
 
 
 def _end(times: Any) -> float:
@@ -409,6 +414,7 @@ def _answer(
     if ledger is not None:
         if person is None:
             raise click.UsageError("a stream in a ledger must say whose it is: give --person.")
+        _require_told_apart(ledger, [person])
         own = hash_of(stream.state["key"])  # of another key there is other noise for the same steps
         if saved is None:
             ledger.record_all([(release, person, 0)], released=own)

@@ -132,6 +132,10 @@ def test_a_trace_is_one_persons_whatever_its_file_is_named(tmp_path):
         assert isinstance(refused.exception, sf.DataError), refused.output
         assert "may be 'ann'" in str(refused.exception)
     assert "were released before" in str(released(unnamed, "named", "--person", "ann").exception)
+    more = ("--ledger", tmp_path / "phone", "--person", "ann")
+    stream = run("--stream", *GAUSSIAN, *more, text="0.5\n")
+    assert "may be 'ann'" in str(stream.exception)
+    assert not stream.stdout
 
 
 def test_a_seed_repeats_and_is_confessed(tmp_path, trace):
