@@ -137,11 +137,17 @@ def test_every_point_of_a_long_trace():
     loss = sf.measures.renyi(order=2.0).loss(prior, secret, release)
     assert loss.floor <= 10.0 <= loss.ceiling  # 1/c, however long: one point says no less
     assert loss.bound == "exact"
+    alone = sf.measures.renyi(order=2.0).loss(prior, sf.secrets.basic(3), release)
+    assert (alone.floor, alone.ceiling) == (loss.floor, loss.ceiling)  # Σ has equal variances
     wide = sf.priors.rbf(length_scale=6.0, times=5_000, dimensions=2)
     release = sf.mechanisms.gaussian_optimal(mse=0.1).protect(wide, secret)
     loss = sf.measures.renyi(order=2.0).loss(wide, secret, release)
     assert loss.floor <= 10.0 <= loss.ceiling
     assert loss.bound == "exact"
+    few = sf.secrets.basic(3) | sf.secrets.basic(900)
+    even = sf.mechanisms.gaussian_uniform(mse=0.1).protect(prior, few)
+    each = [sf.measures.renyi().loss(prior, sf.secrets.basic(k), even).value for k in (3, 900)]
+    assert sf.measures.renyi().loss(prior, few, even).value == max(each)
     tied = sf.priors.rbf(length_scale=6.0, times=5_000, across=[[1.0, 0.5], [0.5, 1.0]])
     even = sf.mechanisms.gaussian_uniform(mse=0.1).protect(tied, secret)
     with pytest.raises(sf.OutsideHypotheses, match="use a shorter trace"):

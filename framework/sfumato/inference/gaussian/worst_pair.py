@@ -22,7 +22,10 @@ from sfumato.inference.gaussian.fisher_information import (
     too_long,
 )
 from sfumato.inference.gaussian.interval_classes import GroupBounds
-from sfumato.inference.gaussian.scalar_informations import scalar_informations
+from sfumato.inference.gaussian.scalar_informations import (
+    noise_shaped_like_the_prior,
+    scalar_informations,
+)
 from sfumato.matrices.matrix import MAX_DENSE, ROUNDOFF, Array, Matrix, finite_array
 from sfumato.questions.displacements import Displacements, Group
 
@@ -69,11 +72,15 @@ def worst_squares(
 ) -> WorstSquares:
     """Return r² sup ΔᵀMΔ of every group, M = V_SS⁻¹ − Σ_SS⁻¹ the gain in precision.
 
-    From one factorisation where all groups are of entries that are learnt apart: single ones, or
-    the coordinates of one time where neither belief nor noise ties coordinates to each other.
+    From one factorisation, or for noise shaped like a long prior from none, where all groups are of
+    entries that are learnt apart: single ones, or the coordinates of one time where neither belief
+    nor noise ties coordinates to each other.
     """
-    groups = question.groups
-    if len(groups) > 1 and _are_learnt_apart(belief, channel.noise, groups):
+    groups, together = question.groups, len(question.groups) > 1
+    if belief.entries > MAX_DENSE:
+        shaped = noise_shaped_like_the_prior(belief, channel.noise)
+        together = shaped is not None and (together or shaped[1] <= EXACT)
+    if together and _are_learnt_apart(belief, channel.noise, groups):
         informations, error = scalar_informations(belief, channel)
         if error > EXACT:  # some are upper bounds, and the others certain up to this
             informations = informations * (1 + EXACT)
