@@ -136,7 +136,7 @@ def test_a_length_is_read_and_answered_in_its_own_unit(error, said):
     noise = float(re.search(r"with mse = (\S+)", answer.output)[1])
     assert noise == pytest.approx(1e4 * 1600 / (1e4 - 1600), rel=2e-3)
     asked = said.replace(",", "")
-    assert f"at {asked}, above the {asked} that was asked for" in answer.output
+    assert f"at {asked}, no less than the {asked} that was asked for" in answer.output
     assert f"typically off by {said}, while" in answer.output
 
 

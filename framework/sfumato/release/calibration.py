@@ -143,7 +143,7 @@ class Calibration:
 
     def __str__(self) -> str:
         name = self.mechanism.strength[0] if self.mechanism.strength else ""
-        below = "below" if self.loss.quantity.sign > 0 else "above"
+        side = "no more" if self.loss.quantity.sign > 0 else "no less"
         setting = getattr(inner_mechanism(self.mechanism), name)
         kept, end, target, unit = self.loss.quantity.name, self.end, self.target, ""
         if _is_squared(self.loss.quantity):
@@ -152,8 +152,8 @@ class Calibration:
             end, target = (math.sqrt(max(one, 0.0)) / metres for one in (end, target))
         return (
             f"{self.mechanism.name} with {name} = {setting:.6g} keeps the {kept} at "
-            f"{round_outwards(end, self._side, '.4g')}{unit}, {below} the {target:g}{unit} that "
-            f"was asked for.\n{self.in_words}"
+            f"{round_outwards(end, self._side, '.4g')}{unit}, {side} than the {target:g}{unit} "
+            f"that was asked for.\n{self.in_words}"
         )
 
 
