@@ -357,7 +357,8 @@ def test_after_a_thousand_releases_a_new_process_costs_no_more_than_three_first_
     for k in range(30, 1000):  # what recording would write
         ledger._append({**own, "at": 50 * k})
     assert ledger._accounts["ann"].width % 50 == 0  # just up to the next release
-    assert cost(tmp_path / "many", 50_000) <= 3 * cost(tmp_path / "one", 0)
+    later = min(cost(tmp_path / "many", 50 * k) for k in range(1000, 1003))  # of a busy machine
+    assert later <= 3 * min(cost(tmp_path / f"one{k}", 0) for k in range(3))
 
 
 # --- refusals -----------------------------------------------------------------------------------

@@ -149,8 +149,8 @@ class Masks(ByContent):
         """Return those of events of one time each, (E,), about the states of its row, (E, M)."""
         return cls((len(rows), steps, rows.shape[1]), np.arange(len(rows)), times, rows)
 
-    def listed(self) -> BoolArray:
-        """Return all of them, (E, T, M), unless they would fill the memory."""
+    def require_few(self) -> None:
+        """Refuse so many that they would fill the memory, or take hours if each takes all steps."""
         events, steps, states = self.shape
         if events * steps * states > MOST_IN_MASKS:
             raise OutsideHypotheses(
@@ -158,6 +158,10 @@ class Masks(ByContent):
                 f"{events:,} x {steps:,} x {states:,}: ask about "
                 f"{MOST_IN_MASKS // (steps * states):,} events at most, or a shorter chain."
             )
+
+    def listed(self) -> BoolArray:
+        """Return all of them, (E, T, M), if they are few."""
+        self.require_few()
         masks = np.zeros(self.shape, dtype=bool)
         masks[self.events, self.times] = self.rows
         return _booleans(masks)

@@ -19,6 +19,7 @@ from sfumato.channels import (
 )
 from sfumato.errors import Undecidable
 from sfumato.inference.markov.enumeration import IntArray, checked_pair
+from sfumato.questions import Events
 from sfumato.questions.events import Asked, BoolArray
 from sfumato.values import FloatArray, brief_repr
 from sfumato.views.couplings import coupled_divergence
@@ -242,6 +243,8 @@ def finite_view(
     >>> view.is_exact, view.upper[0].posteriors.round(3).tolist()
     (True, [[0.0, 0.667], [1.0, 0.333]])
     """
+    if isinstance(question, Events):
+        question.kept.require_few()
     asked = question.asked()
     if isinstance(channel, RememberingSuppression):
         if all(len(one.times) == 1 for one in asked):

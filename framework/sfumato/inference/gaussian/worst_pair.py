@@ -79,7 +79,9 @@ def worst_squares(
     groups, together = question.groups, len(question.groups) > 1
     if belief.entries > MAX_DENSE:
         shaped = noise_shaped_like_the_prior(belief, channel.noise)
-        together = shaped is not None and (together or shaped[1] <= EXACT)
+        together = len(groups) > MOST_GROUPS or (
+            shaped is not None and (together or shaped[1] <= EXACT)
+        )
     if together and _are_learnt_apart(belief, channel.noise, groups):
         informations, error = scalar_informations(belief, channel)
         if error > EXACT:  # some are upper bounds, and the others certain up to this
