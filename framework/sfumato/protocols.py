@@ -492,7 +492,8 @@ class Prior(Declared, PriorClass[B]):
     @classmethod
     def overrides(cls, method: str) -> bool:
         """Whether the author wrote a class method that a prior may have, such as `fit`."""
-        return getattr(cls, method).__func__ is not getattr(Prior, method).__func__
+        own = getattr(cls, method)  # which an author may have made static
+        return getattr(own, "__func__", own) is not getattr(Prior, method).__func__
 
     def formula(self, numbers: Any) -> Any:  # noqa: ARG002  # authors override it
         """Return the covariance in exact numbers, or in Taylor coefficients of its parameters.

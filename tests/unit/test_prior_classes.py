@@ -111,3 +111,19 @@ def test_the_periodic_resonance_is_proved_and_never_called_exact():
     ]
     assert max(loss.value for loss in ends) == pytest.approx(73.9314, abs=1e-4)
     assert max(ends[0].value, ends[-1].value) == pytest.approx(73.6195, abs=1e-4)
+
+
+def test_a_fit_that_its_author_made_static_is_found():
+    class Fitted(sf.Prior):
+        name = "fitted"
+
+        def belief(self):
+            raise NotImplementedError
+
+        @staticmethod
+        def fit(traces):
+            return traces
+
+    assert Fitted.overrides("fit")
+    assert not Fitted.overrides("fit_each")
+    assert sf.priors.markov_chain.plugin.overrides("fit_each")
